@@ -10,7 +10,7 @@ import functools
 import multiprocessing
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -46,16 +46,20 @@ class Size:
     stream_rows: int
     named_rows: int
     slow_rows: int  # for a program that would need minutes for all rows
+    shape_rows: int  # for curves, trees and what is compared with them
+    forest_rows: int  # for River's forests, which need a millisecond a row
     megabytes: int  # of text in files
     scaling: float  # points of the curves, as a share of their full size
+    hash_bits: int  # of models that are merged, or whose memory is measured
+    serve_seconds: float  # of a turn of a server
 
     @classmethod
     def full(cls, megabytes: int) -> Size:
-        return cls(COVERTYPE_ROWS, 100_000, 10_000, 10_000, megabytes, 1.0)
+        return cls(COVERTYPE_ROWS, 100_000, 10_000, 10_000, 100_000, 2_000, megabytes, 1.0, 20, 1.5)
 
     @classmethod
     def quick(cls) -> Size:
-        return cls(20_000, 2_000, 1_000, 1_000, 4, 0.02)
+        return cls(20_000, 2_000, 1_000, 1_000, 2_000, 100, 4, 0.02, 14, 0.5)
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,22 @@ class Store:
         return np.load(self.path("covertype.npy")), np.load(self.path("covertype_classes.npy"))
 
     def two_classes(self, kind: str) -> tuple[Any, np.ndarray]:
-        """ "dense" and "sparse": Covertype, class 2 against the rest. "stream": the stream like hashed text."""
+        """Covertype, class 2 against the rest: "dense", "sparse", "table" (a data frame) or, dense, "some" of its rows.
+
+        "stream" is the stream like hashed text.
+        """
         if kind == "stream":
             return scipy.sparse.load_npz(self.path("stream.npz")), np.load(self.path("stream_labels.npy"))
         X, classes = self.covertype()
         if kind == "sparse":
             X = scipy.sparse.load_npz(self.path("covertype.npz"))
+        elif kind == "some":
+            every = max(1, len(X) // self.size.shape_rows)  # not the first rows only: the file is sorted
+            X, classes = X[::every][: self.size.shape_rows].copy(), classes[::every][: self.size.shape_rows]
+        elif kind == "table":
+            import pandas as pd
+
+            X = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
         return X, classes == 2
 
     def named(self) -> tuple[list[dict[str, float]], np.ndarray]:
@@ -226,12 +240,23 @@ def _large_tables(store: Store) -> None:
     (store.folder / "large.csv.rows").write_text(str(repeats * len(y)))
 
 
-def _one_row(store: Store) -> None:
-    """The first rows of the large files, to measure the start of the programs."""
+def _tiny(store: Store) -> None:
+    """The first row of each class of the large files, to measure the start of the programs."""
     with store.path("large.csv").open() as file:
-        (store.folder / "tiny.csv").write_text("".join(file.readline() for _ in range(3)))
+        head, rows = file.readline(), _one_of_each(file, lambda line: line.rstrip().rpartition(",")[2])
+        (store.folder / "tiny.csv").write_text(head + rows)
     with store.path("large.vw").open() as file:
-        (store.folder / "tiny.vw").write_text(file.readline())
+        (store.folder / "tiny.vw").write_text(_one_of_each(file, lambda line: line.partition(" ")[0]))
+
+
+def _one_of_each(lines: Iterable[str], label: Callable[[str], str]) -> str:
+    """The first line of the labels -1 and 1."""
+    found: dict[str, str] = {}
+    for line in lines:
+        found.setdefault(label(line), line)
+        if len(found) == 2:
+            break
+    return "".join(found.values())
 
 
 MAKERS: dict[str, Callable[[Store], None]] = {
@@ -248,6 +273,6 @@ MAKERS: dict[str, Callable[[Store], None]] = {
     "large.csv": _large_tables,
     "large.csv.rows": _large_tables,
     "large.parquet": _large_tables,
-    "tiny.csv": _one_row,
-    "tiny.vw": _one_row,
+    "tiny.csv": _tiny,
+    "tiny.vw": _tiny,
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from data import Store
@@ -14,12 +15,29 @@ from passes import Pass
 import unitless as ul
 
 Make = Callable[[], Any]
+Row = dict[str, Any]
+Kind = Literal["plain", "NumPy's scalars", "names in any order", "names missing", "new names"]
 
 
-def learner(store: Store, **options: Any) -> Pass:
+def _rows(store: Store, kind: Kind) -> tuple[list[Row], list[Any], np.ndarray]:
+    """Rows of 20 names with labels, as they come: with a tenth of the names missing, or a new one in every tenth."""
+    plain, score = store.named()
+    labels: list[Any] = (score > 0).tolist()
+    chance = random.Random(0)
+    if kind == "NumPy's scalars":
+        return [{name: np.float64(x) for name, x in row.items()} for row in plain], list(score > 0), score
+    if kind == "names in any order":
+        return [dict(chance.sample(list(row.items()), len(row))) for row in plain], labels, score
+    if kind == "names missing":
+        return [{name: x for name, x in row.items() if chance.random() > 0.1} for row in plain], labels, score
+    if kind == "new names":
+        return [row if i % 10 else {**row, f"new {i}": 1.0} for i, row in enumerate(plain)], labels, score
+    return list(plain), labels, score
+
+
+def learner(store: Store, kind: Kind = "plain", **options: Any) -> Pass:
     """`ul.Learner`, without River's conventions."""
-    rows, score = store.named()
-    labels = (score > 0).tolist()
+    rows, labels, score = _rows(store, kind)
 
     def run() -> list[float]:
         model = ul.Learner(loss="logistic", **options)
@@ -58,8 +76,29 @@ def river_regressor(scaled: bool) -> Any:
     return preprocessing.StandardScaler() | model if scaled else model
 
 
-def _classify(make: Make, rows: list[dict[Any, float]], y: np.ndarray, words: bool) -> Pass:
-    labels = np.where(y, "yes", "no").tolist() if words else y.tolist()
+def classes(store: Store, count: int = 7, **options: Any) -> Pass:
+    """`ul.OneVsAll`: equally many rows of each class, told apart by the number to predict."""
+    rows, score = store.named()
+    numbers = np.digitize(score, np.quantile(score, np.arange(1, count) / count))
+    labels = numbers.tolist()
+
+    def run() -> list[np.ndarray]:
+        model = ul.OneVsAll(range(count), **options)
+        predict_one, learn_one, scores = model.predict_one, model.learn_one, []
+        for x, y in zip(rows, labels, strict=True):
+            scores.append(predict_one(x))
+            learn_one(x, y)
+        return scores
+
+    def loss() -> float:
+        shares = ul.OneVsAll(range(count), **options).shares(np.array(run()))
+        return float(-np.log(shares[np.arange(len(numbers)), numbers]).mean())
+
+    return Pass(run, len(rows), loss)
+
+
+def _classify(make: Make, rows: list[Any], y: np.ndarray, words: bool, labels: list[Any] | None = None) -> Pass:
+    labels = labels or (np.where(y, "yes", "no").tolist() if words else y.tolist())
     positive = "yes" if words else True
     make()  # so that imports do not count as memory of the pass
 
@@ -78,10 +117,10 @@ def _classify(make: Make, rows: list[dict[Any, float]], y: np.ndarray, words: bo
     return Pass(run, len(rows), loss)
 
 
-def classify(store: Store, make: Make, words: bool = False) -> Pass:
+def classify(store: Store, make: Make, words: bool = False, kind: Kind = "plain") -> Pass:
     """predict_proba_one, then learn_one, over rows of 20 names."""
-    rows, score = store.named()
-    return _classify(make, rows, score > 0, words)
+    rows, labels, score = _rows(store, kind)
+    return _classify(make, rows, score > 0, words, None if words else labels)
 
 
 def classify_covertype(store: Store, make: Make) -> Pass:

@@ -10,8 +10,8 @@ from passes import Pass
 
 import unitless as ul
 
-SIXTEEN_RATES = [float(rate) for rate in np.exp(0.6 * np.arange(-8, 8))]
 CLASSES = range(1, 8)
+AUTOMATIC = {"learning_rate": "auto", "centre": True}
 
 
 def log_loss(scores: np.ndarray, y: np.ndarray) -> float:
@@ -29,32 +29,33 @@ def learn(store: Store, kind: str = "dense", **options: Any) -> Pass:
     return Pass(run, len(y), lambda: log_loss(run(), y))
 
 
-def predict(store: Store, kind: str = "dense") -> Pass:
+def predict(store: Store, kind: str = "dense", **options: Any) -> Pass:
     """The same loop without learning."""
     X, y = store.two_classes(kind)
-    model = ul.Learner(loss="logistic")
+    model = ul.Learner(loss="logistic", **options)
     model.learn(X, y)
     return Pass(lambda: model.predict(X), len(y))
 
 
-def sweep(store: Store) -> Pass:
-    """Sixteen rates; the loss is that of the best rate."""
+def sweep(store: Store, rates: int = 16) -> Pass:
+    """Rates from e^-4.8 to e^4.8; the loss is that of the best."""
     X, y = store.two_classes("dense")
+    grid = np.exp(9.6 / rates * (np.arange(rates) - rates // 2)).tolist()
 
     def run() -> ul.Sweep:
-        model = ul.Sweep(SIXTEEN_RATES, loss="logistic")
+        model = ul.Sweep(grid, loss="logistic")
         model.learn(X, y)
         return model
 
     return Pass(run, len(y), lambda: float(run().losses.min()))
 
 
-def one_vs_all(store: Store, **options: Any) -> Pass:
-    """Covertype's seven classes; the loss is the share of rows with a wrong class."""
+def classify(store: Store, kind: str = "OneVsAll", **options: Any) -> Pass:
+    """Covertype's seven classes by a model of this kind; the loss is the share of rows with a wrong class."""
     X, classes = store.covertype()
 
     def run() -> np.ndarray:
-        return ul.OneVsAll(CLASSES, **options).learn(X, classes)
+        return getattr(ul, kind)(CLASSES, **options).learn(X, classes)
 
     return Pass(run, len(classes), lambda: float(np.mean(1 + run().argmax(axis=1) != classes)))
 
@@ -64,3 +65,11 @@ def predict_classes(store: Store) -> Pass:
     model = ul.OneVsAll(CLASSES, learning_rate=0.5)
     model.learn(X, classes)
     return Pass(lambda: model.predict(X), len(classes))
+
+
+def merge(store: Store, models: int) -> Pass:
+    """`ul.merge` of so many models that know all their slots."""
+    from merging import taught
+
+    parts = [taught(seed, store.size.hash_bits, "hashed", {"learning_rate": 0.5}) for seed in range(models)]
+    return Pass(lambda: ul.merge(parts), 1)

@@ -17,11 +17,12 @@ import sys
 from typing import Any
 
 import report
+import workloads
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "river.md")
 PUBLISHED = pathlib.Path(__file__).with_name("published.json")
-PICTURES = ("benchmarks.png", "scaling.png")
+PICTURES = ("benchmarks.png", "scaling.png", "threads.png")
 MARKED = re.compile(r"(<!-- results: ([\w ]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 
 
@@ -31,9 +32,9 @@ def filled(text: str, parts: dict[str, str]) -> str:
 
 
 def merged(before: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The published workloads, with those that the run has measured again in their places."""
+    """The published workloads, with those that the run has measured, in the order of their declaration."""
     by_name = {one["name"]: one for one in [*before, *new]}
-    return list(by_name.values())
+    return [by_name[name] for name in workloads.ALL if name in by_name]
 
 
 def write(results: dict[str, Any], folder: pathlib.Path) -> None:
@@ -42,9 +43,9 @@ def write(results: dict[str, Any], folder: pathlib.Path) -> None:
         page.write_text(filled(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
     import pictures  # it imports matplotlib, which the tests of `filled` do not need
 
-    workloads = merged(json.loads(PUBLISHED.read_text(encoding="utf-8")), pictures.published(results))
-    PUBLISHED.write_text(json.dumps(workloads, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    pictures.bars(workloads, folder / "benchmarks.png")
+    shown = merged(json.loads(PUBLISHED.read_text(encoding="utf-8")), pictures.published(results))
+    PUBLISHED.write_text(json.dumps(shown, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    pictures.bars(shown, folder / "benchmarks.png")
     for picture in PICTURES:
         if (folder / picture).exists():
             shutil.copy(folder / picture, ROOT / "docs" / picture)

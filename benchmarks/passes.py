@@ -5,20 +5,20 @@ from __future__ import annotations
 import contextlib
 import gc
 import multiprocessing
-import os
 import pathlib
 import resource
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from builds import Build
 from data import Store
+from environment import environment, of_threads
 
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}  # for linear algebra
 SHORTEST_TURN = 0.1  # seconds; a faster pass is repeated within its turn
 
 
@@ -94,26 +94,22 @@ def _serve(pipe: Connection, store: Store) -> None:
             pipe.send(traceback.format_exc())
 
 
-@contextlib.contextmanager
-def _environment(changes: dict[str, str]) -> Iterator[None]:
-    """Environment variables for processes that are started within; libraries read them once, when they are loaded."""
-    before = dict(os.environ)
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+class Failed(Exception):
+    """A contender could not do its work; the text is what went wrong in its process."""
+
+    @property
+    def reason(self) -> str:
+        return str(self).strip().splitlines()[-1]
 
 
 class Worker:
     """A process that prepares passes and runs them on request. Otherwise it waits and uses no processor time."""
 
-    def __init__(self, store: Store, threads: int | None) -> None:
+    def __init__(self, store: Store, threads: int | None, build: Build | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, store))
-        with _environment(ONE_THREAD if threads is None else {**ONE_THREAD, "UNITLESS_THREADS": str(threads)}):
+        with environment(of_threads(threads)), build.chosen() if build else contextlib.nullcontext():
             self._process.start()
         theirs.close()
 
@@ -125,12 +121,16 @@ class Worker:
         return self._ask(name, None)
 
     def close(self) -> None:
-        self._pipe.send(None)
+        with contextlib.suppress(OSError):  # it has ended already
+            self._pipe.send(None)
         self._process.join()
 
     def _ask(self, name: str, prepare: Prepare | None) -> Any:
-        self._pipe.send((name, prepare))
-        answer = self._pipe.recv()
+        try:
+            self._pipe.send((name, prepare))
+            answer = self._pipe.recv()
+        except (OSError, EOFError):
+            raise Failed("its process ended") from None
         if isinstance(answer, str):
-            raise SystemExit(f"{name} failed:\n{answer}")
+            raise Failed(answer)
         return answer

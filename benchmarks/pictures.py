@@ -1,4 +1,4 @@
-"""Pictures of the results: bars of time for every workload, curves for scaling.
+"""Pictures of the results: bars of time for every workload, curves for scaling and for threads.
 
     python benchmarks/pictures.py        draws docs/benchmarks.png again, from published.json
 
@@ -22,14 +22,9 @@ from report import has_loss, loss, nanoseconds
 PUBLISHED = pathlib.Path(__file__).with_name("published.json")
 PAGE = pathlib.Path(__file__).parent.parent / "docs"
 
-OURS, THEIRS, FLOOR = "#d1622b", "#4878a8", "#9aa5ad"
-FLOORS = ("NumPy X @ w", "reading the bytes once")
-OURS_BEGIN = ("unitless", "one rate", "automatic rate", "16 rates")
+OURS, THEIRS = "#d1622b", "#4878a8"
+COLOURS = {"unitless": OURS, "peer": THEIRS, "floor": "#9aa5ad"}
 FAR = 15.0  # a bar that is so many times as long as the next longest one would make all the others invisible
-
-
-def _colour(name: str) -> str:
-    return FLOOR if name in FLOORS else OURS if name.startswith(OURS_BEGIN) else THEIRS
 
 
 def bars(workloads: list[dict[str, Any]], path: pathlib.Path) -> None:
@@ -60,7 +55,7 @@ def _panel(axis: Any, workload: dict[str, Any]) -> None:
     values = [one["best_ns_a_row"] for one in contenders]
     longest = sorted(values)[-2:]
     cut = 1.25 * longest[0] if longest[-1] > FAR * longest[0] else longest[-1]
-    drawn = axis.barh(names, [min(value, cut) for value in values], color=[_colour(name) for name in names])
+    drawn = axis.barh(names, [min(value, cut) for value in values], color=[COLOURS[one["by"]] for one in contenders])
     labels = []
     for value, one in zip(values, contenders, strict=True):
         lost = f"   ({workload['loss']} {loss(one['loss'])})" if has_loss(workload, one) else ""
@@ -94,7 +89,9 @@ def _short(value: float) -> str:
 def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
     """Time against size, both on logarithmic axes."""
     figure, axes = plt.subplots(2, 3, figsize=(13, 7.5), layout="constrained")
-    for axis, curve in zip(axes.flat, results, strict=True):
+    for axis in axes.flat[len(results) :]:
+        axis.remove()
+    for axis, curve in zip(axes.flat, results, strict=False):
         for number, line in enumerate(curve["lines"]):
             colour = (OURS, THEIRS)[number] if number < 2 else None
             axis.plot(line["points"], line["best_ns"], marker="o", color=colour, label=line["name"])
@@ -102,7 +99,7 @@ def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
         low, high = axis.get_ylim()
         middle = (low * high) ** 0.5
         axis.set_ylim(min(low, middle / 4), max(high, middle * 4))  # so that a small change looks small
-        if curve["name"] in ("classes", "rates", "threads"):
+        if curve["name"] in ("classes", "rates"):
             axis.set_xscale("log", base=2)
             axis.xaxis.set_major_formatter("{x:.0f}")
             axis.set_xticks(curve["lines"][0]["points"])
@@ -115,6 +112,28 @@ def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
     plt.close(figure)
 
 
+def speedups(tasks: list[dict[str, Any]], path: pathlib.Path) -> None:
+    """How much faster each task is with more threads; the grey line is as many times as there are threads."""
+    groups = list(dict.fromkeys(task["group"] for task in tasks))
+    counts = tasks[0]["threads"]
+    figure, axes = plt.subplots(1, len(groups), figsize=(4.4 * len(groups), 6.5), layout="constrained", squeeze=False)
+    for axis, group in zip(axes.flat, groups, strict=True):
+        axis.plot(counts, counts, color=COLOURS["floor"], linestyle="--")
+        for number, task in enumerate(one for one in tasks if one["group"] == group):
+            best = [one["best_ns_a_row"] for one in task["contenders"]]
+            faster = [best[0] / value for value in best]
+            axis.plot(counts, faster, marker="o", color=plt.cm.tab20(number % 20), label=task["name"])
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log", base=2)
+        axis.set(xlabel="threads", ylabel="times as fast as one thread", title=group, ylim=(0.45, 1.1 * counts[-1]))
+        axis.set_xticks(counts, [str(count) for count in counts])
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.12), frameon=False)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
 def published(results: dict[str, Any]) -> list[dict[str, Any]]:
     """What the picture of bars needs of a run."""
     return [
@@ -122,7 +141,7 @@ def published(results: dict[str, Any]) -> list[dict[str, Any]]:
             **{key: workload[key] for key in ("name", "title", "loss")},
             "per_row": any(one["rows"] > 1 for one in workload["contenders"]),
             "contenders": [
-                {key: one[key] for key in ("name", "best_ns_a_row", "loss")} for one in workload["contenders"]
+                {key: one[key] for key in ("name", "by", "best_ns_a_row", "loss")} for one in workload["contenders"]
             ],
         }
         for workload in results["workloads"]

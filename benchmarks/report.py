@@ -82,6 +82,52 @@ def straightness(results: list[dict[str, Any]]) -> str:
     )
 
 
+def threads(tasks: list[dict[str, Any]]) -> Cells:
+    """One row for each task, one column for each number of threads: the time per row, and how much faster that is."""
+    cells = [["time per row; threads:", *(str(count) for count in tasks[0]["threads"])]]
+    for task in tasks:
+        best = [one["best_ns_a_row"] for one in task["contenders"]]
+        faster = [nanoseconds(value) + (f" ({times(best[0] / value)})" if at else "") for at, value in enumerate(best)]
+        cells.append([task["name"], *faster])
+    return cells
+
+
+def memory(cases: list[dict[str, Any]]) -> Cells:
+    """One row for each kind of model."""
+    cells = [["bytes", "of each", "how many", "by its own count", "measured"]]
+    for one in cases:
+        own = "" if one["own"] is None else f"{one['own']:,.0f}"
+        cells.append([one["name"], one["unit"], f"{one['count']:,}", own, f"{one['measured']:,.0f}"])
+    return cells
+
+
+def comparison(result: dict[str, Any]) -> Cells:
+    """One row for each contender: both versions, and the time of the new one over that of the old one."""
+    cells = [["", "now", result["commit"], "now / before", "median rounds", "loss"]]
+    for pair in result["pairs"]:
+        new, old = pair["new"], pair["old"]
+        same = "" if new["loss"] is None else "same" if new["loss"] == old["loss"] else "differs"
+        ratios = [f"{new[key] / old[key]:.3f}" for key in ("best_ns_a_row", "median_ns_a_row")]
+        each = [nanoseconds(one["best_ns_a_row"]) for one in (new, old)]
+        cells.append([new["name"], *each, *ratios, same])
+    return cells
+
+
+STUDIES = ("threads", "memory", "scaling")
+
+
+def study(name: str, results: list[dict[str, Any]]) -> tuple[list[Cells], list[str]]:
+    """The tables of a study, and sentences about them."""
+    if name == "scaling":
+        return [curve(one) for one in results], [straightness(results)]
+    return [threads(results) if name == "threads" else memory(results)] if results else [], []
+
+
+def study_as_text(name: str, results: list[dict[str, Any]]) -> str:
+    tables, after = study(name, results)
+    return "\n\n".join([*map(as_text, tables), *(f"  {sentence}" for sentence in after)])
+
+
 def _without_empty_columns(cells: Cells) -> Cells:
     filled = [any(row[j] for row in cells[1:]) for j in range(len(cells[0]))]
     return [[cell for cell, keep in zip(row, filled, strict=True) if keep] for row in cells]
@@ -111,9 +157,10 @@ def page(results: dict[str, Any]) -> dict[str, str]:
     }
     for one in results["workloads"]:
         parts[f"workload {one['name']}"] = as_markdown(workload(one))
-    if results["scaling"]:
-        tables = [as_markdown(curve(one)) for one in results["scaling"]]
-        parts["scaling"] = "\n\n".join([*tables, straightness(results["scaling"])])
+    for name in STUDIES:
+        if results[name]:
+            tables, after = study(name, results[name])
+            parts[name] = "\n\n".join([*map(as_markdown, tables), *after])
     return parts
 
 
@@ -125,6 +172,7 @@ def markdown(results: dict[str, Any]) -> str:
         blocks += ["## Goals", parts["goals"]]
     for one in results["workloads"]:
         blocks += [f"## {one['title']}", one["note"], parts[f"workload {one['name']}"]]
-    if "scaling" in parts:
-        blocks += ["## Scaling", parts["scaling"]]
+    for name in STUDIES:
+        if name in parts:
+            blocks += [f"## {name.capitalize()}", parts[name]]
     return "\n\n".join(blocks) + "\n"

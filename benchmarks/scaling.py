@@ -1,4 +1,4 @@
-"""How the time grows: with rows (it must be linear), features, classes, rates and threads.
+"""How the time grows: with rows (it must be linear), features, classes and rates.
 
 Each line of a curve is measured in a process of its own, in rounds that go over all its points.
 """
@@ -10,10 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import machine
 import numpy as np
+from contenders import Loop
 from data import STREAM_NONZEROS, Store, zipf_rows
 from passes import Pass, Prepare
-from rounds import Loop, measure
+from rounds import measure
 
 import unitless as ul
 
@@ -29,15 +31,14 @@ class Line:
     name: str
     points: list[int]
     prepare: Callable[[Store, int], Pass]
-    threads: int | Callable[[int], int] | None = None
+    threads: int | None = None
 
     def loops(self, curve: str) -> list[Loop]:
         """One loop for each point."""
         loops = []
         for point in self.points:
-            threads = self.threads(point) if callable(self.threads) else self.threads
             prepare: Prepare = partial(_at, prepare=self.prepare, point=point)
-            loops.append(Loop(_name(self.name, point), prepare, threads, process=f"{curve}, {self.name}"))
+            loops.append(Loop(_name(self.name, point), prepare, self.threads, process=f"{curve}, {self.name}"))
         return loops
 
 
@@ -121,17 +122,12 @@ def rates(store: Store, point: int) -> Pass:
     return Pass(lambda: ul.Sweep(grid, loss="logistic").learn(X, y), len(X))
 
 
-def _sixteen(store: Store, _: int, work: Callable[[Store, int], Pass]) -> Pass:
-    return work(store, 16)
-
-
-def curves(store: Store, cores: int) -> list[Curve]:
+def curves(store: Store) -> list[Curve]:
     whole = store.size.covertype_rows
     counts = [count for count in (1_000, 10_000, 100_000) if count < whole] + [whole, 4 * whole]
     features = [10, 100, 1_000, 10_000, 100_000]
     powers = [2**k for k in range(7)]
-    threads = [count for count in (1, 2, 4, 8, 16, 32) if count <= cores]
-    both = sorted({1, min(2, cores)})
+    both = sorted({1, min(2, machine.cores())})
 
     def by_threads(work: Callable[[Store, int], Pass], points: list[int]) -> list[Line]:
         return [Line(f"{count} thread{'s' * (count > 1)}", points, work, count) for count in both]
@@ -153,21 +149,13 @@ def curves(store: Store, cores: int) -> list[Curve]:
         ),
         Curve("classes", "classes", by_threads(classes, powers[1:])),
         Curve("rates", "rates", by_threads(rates, powers)),
-        Curve(
-            "threads",
-            "threads",
-            [
-                Line("16 classes", threads, partial(_sixteen, work=classes), lambda point: point),
-                Line("16 rates", threads, partial(_sixteen, work=rates), lambda point: point),
-            ],
-        ),
     ]
 
 
-def run(store: Store, rounds: int, cores: int) -> list[dict[str, Any]]:
+def run(store: Store, rounds: int) -> list[dict[str, Any]]:
     """All curves, as plain data."""
     results = []
-    for curve in curves(store, cores):
+    for curve in curves(store):
         loops = [loop for line in curve.lines for loop in line.loops(curve.name)]
         measured = {one.name: one for one in measure(loops, store, rounds, f"scaling, {curve.name}")}
         lines = []

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import functools
 import importlib.util
 import json
 import pathlib
@@ -63,14 +64,15 @@ def arguments() -> argparse.Namespace:
 
 
 @contextlib.contextmanager
-def started(keys: set[str], folder: pathlib.Path) -> Iterator[dict[str, Server]]:
-    """The servers that a case needs, by key."""
+def started(keys: set[str], folder: pathlib.Path, python: str = sys.executable) -> Iterator[dict[str, Server]]:
+    """The servers that a case needs, by key; ours run in this Python."""
+    ours = functools.partial(serve_servers.unitless, models=MODELS, python=python)
     make = {
         "vw": serve_servers.vowpal_wabbit,
         "river": serve_servers.river,
-        "process": lambda: serve_servers.unitless(folder / "process", "process", MODELS),
-        "disk": lambda: serve_servers.unitless(folder / "disk", "disk", MODELS, vw_model="linear"),
-        "default lines": lambda: serve_servers.unitless(folder / "lines", "disk", MODELS, vw_model="default"),
+        "process": lambda: ours(folder / "process", "process"),
+        "disk": lambda: ours(folder / "disk", "disk", vw_model="linear"),
+        "default lines": lambda: ours(folder / "lines", "disk", vw_model="default"),
     }
     with contextlib.ExitStack() as stack:
         servers = {key: stack.enter_context(make[key]()) for key in sorted(keys)}

@@ -110,21 +110,26 @@ def river() -> Iterator[Server]:
         yield Server(process, process.pid, port)
 
 
-def new_token(role: str, file: pathlib.Path) -> str:
+def new_token(role: str, file: pathlib.Path, python: str = sys.executable) -> str:
     """A token of a new file of tokens."""
-    command = [sys.executable, "-m", "unitless", "serve", "--new-token", role, "--token-file", str(file)]
+    command = [python, "-m", "unitless", "serve", "--new-token", role, "--token-file", str(file)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
 
 
 @contextlib.contextmanager
 def unitless(
-    folder: pathlib.Path, durability: str, models: dict[str, dict[str, Any]], *options: str, vw_model: str | None = None
+    folder: pathlib.Path,
+    durability: str,
+    models: dict[str, dict[str, Any]],
+    *options: str,
+    vw_model: str | None = None,
+    python: str = sys.executable,
 ) -> Iterator[Server]:
     """Ours, with tokens, evaluation and the writer of snapshots: as it is put into service."""
     folder.mkdir(parents=True, exist_ok=True)
-    token = new_token("admin", folder / "tokens")
+    token = new_token("admin", folder / "tokens", python)
     port, vw_port = free_port(), free_port() if vw_model else 0
-    command = [sys.executable, "-m", "unitless", "serve", "--data", str(folder / "data"), "--port", str(port)]
+    command = [python, "-m", "unitless", "serve", "--data", str(folder / "data"), "--port", str(port)]
     command += ["--token-file", str(folder / "tokens"), "--durability", durability, "--quiet", *options]
     for name, chosen in models.items():
         command += ["--new", f"{name}={json.dumps(chosen)}"]

@@ -66,3 +66,19 @@ def predict(store: Store, data: str) -> Pass:
     _run_apart(*LOGISTIC, *source, "-f", model)
     asked = (*LOGISTIC, "-t", "-i", model)
     return Pass(lambda: _run(*asked, *source), rows, idle=lambda: _run(*asked, "-d", one))
+
+
+def merge(store: Store, models: int) -> Pass:
+    """`merge_models` of so many models, each of which has learned some rows of the stream."""
+    import vowpalwabbit
+
+    options = f"--quiet --loss_function logistic -b {store.size.hash_bits} --preserve_performance_counters"
+    with store.path("stream.vw").open() as file:
+        lines = file.read().splitlines()[:2_000]
+    parts = []
+    for number in range(models):
+        part = vowpalwabbit.Workspace(options)
+        for line in lines[number::models]:
+            part.learn(line)
+        parts.append(part)
+    return Pass(lambda: vowpalwabbit.merge_models(None, parts).finish(), 1)

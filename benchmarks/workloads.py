@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import functools
 import pathlib
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import boosting
+import fitted
 import floors
+import machine
 import one_at_a_time as one
 import ours
+import river_rows
 import scikit
 import vowpal_wabbit as vw
+from contenders import Contender, Loop, Program
 from data import Store
-from rounds import Loop, Program
 
-Contenders = list[Loop | Program]
+Contenders = list[Contender]
 partial = functools.partial
+Peer, Floor = partial(Loop, by="peer"), partial(Loop, by="floor")
 
-ONE_RATE = {"learning_rate": 0.5, "centre": False}
+ALONE = {"experts": "none"}  # one learner, as the other programs have
+ONE_RATE = {"learning_rate": 0.5, "centre": False, "falling_scales": False, **ALONE}
 
 
 @dataclass(frozen=True)
@@ -40,25 +45,25 @@ def dense(store: Store) -> Contenders:
         Loop("unitless", ours.learn),
         Loop("unitless, plain steps", partial(ours.learn, importance_aware=False)),
         Loop("unitless, sNAG", partial(ours.learn, rule="snag")),
-        Loop("Vowpal Wabbit, cache", partial(vw.learn, data="binary.vw")),
-        Loop("Vowpal Wabbit, text", partial(vw.learn, data="binary.vw", cached=False)),
-        Loop("scikit-learn SGD, pre-scaled", scikit.pre_scaled),
-        Loop("scikit-learn SGD, pre-scaled, shuffled", partial(scikit.pre_scaled, shuffle=True)),
-        Loop("scikit-learn scaler + SGD", scikit.pipeline),
-        Loop(f"River scaler | logistic, first {store.size.slow_rows:,} rows", river),
-        Loop("unitless, predictions only", ours.predict),
-        Loop("NumPy X @ w", floors.numpy_product),
-        Loop("reading the bytes once", floors.memory),
+        Peer("Vowpal Wabbit, cache", partial(vw.learn, data="binary.vw")),
+        Peer("Vowpal Wabbit, text", partial(vw.learn, data="binary.vw", cached=False)),
+        Peer("scikit-learn SGD, pre-scaled", scikit.pre_scaled),
+        Peer("scikit-learn SGD, pre-scaled, shuffled", partial(scikit.pre_scaled, shuffle=True)),
+        Peer("scikit-learn scaler + SGD", scikit.pipeline),
+        Peer(f"River scaler | logistic, first {store.size.slow_rows:,} rows", river),
+        Loop("unitless, predictions only", ours.predict, threads=1),
+        Floor("NumPy X @ w", floors.numpy_product),
+        Floor("reading the bytes once", floors.memory),
     ]
 
 
 def sparse(_: Store) -> Contenders:
     return [
         Loop("unitless", partial(ours.learn, kind="sparse")),
-        Loop("Vowpal Wabbit, cache", partial(vw.learn, data="binary.vw")),
-        Loop("scikit-learn SGD, pre-scaled", partial(scikit.pre_scaled, kind="sparse")),
-        Loop("unitless, predictions only", partial(ours.predict, kind="sparse")),
-        Loop("reading the bytes once", partial(floors.memory, kind="sparse")),
+        Peer("Vowpal Wabbit, cache", partial(vw.learn, data="binary.vw")),
+        Peer("scikit-learn SGD, pre-scaled", partial(scikit.pre_scaled, kind="sparse")),
+        Loop("unitless, predictions only", partial(ours.predict, kind="sparse"), threads=1),
+        Floor("reading the bytes once", partial(floors.memory, kind="sparse")),
     ]
 
 
@@ -67,24 +72,30 @@ def stream(_: Store) -> Contenders:
         Loop("unitless, bits=20", partial(ours.learn, kind="stream", bits=20)),
         Loop("unitless, columns not hashed", partial(ours.learn, kind="stream")),
         Loop("unitless, bits=20, float32", partial(ours.learn, kind="stream", bits=20, precision="float32")),
-        Loop("Vowpal Wabbit -b 20, cache", partial(vw.learn, data="stream.vw", options=("-b", "20"))),
-        Loop("Vowpal Wabbit -b 20, text", partial(vw.learn, data="stream.vw", options=("-b", "20"), cached=False)),
-        Loop("scikit-learn SGD, pre-scaled", partial(scikit.pre_scaled, kind="stream")),
-        Loop("unitless, predictions only", partial(ours.predict, kind="stream")),
-        Loop("reading the bytes once", partial(floors.memory, kind="stream")),
+        Peer("Vowpal Wabbit -b 20, cache", partial(vw.learn, data="stream.vw", options=("-b", "20"))),
+        Peer("Vowpal Wabbit -b 20, text", partial(vw.learn, data="stream.vw", options=("-b", "20"), cached=False)),
+        Peer("scikit-learn SGD, pre-scaled", partial(scikit.pre_scaled, kind="stream")),
+        Loop("unitless, predictions only", partial(ours.predict, kind="stream"), threads=1),
+        Floor("reading the bytes once", partial(floors.memory, kind="stream")),
     ]
 
 
 def named(_: Store) -> Contenders:
-    classify, estimator = one.classify, one.our_classifier
+    classify, estimator, bare = one.classify, one.our_classifier, partial(one.river_classifier, scaled=False)
+    kinds: list[one.Kind] = ["NumPy's scalars", "names in any order", "names missing", "new names"]
     return [
         Loop("unitless.Learner, one rate", one.learner),
+        *(Loop(f"unitless.Learner, {kind}", partial(one.learner, kind=kind)) for kind in kinds),
         Loop("unitless.Learner, automatic rate", partial(one.learner, learning_rate="auto")),
+        Loop("unitless.Learner, curves", partial(one.learner, shape="curves")),
+        Loop("unitless.OneVsAll, 7 classes, one rate", partial(one.classes, learning_rate=0.5)),
         Loop("unitless.river, one rate", partial(classify, make=partial(estimator, **ONE_RATE))),
-        Loop("unitless.river", partial(classify, make=estimator)),
-        Loop("unitless.river, text labels", partial(classify, make=estimator, words=True)),
-        Loop("River logistic, no scaler", partial(classify, make=partial(one.river_classifier, scaled=False))),
-        Loop("River scaler | logistic", partial(classify, make=partial(one.river_classifier, scaled=True))),
+        Loop("unitless.river, automatic rate", partial(classify, make=partial(estimator, **ALONE))),
+        Loop("unitless.river, text labels", partial(classify, make=partial(estimator, **ALONE), words=True)),
+        Loop("unitless.river, defaults", partial(classify, make=partial(estimator, shape="auto"))),
+        Peer("River logistic, no scaler", partial(classify, make=bare)),
+        *(Peer(f"River logistic, no scaler, {kind}", partial(classify, make=bare, kind=kind)) for kind in kinds[:2]),
+        Peer("River scaler | logistic", partial(classify, make=partial(one.river_classifier, scaled=True))),
     ]
 
 
@@ -92,9 +103,10 @@ def named_numbers(_: Store) -> Contenders:
     fixed = partial(one.our_regressor, target=None, **ONE_RATE)
     return [
         Loop("unitless.river, one rate", partial(one.regress, make=fixed)),
-        Loop("unitless.river", partial(one.regress, make=one.our_regressor)),
-        Loop("River linear, no scaler", partial(one.regress, make=partial(one.river_regressor, scaled=False))),
-        Loop("River scaler | linear", partial(one.regress, make=partial(one.river_regressor, scaled=True))),
+        Loop("unitless.river, automatic rate", partial(one.regress, make=partial(one.our_regressor, **ALONE))),
+        Loop("unitless.river, defaults", partial(one.regress, make=partial(one.our_regressor, shape="auto"))),
+        Peer("River linear, no scaler", partial(one.regress, make=partial(one.river_regressor, scaled=False))),
+        Peer("River scaler | linear", partial(one.regress, make=partial(one.river_regressor, scaled=True))),
     ]
 
 
@@ -107,60 +119,123 @@ def rates(_: Store) -> Contenders:
         Loop("automatic rate, centred, 2 threads", partial(auto, centre=True), threads=2),
         Loop("16 rates, 2 threads", ours.sweep, threads=2),
         Loop("16 rates, 1 thread", ours.sweep, threads=1),
-        Loop("Vowpal Wabbit, cache, one rate", partial(vw.learn, data="binary.vw")),
+        Peer("Vowpal Wabbit, cache, one rate", partial(vw.learn, data="binary.vw")),
     ]
 
 
 def classes(_: Store) -> Contenders:
-    fixed = partial(ours.one_vs_all, learning_rate=0.5)
+    fixed = partial(ours.classify, learning_rate=0.5)
     return [
         Loop("unitless, 2 threads", fixed, threads=2),
         Loop("unitless, 1 thread", fixed, threads=1),
-        Loop("unitless, automatic rates, 2 threads", ours.one_vs_all, threads=2),
-        Loop("unitless, automatic rates, 1 thread", ours.one_vs_all, threads=1),
-        Loop("Vowpal Wabbit --oaa 7, cache", partial(vw.learn, data="classes.vw", options=("--oaa", "7"))),
-        Loop("scikit-learn SGD, pre-scaled", scikit.classes),
+        Loop("unitless, automatic rates, 2 threads", ours.classify, threads=2),
+        Loop("unitless, automatic rates, 1 thread", ours.classify, threads=1),
+        Peer("Vowpal Wabbit --oaa 7, cache", partial(vw.learn, data="classes.vw", options=("--oaa", "7"))),
+        Peer("scikit-learn SGD, pre-scaled", scikit.classes),
     ]
 
 
 def interactions(_: Store) -> Contenders:
-    pairs = partial(ours.one_vs_all, learning_rate=0.5, interactions=2)
+    pairs = partial(ours.classify, learning_rate=0.5, interactions=2)
     return [
         Loop("unitless, 2 threads", pairs, threads=2),
         Loop("unitless, 1 thread", pairs, threads=1),
-        Loop(
+        Peer(
             "Vowpal Wabbit --oaa 7 -q ff, cache",
             partial(vw.learn, data="classes.vw", options=("--oaa", "7", "-q", "ff")),
         ),
     ]
 
 
-def predict(_: Store) -> Contenders:
+def softmax(store: Store) -> Contenders:
     return [
-        Loop("unitless", ours.predict),
-        Loop("unitless, 7 classes, 1 thread", ours.predict_classes, threads=1),
-        Loop("NumPy X @ w", floors.numpy_product),
-        Loop("scikit-learn SGD, pre-scaled", scikit.predict),
-        Loop("Vowpal Wabbit -t, cache", partial(vw.predict, data="binary.vw")),
-        Loop("reading the bytes once", floors.memory),
+        Loop("one-vs-all, automatic rates", ours.classify),
+        Loop("softmax, automatic rates", partial(ours.classify, kind="Softmax")),
+        Loop("one-vs-all, one rate", partial(ours.classify, learning_rate=0.5)),
+        Loop("softmax, one rate", partial(ours.classify, kind="Softmax", learning_rate=0.5)),
+        Peer("Vowpal Wabbit --oaa 7, cache", partial(vw.learn, data="classes.vw", options=("--oaa", "7"))),
+        Peer(f"River scaler | softmax, first {store.size.slow_rows:,} rows", river_rows.softmax),
     ]
 
 
-def _ours(name: str, path: pathlib.Path, rows: int, *arguments: str) -> Program:
+def second_order(_: Store) -> Contenders:
+    return [
+        Loop("NAG, one rate", partial(ours.learn, kind="some")),
+        Loop("NAG, automatic rate", partial(ours.learn, kind="some", **ours.AUTOMATIC)),
+        Loop("second order", partial(ours.learn, kind="some", rule="newton")),
+        Loop("second order, predictions only", partial(ours.predict, kind="some", rule="newton"), threads=1),
+    ]
+
+
+def shapes(store: Store) -> Contenders:
+    learn = partial(ours.learn, kind="some", **ours.AUTOMATIC)
+    return [
+        Loop("unitless, linear", learn),
+        Loop("unitless, curves", partial(learn, shape="curves")),
+        Loop("unitless, trees", partial(learn, shape="trees")),
+        Loop("unitless, automatic shape", partial(learn, shape="auto")),
+        Peer("LightGBM, continued by chunks", boosting.incremental, threads=machine.cores()),
+        Peer(f"River ARF, first {store.size.forest_rows:,} rows", river_rows.forest),
+    ]
+
+
+def fit(_: Store) -> Contenders:
+    ours_fit = partial(fitted.fit, module="unitless.sklearn", name="UnitlessClassifier")
+    boosted = partial(fitted.fit, module="lightgbm", name="LGBMClassifier", verbose=-1)
+    histogram = partial(fitted.fit, module="sklearn.ensemble", name="HistGradientBoostingClassifier", random_state=0)
+    cores = machine.cores()
+    return [
+        Loop("UnitlessClassifier()", ours_fit, cores),
+        Loop('UnitlessClassifier(shape="trees")', partial(ours_fit, shape="trees"), cores),
+        Loop('UnitlessClassifier(shape="curves")', partial(ours_fit, shape="curves"), cores),
+        Loop('UnitlessClassifier(shape="linear")', partial(ours_fit, shape="linear"), cores),
+        Peer("LGBMClassifier()", boosted, cores),
+        Peer("HistGradientBoostingClassifier()", histogram, cores),
+    ]
+
+
+def predict(_: Store) -> Contenders:
+    return [
+        Loop("unitless", ours.predict, threads=1),
+        Loop("unitless, 7 classes", ours.predict_classes, threads=1),
+        Floor("NumPy X @ w", floors.numpy_product),
+        Peer("scikit-learn SGD, pre-scaled", scikit.predict),
+        Peer("Vowpal Wabbit -t, cache", partial(vw.predict, data="binary.vw")),
+        Floor("reading the bytes once", floors.memory),
+    ]
+
+
+def merge(_: Store) -> Contenders:
+    return [
+        Loop("unitless, 2 models", partial(ours.merge, models=2)),
+        Loop("unitless, 8 models", partial(ours.merge, models=8)),
+        Peer("Vowpal Wabbit, 2 models", partial(vw.merge, models=2)),
+        Peer("Vowpal Wabbit, 8 models", partial(vw.merge, models=8)),
+    ]
+
+
+def serve(_: Store) -> Contenders:
+    from served import services  # imported late: what it imports would count as memory of other contenders
+
+    names = ("32 connections", "VW daemon", "FastAPI + River")
+    return [*services("predict", *names), *services("learn", *names)]
+
+
+def train(name: str, path: pathlib.Path, rows: int, *arguments: str, threads: int | None = None) -> Program:
+    """`unitless train` with a linear model."""
     target = [] if path.suffix == ".vw" else ["--target", "_label"]
-    command = [sys.executable, "-m", "unitless", "train", str(path), *target, "--no-shuffle", "--json"]
-    command += ["--shape", "linear", *arguments]
-    return Program(name, command, rows, r'"log_loss": ([0-9.e-]+)')
+    command = ["-m", "unitless", "train", str(path), *target, "--no-shuffle", "--json", "--shape", "linear", *arguments]
+    return Program(name, command, rows, r'"log_loss": ([0-9.e-]+)', threads)
 
 
 def _vw(name: str, path: pathlib.Path, rows: int, *arguments: str) -> Program:
-    command = [sys.executable, "-m", "vowpalwabbit", "-d", str(path), "--loss_function", "logistic", *arguments]
-    return Program(name, command, rows, r"average loss = ([0-9.e-]+)")
+    command = ["-m", "vowpalwabbit", "-d", str(path), "--loss_function", "logistic", *arguments]
+    return Program(name, command, rows, r"average loss = ([0-9.e-]+)", by="peer")
 
 
 def _pandas(name: str, path: pathlib.Path, rows: int) -> Program:
     script = pathlib.Path(__file__).with_name("pandas_pipeline.py")
-    return Program(name, [sys.executable, str(script), str(path)], rows, r"log loss ([0-9.e-]+)")
+    return Program(name, [str(script), str(path)], rows, r"log loss ([0-9.e-]+)", by="peer")
 
 
 FIXED = ("--rate", "0.5", "--no-centre")  # one learner: a rate that is given leaves other experts out
@@ -169,9 +244,10 @@ FIXED = ("--rate", "0.5", "--no-centre")  # one learner: a rate that is given le
 def vw_file(store: Store) -> Contenders:
     path, rows = store.path("large.vw"), int(store.path("large.vw.rows").read_text())
     return [
-        _ours("unitless, one rate", path, rows, *FIXED),
-        _ours("unitless, defaults (auto)", path, rows),
+        train("unitless, one rate", path, rows, *FIXED),
+        train("unitless, defaults (auto)", path, rows),
         _vw("Vowpal Wabbit", path, rows),
+        _pandas("pandas + scaler + SGD, CSV", store.path("large.csv"), int(store.path("large.csv.rows").read_text())),
     ]
 
 
@@ -179,10 +255,10 @@ def tables(store: Store) -> Contenders:
     csv, parquet = store.path("large.csv"), store.path("large.parquet")
     rows = int(store.path("large.csv.rows").read_text())
     return [
-        _ours("unitless, CSV, one rate", csv, rows, *FIXED),
-        _ours("unitless, CSV, defaults (auto, centred)", csv, rows),
-        _ours("unitless, Parquet, one rate", parquet, rows, *FIXED),
-        _ours("unitless, Parquet, defaults", parquet, rows),
+        train("unitless, CSV, one rate", csv, rows, *FIXED),
+        train("unitless, CSV, defaults (auto, centred)", csv, rows),
+        train("unitless, Parquet, one rate", parquet, rows, *FIXED),
+        train("unitless, Parquet, defaults", parquet, rows),
         _vw("Vowpal Wabbit --csv", csv, rows, "--csv"),
         _pandas("pandas + scaler + SGD, CSV", csv, rows),
     ]
@@ -191,9 +267,9 @@ def tables(store: Store) -> Contenders:
 def starting(store: Store) -> Contenders:
     csv, text = store.path("tiny.csv"), store.path("tiny.vw")
     return [
-        _ours("unitless train, VW text", text, 1, *FIXED),
-        _ours("unitless train, CSV", csv, 1, *FIXED),
-        Program("unitless --help", [sys.executable, "-m", "unitless", "--help"], 1),
+        train("unitless train, VW text", text, 1, *FIXED),
+        train("unitless train, CSV", csv, 1, *FIXED),
+        Program("unitless --help", ["-m", "unitless", "--help"], 1),
         _vw("Vowpal Wabbit", text, 1),
         _pandas("pandas + scaler + SGD", csv, 1),
     ]
@@ -246,7 +322,49 @@ ALL = {
             "error",
             interactions,
         ),
-        Workload("predict", "Predictions only", "Covertype, dense, with a model trained on it.", "", predict),
+        Workload(
+            "softmax",
+            "Seven classes, one model of all",
+            "Covertype, dense; one-vs-all beside it.",
+            "error",
+            softmax,
+        ),
+        Workload(
+            "second_order",
+            "Second order",
+            'Some rows of Covertype, class 2 against the rest; rule="newton".',
+            "log loss",
+            second_order,
+        ),
+        Workload(
+            "shapes",
+            "Curves and trees, row by row",
+            "Some rows of Covertype in their order, class 2 against the rest; predicted, then learned.",
+            "log loss",
+            shapes,
+        ),
+        Workload(
+            "fit",
+            "Curves and trees, fitted",
+            "Four fifths of these rows in a random order, on all cores; the loss is that of the other fifth.",
+            "log loss, held out",
+            fit,
+        ),
+        Workload(
+            "predict",
+            "Predictions only",
+            "Covertype, dense, with a model trained on it, on one thread.",
+            "",
+            predict,
+        ),
+        Workload("merge", "Merging", "Hashed models, all of whose features are known.", "", merge),
+        Workload(
+            "serve",
+            "A server, one row a request",
+            "The processor time of the process that answers; 32 connections, VW's daemon has one.",
+            "",
+            serve,
+        ),
         Workload(
             "vw_file",
             "A text file of Vowpal Wabbit",
@@ -266,7 +384,7 @@ ALL = {
         Workload(
             "starting",
             "Start of the program",
-            "A file of one or two rows: the part of the times above that does not depend on the file.",
+            "A file of two rows: the part of the times above that does not depend on the file.",
             "",
             starting,
             files=True,

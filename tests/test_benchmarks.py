@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
+import multiprocessing
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -73,7 +78,8 @@ def test_results_fill_the_marked_blocks_of_pages_and_nothing_else(
 def test_every_mark_on_the_pages_names_a_part_of_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    names = {f"workload {name}" for name in importlib.import_module("workloads").ALL} | {"machine", "goals", "scaling"}
+    names = {f"workload {name}" for name in importlib.import_module("workloads").ALL} | {"machine", "goals"}
+    names |= set(importlib.import_module("report").STUDIES)
     names |= {"fitting", "shapes", "shapes river", "shapes text", "shapes fitted", "shapes speed"}  # by other scripts
     marks = MARK.findall((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"))
     assert set(marks) == names
@@ -125,7 +131,8 @@ def test_the_picture_of_the_page_is_drawn_from_the_numbers_on_the_page(monkeypat
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     report, workloads = (importlib.import_module(name) for name in ("report", "workloads"))
     published = json.loads((ROOT / "benchmarks" / "published.json").read_text(encoding="utf-8"))
-    assert [one["name"] for one in published] == list(workloads.ALL)
+    names = [one["name"] for one in published]
+    assert names == [name for name in workloads.ALL if name in names]
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     for workload in published:
         block = page.partition(f"<!-- results: workload {workload['name']} -->")[2].partition("<!-- end")[0]
@@ -138,15 +145,127 @@ def test_the_picture_of_the_page_is_drawn_from_the_numbers_on_the_page(monkeypat
 def test_every_goal_names_contenders_that_there_are(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    data, goals, workloads = (importlib.import_module(name) for name in ("data", "goals", "workloads"))
+    data, goals, threads, workloads = (
+        importlib.import_module(name) for name in ("data", "goals", "threads", "workloads")
+    )
     for name in ("large.vw", "large.csv", "large.parquet"):
         (tmp_path / name).touch()
         (tmp_path / f"{name}.rows").write_text("1")
     store = data.Store(tmp_path, data.Size.quick())
+    tasks = [one.name for task in threads.ALL for one in task.contenders(store, [1, 2])]
+    assert len(set(tasks)) == len(tasks)
     for goal in goals.ALL:
-        names = [one.name for one in workloads.ALL[goal.workload].contenders(store)]
+        known = goal.workload != "threads" and workloads.ALL[goal.workload].contenders(store)
+        names = [one.name for one in known] if known else tasks
         assert goal.ours in names
         assert goal.other in names
+
+
+def test_threads_are_measured_by_powers_of_two_and_with_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    counts = importlib.import_module("threads").counts
+    assert [counts(cores) for cores in (1, 2, 6, 16)] == [[1], [1, 2], [1, 2, 4, 6], [1, 2, 4, 8, 16]]
+
+
+@pytest.fixture
+def tiny_build(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Any:
+    """A version of "unitless" that needs no compiler: it only says where it is."""
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    builds = importlib.import_module("builds")
+    source = tmp_path / "source"
+    (source / "unitless").mkdir(parents=True)
+    (source / "unitless" / "__init__.py").write_text("OLD = True\n")
+    (source / "pyproject.toml").write_text(
+        "[build-system]\nrequires = ['scikit-build-core']\nbuild-backend = 'scikit_build_core.build'\n"
+        "[project]\nname = 'unitless'\nversion = '0'\n"
+        "[tool.scikit-build]\nwheel.cmake = false\nwheel.packages = ['unitless']\n"
+    )
+    git = ["git", "-C", str(source), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "a version"]):
+        subprocess.run([*git, *command], check=True)
+    (source / "unitless" / "__init__.py").write_text("OLD = False\n")  # not committed: must not be built
+    monkeypatch.setattr(builds, "ROOT", source)
+    return builds
+
+
+def test_the_version_of_a_commit_is_built_apart_with_all_packages_of_this_one_and_removed(tiny_build: Any) -> None:
+    for needed in ("scikit_build_core", "nanobind"):  # else it would have to be downloaded
+        pytest.importorskip(needed)
+    say = "import unitless, numpy; print(unitless.OLD, unitless.__file__)"
+    with tiny_build.built("HEAD") as build:
+        done = subprocess.run([build.python, "-c", say], capture_output=True, text=True, check=True)
+        old, where = done.stdout.split()
+        assert old == "True"
+        assert pathlib.Path(where).is_relative_to(build.packages)
+        with build.chosen(), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            assert pool.submit(eval, "__import__('unitless').OLD").result() is True
+    assert not build.packages.exists()
+
+
+def test_a_commit_that_does_not_exist_is_an_error_before_anything_is_measured() -> None:
+    pytest.importorskip("scipy")
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
+    command = [sys.executable, str(ROOT / "benchmarks" / "run.py"), "predict", "--compare", "no-such-commit"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "there is no commit 'no-such-commit'" in done.stderr
+    assert done.stdout == ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Made:
+    """A contender without a process: its turns take the seconds that it is given."""
+
+    name: str
+    seconds: float
+    by: str = "unitless"
+    build: Any = None
+    problem: str = ""
+
+    def start(self, running: Any) -> Any:
+        if self.problem and (self.build or self.by == "peer"):
+            raise importlib.import_module("passes").Failed(self.problem)
+        facts = importlib.import_module("contenders").Facts(rows=10, loss=0.5)
+        return facts, lambda: self.seconds * (2 if self.build else 1)
+
+    def renamed(self, name: str, build: Any) -> Made:
+        return dataclasses.replace(self, name=name, build=build)
+
+
+def test_a_comparison_has_both_versions_of_our_contenders_and_leaves_out_what_the_old_one_cannot(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    compare, workloads, report = (importlib.import_module(name) for name in ("compare", "workloads", "report"))
+    new_option = Made("with a new option", 1.0, problem="Traceback\n  ...\nOptionError: there is no such option")
+    contenders = [Made("ours", 3.0), new_option, Made("theirs", 1.0, by="peer")]
+    made = workloads.Workload("made", "Made up", "", "", lambda _: contenders)
+    monkeypatch.setitem(workloads.ALL, "made", made)
+    build = importlib.import_module("builds").Build("abc123", pathlib.Path("python"), pathlib.Path("packages"))
+    (result,) = compare.run(["made"], None, 2, build)
+    assert [pair["new"]["name"] for pair in result["pairs"]] == ["ours"]
+    assert report.comparison(result)[1] == ["ours", "300 ms", "600 ms", "0.500", "0.500", "same"]
+    said = capsys.readouterr()
+    assert "0.500" in said.out
+    assert "left out: with a new option, abc123 (OptionError: there is no such option)" in said.err
+
+
+def test_a_peer_that_is_not_installed_is_left_out_and_other_failures_end_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    measure = importlib.import_module("rounds").measure
+    absent = Made("theirs", 1.0, by="peer", problem="ModuleNotFoundError: No module named 'theirs'")
+    assert [one.name for one in measure([Made("ours", 1.0), absent], None, 1, "")] == ["ours"]
+    assert "left out: theirs" in capsys.readouterr().err
+    broken = dataclasses.replace(absent, problem="ValueError: what a row")
+    with pytest.raises(SystemExit, match="what a row"):
+        measure([Made("ours", 1.0), broken], None, 1, "")
 
 
 def test_every_goal_of_the_server_names_contenders_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

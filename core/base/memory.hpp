@@ -38,20 +38,25 @@ struct Unset : std::allocator<T> {
     }
 };
 
-// Zeros that cost nothing until they are touched. A few huge pages, where the system has them, cost less than many
-// small ones; a very large array that is hardly touched would pay for memory that it does not use.
+// A few huge pages, where the system has them, cost less than many small ones when memory is first touched.
+inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+#if defined(__linux__)
+    constexpr std::size_t huge = std::size_t{2} << 20;
+    if (bytes < 2 * huge) return;
+    const auto address = reinterpret_cast<std::uintptr_t>(memory);
+    const std::uintptr_t from = (address + huge - 1) / huge * huge, to = (address + bytes) / huge * huge;
+    madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);  // only a hint; failure does not matter
+#endif
+}
+
+// Zeros that cost nothing until they are touched. A very large array that is hardly touched would pay for huge pages
+// that it does not use.
 class Zeros {
   public:
     Zeros() = default;
     explicit Zeros(std::size_t bytes) : memory_(std::calloc(bytes + 64, 1), std::free) {
         if (!memory_) throw std::bad_alloc();
-#if defined(__linux__)
-        constexpr std::size_t huge = std::size_t{2} << 20;
-        if (bytes < 2 * huge || bytes > 64 * huge) return;
-        const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
-        const std::uintptr_t from = (address + huge - 1) / huge * huge, to = (address + bytes) / huge * huge;
-        madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);  // only a hint; failure does not matter
-#endif
+        if (bytes <= std::size_t{128} << 20) ask_for_huge_pages(memory_.get(), bytes);
     }
     char* get() const {
         const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());

@@ -75,9 +75,10 @@ class Workers {
 
     // There is something new to do, for so many.
     void call(std::size_t pieces) {
+        ++generation_;
+        if (sleeping_ == 0) return;  // who falls asleep from now on looks at the generation once more
         {
-            const std::lock_guard guard(lock_);
-            ++generation_;
+            const std::lock_guard guard(lock_);  // who is about to fall asleep is asleep
         }
         for (std::size_t i = 0; i < pieces && i < sleeping_; ++i) wake_.notify_one();
     }

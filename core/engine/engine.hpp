@@ -8,7 +8,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "base/errors.hpp"
 #include "engine/averaging.hpp"
@@ -32,7 +31,7 @@ class Engine {
     // What predictions are made with: the last weights, or their average. Learning always predicts with the last ones.
     bool averages() const { return averaging_.on(); }
     bool keeps_average() const { return keeps_average_; }
-    void keep_average(bool average) {
+    virtual void keep_average(bool average) {
         if (average && !averages()) throw InputError("this model does not average its weights");
         keeps_average_ = average;
     }
@@ -44,9 +43,6 @@ class Engine {
     bool keeps_rates() const { return keeps_rates_; }
     void keep_rates(bool keep) { keeps_rates_ = keep; }
 
-    // The labels of the rows that are predicted next: they are judged by them. The losses of all rates are counted, and
-    // what mixes experts learns what they are worth, but no weight moves.
-    void judge_by(const std::optional<Labels>& labels) { judged_by_ = labels; }
     // Lets rates go that have lost beyond doubt, and takes up the leaders' neighbours.
     virtual void sift_rates() {}
 
@@ -67,10 +63,23 @@ class Engine {
     // Learns rows and gives the predictions made before each; `row` is the number of the first one, for messages. Rows
     // may be under way until `finish`. Throws DivergedError.
     virtual void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) = 0;
-    virtual void predict(const SparseInput& rows, const Asking& asking, double* predictions) = 0;
     virtual void finish() {}
     // Waits for rows under way, whatever has become of them.
     virtual void settle() noexcept {}
+
+    // Working memory of one who predicts. Any number of threads predict at once, each with its own, while nobody
+    // learns.
+    class Room {
+      public:
+        virtual ~Room() = default;
+    };
+    virtual std::unique_ptr<Room> make_room() const = 0;
+    virtual void predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& room) const = 0;
+    // Predicts rows whose labels are known, and judges by them: the losses of all rates are counted, and what mixes
+    // experts learns what they are worth, but no weight moves.
+    virtual void judge(const SparseInput& rows, const Asking& asking, const Labels& labels, double* predictions) = 0;
+    // How long a prediction takes, roughly, of a row with so many features: in units of a multiplication.
+    virtual std::size_t effort(std::size_t features) const { return features; }
 
     // The scale of a slot, or 0 if there is none; and a smaller one, while no rows are under way: v and H stay, and so
     // does the average, as if all that was learned had been in the new unit. Of no use to rules without scales.
@@ -105,7 +114,9 @@ class Engine {
     // Dense rows as they lie, column j for slot 1 + j or as their columns say, `slots` being those in use.
     virtual bool reads_dense(std::size_t /*slots*/, std::size_t /*columns*/) const { return false; }
     virtual Outcome learn_dense(const DenseInput&, std::size_t /*slots*/, const Labels&, double*) { return {}; }
-    virtual Outcome predict_dense(const DenseInput&, std::size_t /*slots*/, const Asking&, double*) { return {}; }
+    virtual Outcome predict_dense(const DenseInput&, std::size_t /*slots*/, const Asking&, double*, Room&) const {
+        return {};
+    }
 
     // Rows spread over all slots in use; fill(row, to) writes what is not zero.
     using Fill = std::function<void(std::size_t row, double* to)>;
@@ -113,10 +124,16 @@ class Engine {
     virtual void learn_spread(std::size_t /*slots*/, std::size_t /*rows*/, const Fill&, const Labels&, double*,
                               std::size_t /*row*/) {}
 
+    // One row, of which nothing is under way afterwards.
+    virtual void learn_one(const SparseInput& row, const Labels& labels, double* predictions, std::size_t number) {
+        learn(row, labels, predictions, number);
+        finish();
+    }
+
     // One row at a time, of the same features as the row before.
     virtual bool places() const { return false; }
     virtual void learn_placed(Placement&, const Labels& /*of one row*/, double& /*prediction*/) {}
-    virtual double predict_placed(Placement&, const Asking&) { return 0; }
+    virtual double predict_placed(Placement&, const Asking&) const { return 0; }
 
   protected:
     Engine(const EngineSetup& setup, const Clock& clock)
@@ -127,7 +144,6 @@ class Engine {
     bool keeps_average_ = false;
     Choosing choosing_;
     bool keeps_rates_ = false;
-    std::optional<Labels> judged_by_;
 
     // Before the first look there is nothing but the last weights.
     bool predicts_with_average() const { return keeps_average_ && averaging_.started(); }

@@ -43,7 +43,7 @@ void Learner::end_windows() {
         engine_->lower_scale(preparation_.features().slot_of(feature), now);
         return true;
     };
-    preparation_.centre().end_windows([this](std::uint32_t feature) { return column_scale(feature); }, lower);
+    preparation_.centre_to_learn().end_windows([this](std::uint32_t feature) { return column_scale(feature); }, lower);
 }
 
 }  // namespace unitless

@@ -1,9 +1,14 @@
 #include "learner/learner.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <shared_mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "algorithm/dispatch.hpp"
+#include "base/workers.hpp"
 #include "preparation/matrix_rows.hpp"
 #include "preparation/named_rows.hpp"
 #include "preparation/table_rows.hpp"
@@ -39,7 +44,7 @@ EngineSetup engine_setup(const Setup& setup, const Form& form) {
 struct InOrder {
     const std::uint32_t* features;
     std::uint32_t operator()(std::size_t i, bool) const { return features[i]; }
-    void note(std::size_t, std::uint32_t) const {}
+    static std::string_view name(std::size_t) { return {}; }
 };
 
 // Whatever happens, no other thread reads rows and labels that are gone.
@@ -106,6 +111,7 @@ Learner::Settling::Settling(Learner& learner, const Form& form) : learner_(&lear
         preparation_ = std::make_unique<Preparation>(std::move(preparation));
         std::swap(learner.preparation_, *preparation_);
         engine_ = std::exchange(learner.engine_, std::move(engine));
+        learner.take_over();
     }
     learner.form_ = form;
 }
@@ -117,6 +123,7 @@ void Learner::Settling::take_back() {
     if (!engine_) return;
     std::swap(learner_->preparation_, *preparation_);
     std::swap(learner_->engine_, engine_);
+    learner_->take_over();
 }
 
 // ---------------------------------------------------------------------------------------------------- one call
@@ -130,7 +137,7 @@ void Learner::learn_all(const Labels& given, std::size_t rows, Results& results,
     const LabelEncoder::Encoded encoded = labels_.encode(given, rows, classes);
     const LabelState before = labels_.state();
     const std::uint64_t examples = engine_->clock().examples;
-    preparation_.centre().forget();
+    preparation_.centre_to_learn().forget();
     const Preparation::Mark mark = preparation_.mark();
     try {
         action(encoded.with(given), predictions);
@@ -151,20 +158,97 @@ void Learner::learn_all(const Labels& given, std::size_t rows, Results& results,
     labels_.complete_before(before, given, rows, learn_width(), predictions);
 }
 
-template <class Action>
-void Learner::predict_all(std::size_t rows, const Asking& asking, Results& results, Action action) {
-    double* const predictions = results.allocate(rows, predict_width());
-    const Asking checked = labels_.checked(asking, rows);
-    preparation_.centre().forget();
+namespace {
+// So much work is worth a thread's attention: some 30 microseconds of it.
+constexpr std::size_t work_of_part = 65536;
+// So many parts each thread does before the lock is given up for a moment.
+constexpr std::size_t parts_at_once = 16;
+}  // namespace
+
+std::size_t Learner::rows_of_part(const Extent& extent) const {
+    const std::size_t each = extent.as_they_lie ? extent.features : engine_->effort(extent.features);
+    return std::max<std::size_t>(1, work_of_part / std::max<std::size_t>(1, each));
+}
+
+// What is thrown is what the first row would have thrown, were they predicted one after another.
+template <class Predict>
+void Learner::predict_parts(std::size_t first, std::size_t end, std::size_t each, const Asking& asked,
+                            const Asking& checked, double* predictions, const Predict& predict) {
+    const std::size_t count = (end - first + each - 1) / each, width = predict_width();
+    std::vector<std::exception_ptr> thrown(count);
+    std::atomic<std::size_t> failed{count};
+    const auto one = [&](std::size_t i) {
+        if (i > failed) return;
+        const std::size_t from = first + i * each, to = std::min(end, from + each);
+        double* const results = predictions + from * width;
+        try {
+            const Rooms::Taken room(rooms_, preparation_, *engine_);
+            predict(Part{from, to, asking_from(checked, from), results, *room});
+            labels_.complete(results, to - from, width, asking_from(asked, from).offset);
+        } catch (...) {
+            thrown[i] = std::current_exception();
+            for (std::size_t before = failed; i < before && !failed.compare_exchange_weak(before, i);) {
+            }
+        }
+    };
+    if (count == 1) {
+        one(0);
+    } else if (count > 1) {
+        in_parts(workers(), count, one);
+    }
+    if (failed < count) std::rethrow_exception(thrown[failed]);
+}
+
+template <class Begin, class Predict>
+void Learner::predict_in_parts(const Extent& extent, const Asking& asked, Results& results, const Begin& begin,
+                               const Predict& predict) {
+    std::shared_lock guard(lock_);
+    const auto alone = [&] { return !shares() || (extent.columns && preparation_.features().space() == Space::unset); };
+    begin(false);
+    if (!alone()) {
+        const std::size_t width = predict_width();
+        double* const predictions = results.allocate(extent.rows, width);
+        const Asking checked = labels_.checked(asked, extent.rows);
+        const std::size_t at_once = parts_at_once * workers().count();
+        std::uint64_t seen = lock_.changes();
+        for (std::size_t first = 0, end;; first = end) {
+            const std::size_t each = rows_of_part(extent);
+            end = extent.rows - first > at_once * each ? first + at_once * each : extent.rows;
+            predict_parts(first, end, each, asked, checked, predictions, predict);
+            if (end == extent.rows) return;
+            guard.unlock();  // whoever waits to learn goes first
+            guard.lock();
+            begin(seen != lock_.changes());
+            seen = lock_.changes();
+            if (alone() || predict_width() != width) break;
+        }
+    }
+    guard.unlock();
+    predict_alone(extent, asked, results, begin, predict);
+}
+
+template <class Begin, class Predict>
+void Learner::predict_alone(const Extent& extent, const Asking& asked, Results& results, const Begin& begin,
+                            const Predict& predict) {
+    const std::lock_guard guard(lock_);
+    begin(true);
+    double* const predictions = results.allocate(extent.rows, predict_width());
+    const Asking checked = labels_.checked(asked, extent.rows);
     const Preparation::Mark mark = preparation_.mark();
+    const auto all = [&] {
+        if (extent.columns) preparation_.look_at_columns(*extent.columns);
+        reserve();
+        // Rows that are judged are judged in their order.
+        const std::size_t each = judging_ ? std::max<std::size_t>(1, extent.rows) : rows_of_part(extent);
+        predict_parts(0, extent.rows, each, asked, checked, predictions, predict);
+    };
     try {
-        action(checked, predictions);
+        all();
     } catch (...) {
         preparation_.rewind(mark);
         throw;
     }
     preparation_.rewind(mark);
-    labels_.complete(predictions, rows, predict_width(), asking.offset);
 }
 
 // Throws if all rows together bring more features than the engine takes.
@@ -172,7 +256,7 @@ template <Rows Input>
 void Learner::check_features(Input& input, const Labels& labels) {
     if (!engine_->may_have_enough(preparation_.slot_count(), preparation_.growing())) return;
     const Preparation::Mark before = preparation_.mark();
-    preparation_.centre().remember_all();
+    preparation_.centre_to_learn().remember_all();
     std::vector<std::uint32_t> met;
     preparation_.in_batches(input, Looking::learning, labels.weight, [&](std::size_t first, std::size_t) {
         engine_->check_features(preparation_.prepared(), labels_from(labels, first), first, met);
@@ -183,16 +267,16 @@ void Learner::check_features(Input& input, const Labels& labels) {
 
 template <Rows Input>
 void Learner::learn_batches(Input& input, const Labels& labels, double* predictions) {
-    preparation_.check_distances(input, Looking::learning, labels.weight);
+    preparation_.check_distances(input, labels.weight);
     check_features(input, labels);
     if (labels.new_classes) engine_->add_classes(labels.new_classes);
     const SettleOnExit guard{*engine_};
     const std::uint64_t before = engine_->clock().examples;
     for (std::size_t first = 0, rows; first < input.rows(); first += rows) {
         const std::uint64_t examples = engine_->clock().examples;
-        if (examples > before) preparation_.centre().forget();  // what is learned stays learned
+        if (examples > before) preparation_.centre_to_learn().forget();  // what is learned stays learned
         const Preparation::Mark mark = preparation_.mark();
-        preparation_.centre().remember_all();
+        preparation_.centre_to_learn().remember_all();
         // Of the batch only the rows before `end` are learned: the others have not been seen.
         const auto take_back = [&](std::size_t end) {
             preparation_.rewind(mark);
@@ -223,26 +307,22 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
     }
 }
 
-void Learner::predict_prepared(const SparseInput& rows, const Asking& asking, double* predictions) {
-    struct NoMoreLabels {
-        Engine& engine;
-        ~NoMoreLabels() { engine.judge_by({}); }
-    } const guard{*engine_};
-    if (judging_) {
-        if (judging_->row + rows.rows > judging_->rows) throw InputError("there are more rows than labels to judge by");
-        engine_->judge_by(labels_from(judging_->labels, judging_->row));
-        judging_->row += rows.rows;
-    }
-    engine_->predict(rows, asking, predictions);
+void Learner::predict_prepared(const SparseInput& rows, const Asking& asking, double* predictions, Room& room) {
+    if (!judging_) return engine_->predict(rows, asking, predictions, *room.engine);
+    if (judging_->row + rows.rows > judging_->rows) throw InputError("there are more rows than labels to judge by");
+    const std::size_t row = std::exchange(judging_->row, judging_->row + rows.rows);
+    engine_->judge(rows, asking, labels_from(judging_->labels, row), predictions);
 }
 
 template <Rows Input>
-void Learner::predict_batches(Input& input, const Asking& asking, double* predictions) {
-    reserve();
-    preparation_.check_distances(input, looking(asking), nullptr);
-    preparation_.in_batches(input, looking(asking), nullptr, [&](std::size_t first, std::size_t) {
-        predict_prepared(preparation_.prepared(), asking_from(asking, first), predictions + first * predict_width());
-    });
+void Learner::predict_batches(Input& input, const Part& part) {
+    Preparation& preparation = part.room.preparation;
+    preparation.in_batches(input, part.first, part.end, looking(part.asking), nullptr,
+                           [&](std::size_t first, std::size_t) {
+                               const std::size_t at = first - part.first;
+                               predict_prepared(preparation.prepared(), asking_from(part.asking, at),
+                                                part.predictions + at * predict_width(), part.room);
+                           });
 }
 
 // ---------------------------------------------------------------------------------------------------- dense
@@ -284,23 +364,23 @@ void Learner::learn_columns(DenseRows rows, const Labels& labels, double* predic
 }
 
 void Learner::predict(const DenseInput& input, const Asking& asked, Results& results) {
-    const std::lock_guard guard(lock_);
-    preparation_.check_columns(input.column_count);
-    predict_all(input.rows, asked, results, [&](const Asking& asking, double* predictions) {
-        preparation_.look_at_columns(input.column_count);
-        predict_columns(DenseRows(input), asking, predictions);
-    });
+    DenseRows rows(input);
+    predict_in_parts(
+        {input.rows, rows.width(), input.column_count, true}, asked, results,
+        [&](bool) { preparation_.check_columns(input.column_count); },
+        [&](const Part& part) { predict_columns(rows, part); });
 }
 
-void Learner::predict_columns(DenseRows rows, const Asking& asking, double* predictions) {
-    reserve();
+void Learner::predict_columns(DenseRows& rows, const Part& part) {
     if (reads(rows.input())) {
-        const Outcome outcome = engine_->predict_dense(rows.input(), preparation_.slot_count(), asking, predictions);
-        if (outcome.status == Status::not_finite) rows.throw_not_finite_at(outcome.row, outcome.column);
+        const DenseRows::Part some = rows.part(part.first, part.end - part.first);
+        const Outcome outcome = engine_->predict_dense(some.input(), preparation_.slot_count(), part.asking,
+                                                       part.predictions, *part.room.engine);
+        if (outcome.status == Status::not_finite) rows.throw_not_finite_at(part.first + outcome.row, outcome.column);
         return;
     }
-    rows.check(preparation_);
-    predict_batches(rows, asking, predictions);
+    rows.check(part.room.preparation, part.first, part.end);
+    predict_batches(rows, part);
 }
 
 // ---------------------------------------------------------------------------------------------------- matrices
@@ -311,10 +391,21 @@ void Learner::check_sparse() const {
                          "give it a dense array, or make it with shape='linear'");
 }
 
-// Can the engine read the matrix where it is? Then it has been checked, too.
-bool Learner::reads(const CompressedRows& input) const {
-    return engine_->reads_columns() && preparation_.plain() && !input.wide_indices &&
-           kernel_.rows->are_plain(input, preparation_.features().column_mask());
+// Can the engine read the matrix's rows where they are? Then they have been checked, too.
+bool Learner::reads(const MatrixRows& input, std::size_t first, std::size_t end) const {
+    return engine_->reads_columns() && preparation_.plain() && input.are_plain(preparation_, first, end);
+}
+
+// All of them, which the threads look at side by side.
+bool Learner::reads_all(const MatrixRows& input) const {
+    const std::size_t each = std::max<std::size_t>(64, work_of_part / input.width());
+    const std::size_t parts = (input.rows() + each - 1) / each;
+    if (parts < 2 || !engine_->reads_columns() || !preparation_.plain()) return reads(input, 0, input.rows());
+    std::atomic<bool> plain{true};
+    in_parts(workers(), parts, [&](std::size_t i) {
+        if (plain && !reads(input, i * each, std::min(input.rows(), (i + 1) * each))) plain = false;
+    });
+    return plain;
 }
 
 void Learner::learn(const CompressedRows& input, const Labels& given, Results& results) {
@@ -327,8 +418,8 @@ void Learner::learn(const CompressedRows& input, const Labels& given, Results& r
         preparation_.use_columns(input.columns);
         reserve();
         MatrixRows rows(input);
-        if (reads(input))
-            return rows.in_place(preparation_, [&](std::size_t first, const SparseInput& some) {
+        if (reads_all(rows))
+            return rows.in_place(preparation_, 0, input.rows, [&](std::size_t first, const SparseInput& some) {
                 engine_->learn(some, labels_from(labels, first), predictions + first, first);
             });
         rows.check(preparation_);
@@ -338,20 +429,23 @@ void Learner::learn(const CompressedRows& input, const Labels& given, Results& r
 }
 
 void Learner::predict(const CompressedRows& input, const Asking& asked, Results& results) {
-    const std::lock_guard guard(lock_);
-    check_sparse();
-    preparation_.check_columns(input.columns);
-    predict_all(input.rows, asked, results, [&](const Asking& asking, double* predictions) {
-        preparation_.look_at_columns(input.columns);
-        reserve();
-        MatrixRows rows(input);
-        if (reads(input))
-            return rows.in_place(preparation_, [&](std::size_t first, const SparseInput& some) {
-                predict_prepared(some, asking_from(asking, first), predictions + first);
+    MatrixRows rows(input);
+    predict_in_parts(
+        {input.rows, rows.width(), input.columns}, asked, results,
+        [&](bool) {
+            check_sparse();
+            preparation_.check_columns(input.columns);
+        },
+        [&](const Part& part) {
+            if (!reads(rows, part.first, part.end)) {
+                rows.check(part.room.preparation, part.first, part.end);
+                return predict_batches(rows, part);
+            }
+            rows.in_place(preparation_, part.first, part.end, [&](std::size_t first, const SparseInput& some) {
+                const std::size_t at = first - part.first;
+                predict_prepared(some, asking_from(part.asking, at), part.predictions + at, part.room);
             });
-        rows.check(preparation_);
-        predict_batches(rows, asking, predictions);
-    });
+        });
 }
 
 // ---------------------------------------------------------------------------------------------------- rows of names
@@ -376,12 +470,19 @@ void Learner::learn(const NamedRows& input, const Labels& given, Results& result
 }
 
 void Learner::predict(const NamedRows& input, const Asking& asked, Results& results) {
-    const std::lock_guard guard(lock_);
-    preparation_.check_named();
     NamedRowsIn rows(input);
-    rows.check(preparation_);
-    predict_all(rows.rows(), asked, results,
-                [&](const Asking& asking, double* predictions) { predict_batches(rows, asking, predictions); });
+    bool checked = false;
+    predict_in_parts(
+        {rows.rows(), rows.width(), std::nullopt}, asked, results,
+        [&](bool changed) {
+            preparation_.check_named();
+            if (changed) rows.forget();
+            if (!std::exchange(checked, true)) rows.check_names(preparation_);
+        },
+        [&](const Part& part) {
+            rows.check_values(part.room.preparation, part.first, part.end);
+            predict_batches(rows, part);
+        });
 }
 
 // ---------------------------------------------------------------------------------------------------- tables
@@ -406,52 +507,65 @@ void Learner::learn(const Table& table, const Labels& given, Results& results) {
     };
     if (engine_->clock().examples == 0)
         preparation_.check_listed(is_there, std::to_string(table.columns.size()) + " named columns");
-    const bool one_by_one = check_table(table, preparation_);
+    const bool one_by_one = check_table(table, 0, table.rows, preparation_);
     learn_all(given, table.rows, results, [&](const Labels& labels, double* predictions) {
         const bool counts = any_weight(labels, table.rows);
         if (one_by_one) {
             if (counts) preparation_.use_names();
             reserve();
-            TableRows rows(table);
+            TableMentions known(table);
+            TableRows rows(table, known);
             return learn_batches(rows, labels, predictions);
         }
         preparation_.use_names();
         NamedColumns columns(table, [&](const TableColumn& column) { return preparation_.feature(column.name, true); });
         const bool settling = preparation_.centring() && table.missing && counts;
         for (const Column& column : columns.columns)
-            if (settling) preparation_.centre().settle(column.slot, column.indicator ? Offset::kept : Offset::removed);
+            if (settling)
+                preparation_.centre_to_learn().settle(column.slot, column.indicator ? Offset::kept : Offset::removed);
         learn_columns(columns.rows(table.rows, settling || !preparation_.centring(), preparation_.notes()), labels,
                       predictions);
     });
 }
 
 void Learner::predict(const Table& table, const Asking& asked, Results& results) {
-    const std::lock_guard guard(lock_);
-    preparation_.check_named();
-    bool any = table.columns.empty() || preparation_.features().names().empty();
-    const bool one_by_one = check_table(table, preparation_);
-    predict_all(table.rows, asked, results, [&](const Asking& asking, double* predictions) {
-        if (one_by_one) {
-            TableRows rows(table);
-            predict_batches(rows, asking, predictions);
-            any = any || rows.any_known();
-        } else {
-            NamedColumns columns(table, [&](const TableColumn& column) {
-                const auto found = preparation_.feature(column.name, false);
-                any = any || found;
-                if (!found) {  // what is not known is checked all the same
-                    const std::vector<std::string> name{column.name};
-                    DenseRows({nullptr, 0, Type::f64, &column.numbers, 1, table.rows}, &name).check(preparation_);
-                }
-                return found;
-            });
-            if (any || table.missing)  // of columns that it does not know, none is there
-                predict_columns(columns.rows(table.rows, true, preparation_.notes()), asking, predictions);
+    TableMentions known(table);
+    std::atomic<bool> any{false};
+    const std::size_t width = std::max<std::size_t>(1, table.columns.size());
+    const auto begin = [&](bool changed) {
+        preparation_.check_named();
+        if (changed) known.forget();
+        if (table.columns.empty() || preparation_.features().names().empty()) any = true;
+        check_table(table, 0, 0, preparation_);  // its names
+    };
+    predict_in_parts({table.rows, width, std::nullopt}, asked, results, begin, [&](const Part& part) {
+        Preparation& preparation = part.room.preparation;
+        if (check_table(table, part.first, part.end, preparation)) {
+            TableRows rows(table, known);
+            return predict_batches(rows, part);
         }
-        if (!any && table.rows && !table.missing)  // a value that is not there, or never was, is not a wrong column
-            throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +
-                             preparation_.features().names()[0] + "', ...");
+        bool found_any = any;
+        const NamedColumns columns(table, [&](const TableColumn& column) {
+            const auto found = preparation.feature(column.name, false);
+            found_any = found_any || found;
+            if (!found) {  // what is not known is checked all the same
+                const std::vector<std::string> name{column.name};
+                DenseRows({nullptr, 0, Type::f64, &column.numbers, 1, table.rows}, &name)
+                    .check(preparation, part.first, part.end);
+            }
+            return found;
+        });
+        if (found_any) any = true;
+        if (!found_any && !table.missing) return;  // of columns that it does not know, none is there
+        DenseRows rows = columns.rows(table.rows, true, preparation.notes());
+        predict_columns(rows, part);
     });
+    if (!any && !known.any_known() && table.rows &&
+        !table.missing) {  // a value that is not there, or never was, is not a wrong column
+        const std::shared_lock guard(lock_);
+        throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +
+                         preparation_.features().names()[0] + "', ...");
+    }
 }
 
 std::vector<std::string> Learner::word_names(std::string_view column, std::string_view text) {
@@ -478,15 +592,48 @@ bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) c
 void Learner::learn_placed(Placement& row, const Labels& given, double* predictions) {
     if (row.kind() == Placement::Kind::in_order) {
         const auto& [count, values, slots] = row.in_order();
+        if (is_simple()) return learn_in_order(row.in_order(), given, predictions);
         return learn_named(count, values, given, InOrder{slots}, predictions);
     }
     learn_label(given, 0, predictions, [&](const Labels& labels) { engine_->learn_placed(row, labels, *predictions); });
 }
 
+// What `learn_named` does, without looking for what cannot be new.
+void Learner::learn_in_order(const Placement::InOrder& row, const Labels& given, double* predictions) {
+    learn_label(given, 0, predictions, [&](const Labels& labels) {
+        Centre& centre = preparation_.centre_to_learn();
+        centre.forget();
+        const Centre::Mark mark = centre.mark();
+        const std::uint64_t examples = engine_->clock().examples;
+        try {
+            const SparseInput prepared = preparation_.prepare_in_order(row.count, row.values, row.slots,
+                                                                       Looking::learning, weight_of(labels, 0));
+            engine_->learn_one(prepared, labels, predictions, 0);
+            if (ends_windows(examples)) end_windows();
+        } catch (const DivergedError& error) {
+            if (error.row == 0) centre.rewind(mark);  // otherwise the lanes learned the row before one diverged
+            throw;
+        } catch (...) {
+            if (engine_->clock().examples == examples) centre.rewind(mark);
+            throw;
+        }
+    });
+}
+
+void Learner::predict_in_order(const Placement::InOrder& row, const Asking& asking, double* predictions) {
+    const Asking checked = labels_.checked(asking, 1);
+    const Rooms::Taken room(rooms_, preparation_, *engine_);
+    const SparseInput prepared =
+        room->preparation.prepare_in_order(row.count, row.values, row.slots, looking(asking), 1.0);
+    predict_prepared(prepared, checked, predictions, *room);
+    labels_.complete(predictions, 1, predict_width(), asking.offset);
+}
+
 void Learner::predict_placed(Placement& row, const Asking& asking, double* predictions) {
     if (row.kind() == Placement::Kind::in_order) {
         const auto& [count, values, slots] = row.in_order();
-        return predict_named(count, values, asking, InOrder{slots}, predictions);
+        if (is_simple()) return predict_in_order(row.in_order(), asking, predictions);
+        return predict_named(count, values, asking, InOrder{slots}, predictions, true);
     }
     *predictions = engine_->predict_placed(row, labels_.checked(asking, 1));
     labels_.complete(predictions, 1, 1, asking.offset);
@@ -505,17 +652,17 @@ void Learner::loss(int which, const double* p, const double* y, const double* ta
 }
 
 std::size_t Learner::bytes() const {
-    const std::lock_guard guard(lock_);
+    const std::shared_lock guard(lock_);
     return sizeof(*this) + engine_->bytes() + preparation_.bytes();
 }
 
 Clock Learner::clock() const {
-    const std::lock_guard guard(lock_);
+    const std::shared_lock guard(lock_);
     return engine_->clock();
 }
 
 Snapshot Learner::snapshot(bool slots) const {
-    const std::lock_guard guard(lock_);
+    const std::shared_lock guard(lock_);
     Snapshot to{preparation_.save(), {}, labels_.state(), form_, {}};
     engine_->save(slots ? preparation_.slot_count() : 0, to.engine);
     if (engine_->clock().examples == slopes_at_) to.slopes = slopes_;
@@ -552,13 +699,14 @@ void Learner::load(const Snapshot& from, const Filling& fill) {
     labels_.load(from.labels);
     preparation_ = std::move(preparation);
     engine_ = std::move(engine);
+    take_over();
     form_ = form;
     slopes_ = std::move(slopes);
     slopes_at_ = engine_->clock().examples;
 }
 
 bool Learner::keeps_average() const {
-    const std::lock_guard guard(lock_);
+    const std::shared_lock guard(lock_);
     return engine_->keeps_average();
 }
 
@@ -568,7 +716,7 @@ void Learner::keep_average(bool average) {
 }
 
 bool Learner::chooses_rates() const {
-    const std::lock_guard guard(lock_);
+    const std::shared_lock guard(lock_);
     return engine_->chooses_rates();
 }
 

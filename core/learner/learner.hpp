@@ -2,7 +2,8 @@
 // handed to the engine (engine/), batch by batch.
 //
 // Every public function locks the learner, so that threads can share one, except where it says that the caller does.
-// None knows of Python.
+// Threads that predict share the lock. A long call gives it up now and then, so that who wants to learn need not wait
+// for its end; its rows are predicted by all threads, some at a time. None knows of Python.
 #pragma once
 
 #include <functional>
@@ -19,6 +20,7 @@
 #include "learner/labels.hpp"
 #include "learner/merging.hpp"
 #include "learner/results.hpp"
+#include "learner/rooms.hpp"
 #include "preparation/dense_rows.hpp"
 #include "preparation/preparation.hpp"
 #include "preparation/table_values.hpp"
@@ -44,6 +46,8 @@ struct Snapshot {
     // other means of centred columns. The core only keeps it.
     std::vector<double> slopes;
 };
+
+class MatrixRows;
 
 class Learner {
   public:
@@ -107,7 +111,9 @@ class Learner {
 
     // ---- One row at a time, of named features. The caller holds the lock from here on.
 
-    std::mutex& lock() const { return lock_; }
+    Lock& lock() const { return lock_; }
+    // May the learner be predicted with under a shared lock? It is so nearly always.
+    bool shares() const { return !judging_ && preparation_.slot_count() <= reserved_; }
     void load(const Snapshot& from) {
         load(from, [](Engine&, std::size_t) {});
     }
@@ -116,16 +122,15 @@ class Learner {
     std::size_t learn_width() const { return engine_->learn_width(); }
     std::size_t predict_width() const { return engine_->predict_width(); }
 
-    // The caller has checked that the values are finite (and with `check_sum`), and passes them in any order.
-    // `resolve(i, grow)` gives the number of the i-th feature, or 0 for none; `resolve.note(i, feature)` is called for
-    // each whose value is not zero, if `notes`.
-    // The labels are those of one row, and its number in messages is `row`.
+    // The caller has checked that the values are finite (and, to learn, with `check_sum`), and passes them in any
+    // order. `resolve(i, grow)` gives the number of the i-th feature, or 0 for none; `resolve.name(i)` its name. The
+    // labels are those of one row, and its number in messages is `row`.
     template <class Resolve>
     void learn_named(std::size_t count, const double* values, const Labels& given, const Resolve& resolve,
                      double* predictions, std::size_t row = 0);
     template <class Resolve>
     void predict_named(std::size_t count, const double* values, const Asking& asking, const Resolve& resolve,
-                       double* predictions);
+                       double* predictions, bool placed = false);
 
     // The same for a row of a table, of a learner that has learned: `add(to)` adds what is in it to a SingleTableRow.
     template <class Add>
@@ -158,9 +163,8 @@ class Learner {
     std::optional<std::uint32_t> feature(std::string_view name, bool grow) { return preparation_.feature(name, grow); }
     // The names of the features of a text of words, known or not; one that several words share is there for each.
     std::vector<std::string> word_names(std::string_view column, std::string_view text);
-    // Must `note` be told of every name of the row that is being built whose value is not zero?
+    // Do rows depend on the names of their features, beside their numbers?
     bool notes() const { return preparation_.notes(); }
-    void note(std::uint32_t feature, std::string_view name) { preparation_.note(feature, name); }
 
     // Has an automatic learner still to learn what suits it? Then the first row that counts settles that.
     bool unsettled() const { return !form_.settled(); }
@@ -201,10 +205,12 @@ class Learner {
     Form form_ = setup_.engine.form;
     Options options_;
     const Kernel& kernel_;
-    std::shared_ptr<std::mutex> own_lock_ = ForkLocks::make();
-    std::mutex& lock_ = *own_lock_;
+    std::shared_ptr<Lock> own_lock_ = ForkLocks::make();
+    Lock& lock_ = *own_lock_;
     Preparation preparation_;
     std::unique_ptr<Engine> engine_;
+    std::size_t reserved_ = 0;  // slots that the engine has room for
+    Rooms rooms_;
     LabelEncoder labels_;
     WordFeatures words_;
     std::vector<double> slopes_;
@@ -223,7 +229,15 @@ class Learner {
     static void reserve(Engine& engine, const Preparation& preparation) {
         engine.reserve(preparation.slot_count(), preparation.growing());
     }
-    void reserve() { reserve(*engine_, preparation_); }
+    void reserve() {
+        reserve(*engine_, preparation_);
+        reserved_ = preparation_.slot_count();
+    }
+    // The preparation or the engine is another one.
+    void take_over() {
+        rooms_.clear();
+        reserved_ = preparation_.slot_count();
+    }
     std::size_t class_count(std::size_t new_classes) const { return engine_->class_count() + new_classes; }
     void check_listed_columns(std::size_t count) const;
     void check_sparse() const;
@@ -238,12 +252,41 @@ class Learner {
         return asking.extrapolate ? Looking::extrapolating : Looking::predicting;
     }
     bool reads(const DenseInput& input) const;
-    bool reads(const CompressedRows& input) const;
+    bool reads(const MatrixRows& input, std::size_t first, std::size_t end) const;
+    bool reads_all(const MatrixRows& input) const;
 
     template <class Action>
     void learn_all(const Labels& given, std::size_t rows, Results& results, Action action);
-    template <class Action>
-    void predict_all(std::size_t rows, const Asking& asking, Results& results, Action action);
+
+    // ---- One call of predict: rows go in parts, each to the thread that is free.
+
+    // Rows before `end` from `first` on. `asking` and `predictions` begin with the first.
+    struct Part {
+        std::size_t first, end;
+        Asking asking;
+        double* predictions;
+        Room& room;
+    };
+    // How many rows there are, and about how much work one is.
+    struct Extent {
+        std::size_t rows, features;
+        std::optional<std::size_t> columns;  // of arrays and matrices
+        bool as_they_lie = false;            // the engine may read dense rows
+    };
+    // `begin(changed)` checks what is given; it is called again when somebody may have changed the learner. Then
+    // `predict(part)` is called for all parts, by several threads at once.
+    template <class Begin, class Predict>
+    void predict_in_parts(const Extent& extent, const Asking& asked, Results& results, const Begin& begin,
+                          const Predict& predict);
+    // The same in one go, while nobody else uses the learner.
+    template <class Begin, class Predict>
+    void predict_alone(const Extent& extent, const Asking& asked, Results& results, const Begin& begin,
+                       const Predict& predict);
+    template <class Predict>
+    void predict_parts(std::size_t first, std::size_t end, std::size_t each, const Asking& asked, const Asking& checked,
+                       double* predictions, const Predict& predict);
+    std::size_t rows_of_part(const Extent& extent) const;
+
     template <Rows Input>
     void check_features(Input& input, const Labels& labels);
     template <Rows Input>
@@ -257,15 +300,19 @@ class Learner {
     // What is to be done when windows have ended, no rows being under way if a scale falls.
     void end_windows();
     double column_scale(std::uint32_t feature) const;
-    void predict_prepared(const SparseInput& rows, const Asking& asking, double* predictions);
+    void predict_prepared(const SparseInput& rows, const Asking& asking, double* predictions, Room& room);
     template <Rows Input>
-    void predict_batches(Input& input, const Asking& asking, double* predictions);
+    void predict_batches(Input& input, const Part& part);
     void learn_columns(DenseRows rows, const Labels& labels, double* predictions);
-    void predict_columns(DenseRows rows, const Asking& asking, double* predictions);
+    void predict_columns(DenseRows& rows, const Part& part);
     template <class Action>
     void learn_label(const Labels& given, std::size_t row, double* predictions, Action action);
     template <class Prepare>
     void learn_one(const Labels& given, std::size_t row, double* predictions, const Prepare& prepare);
+    // Of rows in order: is there nothing to do but to centre their values?
+    bool is_simple() const { return !preparation_.raw() && !preparation_.may_be_distant(); }
+    void learn_in_order(const Placement::InOrder& row, const Labels& given, double* predictions);
+    void predict_in_order(const Placement::InOrder& row, const Asking& asking, double* predictions);
     template <class Prepare>
     void predict_one(const Asking& asking, double* predictions, const Prepare& prepare);
 };
@@ -290,7 +337,7 @@ void Learner::learn_one(const Labels& given, std::size_t row, double* prediction
     const double weight = weight_of(given, 0);
     learn_label(given, row, predictions, [&](const Labels& labels) {
         preparation_.check_named();
-        preparation_.centre().forget();
+        preparation_.centre_to_learn().forget();
         const Preparation::Mark mark = preparation_.mark();
         const std::uint64_t examples = engine_->clock().examples;
         try {
@@ -302,8 +349,7 @@ void Learner::learn_one(const Labels& given, std::size_t row, double* prediction
                 engine_->check_features(preparation_.prepared(), labels, row, met);  // a class that joins stays
                 engine_->add_classes(labels.new_classes);
             }
-            engine_->learn(preparation_.prepared(), labels, predictions, row);
-            engine_->finish();
+            engine_->learn_one(preparation_.prepared(), labels, predictions, row);
             if (ends_windows(examples)) end_windows();
         } catch (const DivergedError& error) {
             if (error.row <= row) preparation_.rewind(mark);  // otherwise the lanes learned the row before one diverged
@@ -319,9 +365,10 @@ template <class Prepare>
 void Learner::predict_one(const Asking& asking, double* predictions, const Prepare& prepare) {
     const Asking checked = labels_.checked(asking, 1);
     preparation_.check_named();
-    prepare(looking(asking), 1.0);
-    reserve();
-    predict_prepared(preparation_.prepared(), checked, predictions);
+    if (!shares()) reserve();  // the caller is alone
+    const Rooms::Taken room(rooms_, preparation_, *engine_);
+    prepare(looking(asking), *room);
+    predict_prepared(room->preparation.prepared(), checked, predictions, *room);
     labels_.complete(predictions, 1, predict_width(), asking.offset);
 }
 
@@ -343,8 +390,9 @@ void Learner::learn_added(const Labels& given, const Add& add, double* predictio
 
 template <class Add>
 void Learner::predict_added(const Asking& asking, const Add& add, double* predictions) {
-    predict_one(asking, predictions, [&](Looking looking, double weight) {
-        preparation_.prepare_one(looking, 0, [&] { add(SingleTableRow(preparation_, words_, looking, weight)); });
+    predict_one(asking, predictions, [&](Looking looking, Room& room) {
+        room.preparation.prepare_one(looking, 0,
+                                     [&] { add(SingleTableRow(room.preparation, room.words, looking, 1.0)); });
     });
 }
 
@@ -374,9 +422,10 @@ bool Learner::check_named_features(std::size_t rows, const Labels& given, const 
 
 template <class Resolve>
 void Learner::predict_named(std::size_t count, const double* values, const Asking& asking, const Resolve& resolve,
-                            double* predictions) {
-    predict_one(asking, predictions, [&](Looking looking, double weight) {
-        preparation_.prepare_named(count, values, looking, weight, resolve, 0);
+                            double* predictions, bool placed) {
+    predict_one(asking, predictions, [&](Looking looking, Room& room) {
+        if (!placed) room.preparation.check_sum(count, values, 0);
+        room.preparation.prepare_named(count, values, looking, 1.0, resolve, 0);
     });
 }
 

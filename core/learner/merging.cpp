@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <shared_mutex>
 
 #include "base/workers.hpp"
 #include "learner/learner.hpp"
@@ -14,7 +15,7 @@ constexpr std::size_t block_size = 512;  // slots that are merged at once: they 
 // All locks at once. While it waits for one it holds none, so that nobody who takes several waits for ever.
 class AllLocks {
   public:
-    explicit AllLocks(std::vector<std::mutex*> locks) {
+    explicit AllLocks(std::vector<Lock*> locks) {
         std::sort(locks.begin(), locks.end());
         locks.erase(std::unique(locks.begin(), locks.end()), locks.end());
         for (std::size_t first = 0;;) {
@@ -22,7 +23,7 @@ class AllLocks {
             std::size_t i = 0;
             for (; i < locks.size(); ++i) {
                 if (i == first) continue;
-                std::unique_lock<std::mutex> next(*locks[i], std::try_to_lock);
+                std::unique_lock<Lock> next(*locks[i], std::try_to_lock);
                 if (!next) break;
                 held_.push_back(std::move(next));
             }
@@ -33,14 +34,14 @@ class AllLocks {
     }
 
   private:
-    std::vector<std::unique_lock<std::mutex>> held_;
+    std::vector<std::unique_lock<Lock>> held_;
 };
 
 }  // namespace
 
 void Learner::read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
                    SlotBlock& to) const {
-    const std::lock_guard guard(lock_);
+    const std::shared_lock guard(lock_);
     const std::size_t known = lane_count();
     if (std::any_of(lanes.begin(), lanes.end(), [&](std::uint32_t lane) { return lane >= known; }))
         return;  // rates have been dropped since; what comes of it will not be loaded
@@ -56,7 +57,7 @@ std::size_t Learner::lane_count() const {
 }
 
 bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how) {
-    std::vector<std::mutex*> locks{&lock_};
+    std::vector<Lock*> locks{&lock_};
     for (const MergedPart& part : parts) locks.push_back(&part.learner->lock_);
     const AllLocks held(std::move(locks));
     for (const MergedPart& part : parts) {

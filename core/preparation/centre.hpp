@@ -161,6 +161,20 @@ class Centre {
         const double distance = x - column.mean;
         return distance - distance * (1.0 / (column.weight + 1.0));
     }
+    // The same for a row of columns, in place; those whose offset is kept stay as they are.
+    void peek(const std::uint32_t* slots, double* row, std::size_t count) const {
+        double last = -1, share = 1;  // nearly always the same for all columns
+        for (std::size_t j = 0; j < count; ++j) {
+            if (!removed(slots[j])) continue;
+            const Column& column = columns_[slots[j]];
+            const double distance = row[j] - column.mean;
+            if (column.weight != last) {
+                last = column.weight;
+                share = 1.0 / (column.weight + 1.0);
+            }
+            row[j] = distance - distance * share;
+        }
+    }
     // Against the mean as it stands.
     double linear(std::uint32_t slot, double x) const { return x - columns_[slot].mean; }
 

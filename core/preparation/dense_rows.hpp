@@ -33,22 +33,42 @@ class DenseRows {
     }
 
     // Throws if a value cannot be learned.
-    void check(Preparation& preparation) {
-        const double largest = largest_magnitude();
-        for (std::size_t r = 0; std::isnan(largest) && r < input_.rows; ++r)
-            for (std::size_t j = 0; j < input_.column_count; ++j)
-                if (!std::isfinite(value_at(input_, r, j))) throw_not_finite_at(r, j);
-        preparation.check_magnitude(largest);
-        if (largest > 0x1p960 && preparation.hashed())  // entries of one slot might add up to infinity
-            preparation.in_batches(*this, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
+    void check(Preparation& preparation) { check(preparation, 0, input_.rows, largest_magnitude()); }
+    // The same for the rows before `end` from one on, by this thread alone.
+    void check(Preparation& preparation, std::size_t first, std::size_t end) {
+        check(preparation, first, end, largest_of(part(first, end - first).input()));
     }
+
+    // Some of the rows.
+    class Part {
+      public:
+        Part(const DenseInput& input, std::size_t first, std::size_t rows) : input_(input) {
+            input_.rows = rows;
+            if (first == 0) return;
+            if (!input.columns) {
+                input_.data += static_cast<std::ptrdiff_t>(first) * input.row_stride;
+                return;
+            }
+            columns_.assign(input.columns, input.columns + input.column_count);
+            for (Column& column : columns_) column.data += static_cast<std::ptrdiff_t>(first) * column.stride;
+            input_.columns = columns_.data();
+        }
+        Part(const Part&) = delete;
+        const DenseInput& input() const { return input_; }
+
+      private:
+        DenseInput input_;
+        std::vector<Column> columns_;
+    };
+    Part part(std::size_t first, std::size_t rows) const { return Part(input_, first, rows); }
 
     // Which columns are centred is settled when they are first learned from.
     void settle(Preparation& preparation) const {
         for (std::size_t j = 0; preparation.centring() && j < input_.column_count; ++j) {
             const bool indicator = input_.columns ? input_.columns[j].indicator : input_.indicators;
-            preparation.centre().settle(input_.columns ? input_.columns[j].slot : preparation.features().column_slot(j),
-                                        indicator ? Offset::kept : Offset::removed);
+            preparation.centre_to_learn().settle(
+                input_.columns ? input_.columns[j].slot : preparation.features().column_slot(j),
+                indicator ? Offset::kept : Offset::removed);
         }
     }
 
@@ -117,7 +137,16 @@ class DenseRows {
     const std::vector<std::string>* names_;
 
     // Can the rows' non-zero numbers be taken as they lie?
-    bool side_by_side(Preparation& to) const { return !input_.columns && !to.centre().any() && !to.hashed(); }
+    bool side_by_side(const Preparation& to) const { return !input_.columns && !to.centre().any() && !to.hashed(); }
+
+    void check(Preparation& preparation, std::size_t first, std::size_t end, double largest) {
+        for (std::size_t r = first; std::isnan(largest) && r < end; ++r)
+            for (std::size_t j = 0; j < input_.column_count; ++j)
+                if (!std::isfinite(value_at(input_, r, j))) throw_not_finite_at(r, j);
+        preparation.check_magnitude(largest);
+        if (largest > 0x1p960 && preparation.hashed())  // entries of one slot might add up to infinity
+            preparation.in_batches(*this, first, end, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
+    }
 
     // All threads look for it: nothing else can begin before.
     double largest_magnitude() const {

@@ -43,6 +43,20 @@ struct Interaction {
     std::vector<Selector> left, right;
 };
 
+// Working memory of a row that gets its products.
+struct RowInTheMaking {
+    using Sides = std::vector<std::uint64_t>;
+    std::vector<std::uint32_t> ids;
+    std::vector<double> values;
+    std::vector<const Sides*> sides;
+    std::unordered_map<std::uint32_t, Sides> noted;  // by hashed feature of the row: which sides it is on
+
+    // Of a row that is not to be built after all.
+    void forget_notes() {
+        if (!noted.empty()) noted.clear();
+    }
+};
+
 class Interactions {
   public:
     struct Product {
@@ -80,27 +94,56 @@ class Interactions {
         if (pairs_ == Pairs::listed) sides_[feature] = sides_of(name, column);
     }
     bool notes(const Features& features) const { return pairs_ == Pairs::listed && features.space() == Space::hashed; }
-    void note(std::uint32_t feature, std::string_view name, std::int64_t column) {
+    void note(RowInTheMaking& row, std::uint32_t feature, std::string_view name, std::int64_t column) const {
         const Sides sides = sides_of(name, column);
-        Sides& noted = noted_[feature];
+        Sides& noted = row.noted[feature];
         noted.resize(2 * words_);
         for (std::size_t w = 0; w < sides.size(); ++w) noted[w] |= sides[w];
     }
 
-    // Of a row that is not to be built after all.
-    void forget_notes() {
-        if (!noted_.empty()) noted_.clear();
-    }
-
-    // The row that is being built gets its products; features become slots. `grow`: products may be new. `leave`: which
+    // The row that is being built gets its products; features become slots. Products may be new. `leave`: which
     // features then stand in products alone.
     template <class Leave>
-    void expand(SparseRows& rows, Features& features, bool grow, Leave leave) {
-        rows.take_row(ids_, values_);
-        for (std::size_t i = 0; i < ids_.size(); ++i)
-            if (!leave(ids_[i])) rows.add(features.slot_of(ids_[i]), values_[i]);
-        if (pairs_ == Pairs::listed) keep_listed(notes(features) ? noted_ : sides_);
-        const std::size_t n = ids_.size(), room = pairs_ == Pairs::ordered ? n * n : n * (n + 1) / 2;
+    void expand(RowInTheMaking& row, SparseRows& rows, Features& features, Leave leave) {
+        expand_with(row, rows, features, leave, [&](std::uint32_t left, std::uint32_t right) {
+            if (features.space() == Space::hashed) return hashed(left, right, features);
+            std::uint32_t& slot = slot_of(left, right);
+            if (!slot) [[unlikely]] {
+                products_.push_back({left, right, 0});  // first, so that `rewind` finds it whatever happens
+                products_.back().slot = slot = features.allot();
+            }
+            return slot;
+        });
+    }
+    // The same for a row that changes nothing: products that are not known are left out.
+    template <class Leave>
+    void expand_known(RowInTheMaking& row, SparseRows& rows, const Features& features, Leave leave) const {
+        expand_with(row, rows, features, leave, [&](std::uint32_t left, std::uint32_t right) {
+            return features.space() == Space::hashed ? hashed(left, right, features) : known(left, right);
+        });
+    }
+
+  private:
+    using Sides = RowInTheMaking::Sides;
+    static constexpr std::uint32_t direct_limit = 4096;  // features below this number find their products in a table
+
+    Pairs pairs_;
+    std::vector<Interaction> listed_;
+    std::size_t words_;
+    std::unordered_map<std::uint32_t, Sides> sides_;
+    std::vector<Product> products_;
+    std::vector<std::uint32_t> direct_;
+    std::unordered_map<std::uint64_t, std::uint32_t> far_;
+
+    // `find(left, right)` gives the slot of a product, or 0.
+    template <class Leave, class Find>
+    void expand_with(RowInTheMaking& row, SparseRows& rows, const Features& features, Leave leave, Find find) const {
+        std::vector<std::uint32_t>& ids = row.ids;
+        rows.take_row(ids, row.values);
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            if (!leave(ids[i])) rows.add(features.slot_of(ids[i]), row.values[i]);
+        if (pairs_ == Pairs::listed) keep_listed(row, notes(features) ? row.noted : sides_);
+        const std::size_t n = ids.size(), room = pairs_ == Pairs::ordered ? n * n : n * (n + 1) / 2;
         const auto [slots, values] = rows.extend(room);
         std::size_t at = 0;
         const auto put = [&](std::uint32_t slot, double value) {
@@ -109,51 +152,35 @@ class Interactions {
             at += slot != 0 && value != 0;
         };
         for (std::size_t j = 0; j < n; ++j) {
-            if (pairs_ == Pairs::all && features.space() != Space::hashed && ids_[j] <= direct_limit) {
-                slot_of(ids_[j], ids_[j]);  // so that its row of the triangle is there
-                const std::uint32_t* row = direct_.data() + std::size_t{ids_[j]} * (ids_[j] - 1) / 2 - 1;
+            if (pairs_ == Pairs::all && features.space() != Space::hashed && ids[j] <= direct_limit &&
+                std::size_t{ids[j]} * (ids[j] + 1) / 2 <= direct_.size()) {
+                const std::uint32_t* others = direct_.data() + std::size_t{ids[j]} * (ids[j] - 1) / 2 - 1;
                 bool plain = true;
-                const double factor = values_[j];
+                const double factor = row.values[j];
                 for (std::size_t i = 0; i <= j; ++i) {
-                    slots[at + i] = row[ids_[i]];
-                    values[at + i] = values_[i] * factor;
+                    slots[at + i] = others[ids[i]];
+                    values[at + i] = row.values[i] * factor;
                     plain = plain && (slots[at + i] != 0) & (values[at + i] != 0);
                 }
                 if (plain) [[likely]] {
                     at += j + 1;
                 } else {
-                    for (std::size_t i = 0; i <= j; ++i)
-                        put(find(ids_[i], ids_[j], features, grow), values_[i] * values_[j]);
+                    for (std::size_t i = 0; i <= j; ++i) put(find(ids[i], ids[j]), row.values[i] * row.values[j]);
                 }
                 continue;
             }
             for (std::size_t i = 0; i <= j; ++i) {
-                if (pairs_ == Pairs::listed && !wanted(i, j)) continue;
-                const double value = values_[i] * values_[j];
-                put(find(ids_[i], ids_[j], features, grow), value);
-                if (pairs_ == Pairs::ordered && i < j) put(find(ids_[j], ids_[i], features, grow), value);
+                if (pairs_ == Pairs::listed && !wanted(row, i, j)) continue;
+                const double value = row.values[i] * row.values[j];
+                put(find(ids[i], ids[j]), value);
+                if (pairs_ == Pairs::ordered && i < j) put(find(ids[j], ids[i]), value);
             }
         }
-        noted_.clear();
+        row.noted.clear();
         rows.commit(room, at);
         rows.order_unknown();
         if (features.space() != Space::hashed) rows.accept_order();
     }
-
-  private:
-    using Sides = std::vector<std::uint64_t>;
-    static constexpr std::uint32_t direct_limit = 4096;  // features below this number find their products in a table
-
-    Pairs pairs_;
-    std::vector<Interaction> listed_;
-    std::size_t words_;
-    std::unordered_map<std::uint32_t, Sides> sides_, noted_;
-    std::vector<Product> products_;
-    std::vector<std::uint32_t> direct_;
-    std::unordered_map<std::uint64_t, std::uint32_t> far_;
-    std::vector<std::uint32_t> ids_;
-    std::vector<double> values_;
-    std::vector<const Sides*> row_sides_;
 
     Sides sides_of(std::string_view name, std::int64_t column) const {
         Sides sides(2 * words_, 0);
@@ -171,45 +198,42 @@ class Interactions {
     }
 
     // Only the row's features that are on some side.
-    void keep_listed(const std::unordered_map<std::uint32_t, Sides>& all) {
-        row_sides_.clear();
-        for (std::size_t i = 0; i < ids_.size(); ++i) {
-            const auto found = all.find(ids_[i]);
+    static void keep_listed(RowInTheMaking& row, const std::unordered_map<std::uint32_t, Sides>& all) {
+        row.sides.clear();
+        for (std::size_t i = 0; i < row.ids.size(); ++i) {
+            const auto found = all.find(row.ids[i]);
             if (found == all.end()) continue;
             if (std::all_of(found->second.begin(), found->second.end(), [](std::uint64_t w) { return w == 0; }))
                 continue;
-            ids_[row_sides_.size()] = ids_[i];
-            values_[row_sides_.size()] = values_[i];
-            row_sides_.push_back(&found->second);
+            row.ids[row.sides.size()] = row.ids[i];
+            row.values[row.sides.size()] = row.values[i];
+            row.sides.push_back(&found->second);
         }
-        ids_.resize(row_sides_.size());
-        values_.resize(row_sides_.size());
+        row.ids.resize(row.sides.size());
+        row.values.resize(row.sides.size());
     }
 
-    bool wanted(std::size_t i, std::size_t j) const {
-        const Sides &a = *row_sides_[i], &b = *row_sides_[j];
+    bool wanted(const RowInTheMaking& row, std::size_t i, std::size_t j) const {
+        const Sides &a = *row.sides[i], &b = *row.sides[j];
         for (std::size_t w = 0; w < words_; ++w)
             if ((a[w] & b[words_ + w]) | (b[w] & a[words_ + w])) return true;
         return false;
     }
 
-    // The slot of the product of two features, 0 if it has none.
-    std::uint32_t find(std::uint32_t left, std::uint32_t right, Features& features, bool grow) {
-        if (features.space() == Space::hashed) {
-            std::uint64_t h = (std::uint64_t{left} << 32 | right) * 0x9e3779b97f4a7c15ULL;
-            h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL;
-            return 1 + (static_cast<std::uint32_t>(h ^ (h >> 29)) & features.mask());
+    static std::uint32_t hashed(std::uint32_t left, std::uint32_t right, const Features& features) {
+        std::uint64_t h = (std::uint64_t{left} << 32 | right) * 0x9e3779b97f4a7c15ULL;
+        h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL;
+        return 1 + (static_cast<std::uint32_t>(h ^ (h >> 29)) & features.mask());
+    }
+
+    // The slot of the product of two features, 0 if it has none. Makes no room for it.
+    std::uint32_t known(std::uint32_t left, std::uint32_t right) const {
+        if (near(left, right)) {
+            const std::size_t at = place(left, right);
+            return at < direct_.size() ? direct_[at] : 0;
         }
-        if (!grow && !near(left, right)) {  // looking must not make room
-            const auto found = far_.find(std::uint64_t{left} << 32 | right);
-            return found == far_.end() ? 0 : found->second;
-        }
-        std::uint32_t& slot = slot_of(left, right);
-        if (!slot && grow) [[unlikely]] {
-            products_.push_back({left, right, 0});  // first, so that `rewind` finds it whatever happens
-            products_.back().slot = slot = features.allot();
-        }
-        return slot;
+        const auto found = far_.find(std::uint64_t{left} << 32 | right);
+        return found == far_.end() ? 0 : found->second;
     }
 
     void add(std::uint32_t left, std::uint32_t right, std::uint32_t slot) {
@@ -220,12 +244,15 @@ class Interactions {
     static bool near(std::uint32_t left, std::uint32_t right) { return left <= direct_limit && right <= direct_limit; }
 
     // A triangle, [larger][smaller], with two places each for ordered pairs; beyond its limit a hash table.
-    std::uint32_t& slot_of(std::uint32_t left, std::uint32_t right) {
+    std::size_t place(std::uint32_t left, std::uint32_t right) const {
         const std::uint32_t low = left < right ? left : right, high = left < right ? right : left;
+        const std::size_t at = std::size_t{high} * (high - 1) / 2 + (low - 1);
+        return pairs_ == Pairs::ordered ? 2 * at + (left > right) : at;
+    }
+    std::uint32_t& slot_of(std::uint32_t left, std::uint32_t right) {
         if (!near(left, right)) return far_[std::uint64_t{left} << 32 | right];
-        std::size_t at = std::size_t{high} * (high - 1) / 2 + (low - 1);
-        if (pairs_ == Pairs::ordered) at = 2 * at + (left > right);
-        if (at >= direct_.size()) direct_.resize(std::size_t{high} * (high + 1));
+        const std::size_t at = place(left, right), high = std::max(left, right);
+        if (at >= direct_.size()) direct_.resize(high * (high + 1));
         return direct_[at];
     }
 };

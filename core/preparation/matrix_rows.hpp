@@ -15,13 +15,24 @@ class MatrixRows {
     explicit MatrixRows(const CompressedRows& input) : input_(input) {}
 
     std::size_t rows() const { return input_.rows; }
-    std::size_t width() const { return std::max<std::size_t>(1, input_.entries / input_.rows); }
+    std::size_t width() const { return std::max<std::size_t>(1, input_.entries / std::max<std::size_t>(1, rows())); }
     const CompressedRows& input() const { return input_; }
 
+    // Are the rows before `end`, from one on, as an engine wants them, so that it can read them where they are? Then
+    // they have been checked, too.
+    bool are_plain(const Preparation& preparation, std::size_t first, std::size_t end) const {
+        if (input_.wide_indices) return false;
+        CompressedRows part = input_;
+        part.row_starts = static_cast<const std::int32_t*>(input_.row_starts) + first;
+        part.rows = end - first;
+        return preparation.kernel().are_plain(part, preparation.features().column_mask());
+    }
+
     // Throws if the matrix is malformed or holds what cannot be learned.
-    void check(Preparation& preparation) {
+    void check(Preparation& preparation) { check(preparation, 0, input_.rows); }
+    void check(Preparation& preparation, std::size_t first, std::size_t end) {
         double largest = 0;
-        for (std::size_t r = 0; r < input_.rows; ++r) {
+        for (std::size_t r = first; r < end; ++r) {
             if (start(r) < 0 || start(r) > start(r + 1) || static_cast<std::size_t>(start(r + 1)) > input_.entries)
                 throw InputError("the sparse matrix is malformed: its row starts do not rise", Place{r});
             for (std::size_t k = begin(r); k < begin(r + 1); ++k) {
@@ -37,7 +48,7 @@ class MatrixRows {
         }
         preparation.check_magnitude(largest);
         if (largest > 0x1p960)  // entries of one slot might add up to infinity
-            preparation.in_batches(*this, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
+            preparation.in_batches(*this, first, end, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
     }
 
     // Sparse columns are not centred, unless they have been before.
@@ -47,18 +58,18 @@ class MatrixRows {
         const auto& known = preparation.centre().columns();
         if (last < known.size() && known[last].offset != Offset::unknown) return;
         for (std::size_t j = 0; j < input_.columns; ++j)
-            preparation.centre().settle(preparation.features().column_slot(j), Offset::kept);
+            preparation.centre_to_learn().settle(preparation.features().column_slot(j), Offset::kept);
     }
 
-    // Calls action(first row, rows) for some rows at a time, which are the matrix's own. It has 32-bit indices, and
-    // every row is as an engine wants it.
+    // Calls action(first row, rows) for some rows at a time, which are the matrix's own: those before `end`, from one
+    // on, all of which are plain.
     template <class Action>
-    void in_place(const Preparation& preparation, Action action) const {
+    void in_place(const Preparation& preparation, std::size_t from, std::size_t end, Action action) const {
         constexpr std::size_t at_once = 4096;
         const auto* starts = static_cast<const std::int32_t*>(input_.row_starts);
         std::vector<std::size_t> row_ends;
-        for (std::size_t first = 0, rows; first < input_.rows; first += rows) {
-            rows = std::min(at_once, input_.rows - first);
+        for (std::size_t first = from, rows; first < end; first += rows) {
+            rows = std::min(at_once, end - first);
             row_ends.assign(starts + first + 1, starts + first + 1 + rows);
             action(first, SparseInput{.slots = static_cast<const std::uint32_t*>(input_.indices),
                                       .values = input_.values,

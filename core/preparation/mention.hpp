@@ -5,8 +5,11 @@
 // parts.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "preparation/preparation.hpp"
 
@@ -25,5 +28,27 @@ inline std::uint32_t mentioned(Preparation& preparation, std::uint32_t& known, s
     if (!learning) known = not_known;
     return 0;
 }
+
+// What is known of names that several threads meet at once: each may find out for itself, and all find the same.
+class SharedMentions {
+  public:
+    explicit SharedMentions(std::size_t names = 0) : known_(names, not_met) {}
+    void assign(std::size_t names) { known_.assign(names, not_met); }
+
+    std::size_t size() const { return known_.size(); }
+    std::uint32_t operator[](std::size_t i) const { return std::atomic_ref(known_[i]).load(std::memory_order_relaxed); }
+    void set(std::size_t i, std::uint32_t known) { std::atomic_ref(known_[i]).store(known, std::memory_order_relaxed); }
+    std::uint32_t mention(Preparation& preparation, std::size_t i, std::string_view name, bool grow, bool learning) {
+        std::uint32_t known = (*this)[i];
+        if (is_feature(known)) return known;
+        const std::uint32_t before = known, found = mentioned(preparation, known, name, grow, learning);
+        if (known != before) set(i, known);
+        return found;
+    }
+    bool any_feature() const { return std::any_of(known_.begin(), known_.end(), is_feature); }
+
+  private:
+    mutable std::vector<std::uint32_t> known_;
+};
 
 }  // namespace unitless

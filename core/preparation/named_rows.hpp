@@ -13,7 +13,7 @@ namespace unitless {
 
 class NamedRowsIn {
   public:
-    explicit NamedRowsIn(const NamedRows& from) : from_(from), features_(from.names(), not_met) {}
+    explicit NamedRowsIn(const NamedRows& from) : from_(from), features_(from.names()) {}
 
     std::size_t rows() const { return from_.rows(); }
     std::size_t width() const { return std::max<std::size_t>(1, from_.ids.size() / std::max<std::size_t>(1, rows())); }
@@ -21,16 +21,24 @@ class NamedRowsIn {
 
     // Throws if a name or a value cannot be learned.
     void check(Preparation& preparation) const {
+        check_names(preparation);
+        check_values(preparation, 0, rows());
+    }
+    void check_names(const Preparation& preparation) const {
         for (std::size_t i = 0; i < from_.names(); ++i) preparation.check_name(from_.name(i));
+    }
+    // Of the rows before `end` from one on.
+    void check_values(Preparation& preparation, std::size_t first, std::size_t end) const {
+        const std::size_t from = row_begin(first), count = row_begin(end) - from;
         const double largest =
-            largest_of<double>(reinterpret_cast<const char*>(from_.values.data()), sizeof(double), from_.values.size());
+            largest_of<double>(reinterpret_cast<const char*>(from_.values.data() + from), sizeof(double), count);
         preparation.check_magnitude(largest);
         if (largest < 0x1p960) return;
-        for (std::size_t r = 0, begin = 0; r < rows(); begin = from_.row_ends[r++])
-            preparation.check_sum(from_.row_ends[r] - begin, from_.values.data() + begin, r);
+        for (std::size_t r = first; r < end; ++r)
+            preparation.check_sum(from_.row_ends[r] - row_begin(r), from_.values.data() + row_begin(r), r);
     }
 
-    void forget() { features_.assign(features_.size(), not_met); }
+    void forget() { features_.assign(features_.size()); }
     void begin_batch(Preparation&, std::size_t, std::size_t) const {}
 
     void add_row(Preparation& to, std::size_t row, std::size_t, Looking looking, double weight) {
@@ -44,7 +52,7 @@ class NamedRowsIn {
             const std::uint32_t id = from_.ids[k];
             std::uint32_t feature = features_[id];
             if (!is_feature(feature)) [[unlikely]] {
-                feature = mentioned(to, features_[id], from_.name(id), grow, learning);
+                feature = features_.mention(to, id, from_.name(id), grow, learning);
                 if (!feature) continue;
             }
             if (raw) to.mention(feature, from_.values[k]);
@@ -72,7 +80,7 @@ class NamedRowsIn {
         for (std::size_t i = 0; i < features_.size(); ++i) {
             const auto found = preparation.feature(from_.name(i), false);
             if (!found) return false;
-            features_[i] = *found;
+            features_.set(i, *found);
         }
         return true;
     }
@@ -92,7 +100,7 @@ class NamedRowsIn {
 
   private:
     const NamedRows& from_;
-    std::vector<std::uint32_t> features_;  // of each name
+    SharedMentions features_;  // of each name; threads that predict add rows at once
     SparseRows again_;
 
     std::size_t row_begin(std::size_t row) const { return row ? from_.row_ends[row - 1] : 0; }

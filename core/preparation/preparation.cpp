@@ -8,24 +8,24 @@
 namespace unitless {
 
 void Preparation::use_columns(std::size_t count) {
-    const bool known = features_.space() == Space::columns;
-    features_.use_columns(count);
+    const bool known = features().space() == Space::columns;
+    own_->features.use_columns(count);
     if (known || hashed()) return;
-    for (const auto& [left, right] : interactions_.listed())
+    for (const auto& [left, right] : interactions().listed())
         for (const auto* side : {&left, &right})
             for (const auto& selector : *side)
                 if (selector.column >= 0 && static_cast<std::size_t>(selector.column) < count)
-                    interactions_.introduce(features_.column_slot(static_cast<std::uint64_t>(selector.column)), {},
-                                            selector.column);
+                    own_->interactions.introduce(features().column_slot(static_cast<std::uint64_t>(selector.column)),
+                                                 {}, selector.column);
 }
 
 std::optional<std::uint32_t> Preparation::feature(std::string_view name, bool grow) {
-    if (!grow && features_.space() == Space::unset) return std::nullopt;
-    const std::size_t before = features_.names().size();
-    const auto found = grow ? std::optional(features_.intern(name)) : features_.find(name);
-    if (features_.names().size() > before) {
-        interactions_.introduce(*found, name, -1);
-        if (raw_) raw_columns_.add(name);
+    if (!grow) return features().space() == Space::unset ? std::nullopt : features().find(name);
+    const std::size_t before = features().names().size();
+    const std::uint32_t found = own_->features.intern(name);
+    if (features().names().size() > before) {
+        own_->interactions.introduce(found, name, -1);
+        if (raw()) own_->raw_columns.add(name);
     }
     return found;
 }
@@ -35,7 +35,7 @@ std::optional<std::uint32_t> Preparation::word(std::string& name, std::size_t st
     const std::string_view start = std::string_view(name).substr(0, stem);
     if (name.size() - stem <= WordCounts::longest) {
         if (const auto known = feature(name, false)) return known;
-        if (!words_.full(start, features_.names())) return grow ? feature(name, true) : std::nullopt;
+        if (!known_->words.full(start, features().names())) return grow ? feature(name, true) : std::nullopt;
     }
     name.replace(stem, std::string::npos, WordCounts::shared(std::string_view(name).substr(stem)));
     return feature(name, grow);
@@ -45,18 +45,19 @@ void Preparation::collect(const DenseInput& rows) {
     collected_.reserve(rows.rows, rows.rows * rows.column_count);
     kernel_->collect(rows, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
     collected_.rows = rows.rows;
-    if (!raw_) return;
+    if (!raw()) return;
     for (std::size_t r = 0; r < rows.rows; ++r) {
         raw_rows_.begin_row(raw_count());
         mention(rows, r);
         raw_rows_.end_row(raw_count());
     }
-    if (leaves_numbers_) collected_.leave_out([&](std::uint32_t feature) { return leaves(feature); });
+    if (known_->leaves_numbers) collected_.leave_out([&](std::uint32_t feature) { return leaves(feature); });
 }
 
 void Preparation::mention(const DenseInput& input, std::size_t row) {
     const std::size_t count = input.column_count;
-    if (count <= (by_column() ? RawColumns::most : raw_columns_.leading())) return widen(input, row, raw_rows_.row());
+    if (count <= (by_column() ? RawColumns::most : known_->raw_columns.leading()))
+        return widen(input, row, raw_rows_.row());
     side_by_side_.resize(count);
     widen(input, row, side_by_side_.data());
     for (std::size_t j = 0; j < count; ++j) mention(static_cast<std::uint32_t>(1 + j), side_by_side_[j]);
@@ -65,19 +66,50 @@ void Preparation::mention(const DenseInput& input, std::size_t row) {
 SparseInput Preparation::prepared() const {
     SparseInput input = collected_.rows ? collected_.view() : rows_.view();
     input.in_sequence = hashed();  // hashed features have no other kind of rows to agree with
-    input.lanes = features_.lanes();
-    input.lanes_from = features_.lanes_from();
-    if (!raw_) return input;
+    input.lanes = features().lanes();
+    input.lanes_from = features().lanes_from();
+    if (!raw()) return input;
     raw_rows_.view(input);
-    input.raw_kinds = by_column() ? RawColumns::numbers() : raw_columns_.kinds();
+    input.raw_kinds = by_column() ? RawColumns::numbers() : known_->raw_columns.kinds();
+    return input;
+}
+
+SparseInput Preparation::prepare_in_order(std::size_t count, const double* values, const std::uint32_t* slots,
+                                          Looking looking, double weight) {
+    in_order_.reserve(1, count);
+    double* const row = in_order_.values.data();
+    std::uint32_t* const at = in_order_.slots.data();
+    std::copy_n(values, count, row);
+    if (centring()) {
+        if (looking == Looking::learning) {
+            for (std::size_t k = 0; k < count; ++k) own_->centre.remember(slots[k]);
+            own_->centre.observe(slots, row, count, weight);
+        } else if (looking == Looking::predicting) {
+            centre().peek(slots, row, count);
+        } else {
+            for (std::size_t k = 0; k < count; ++k) row[k] = centred(slots[k], row[k], looking, weight);
+        }
+    }
+    std::size_t n = 0;
+    for (std::size_t k = 0; k < count; ++k) {  // zeros are left out
+        at[n] = slots[k];
+        row[n] = row[k];
+        n += row[k] != 0;
+    }
+    in_order_.row_ends[0] = n;
+    in_order_.rows = 1;
+    SparseInput input = in_order_.view();
+    input.in_sequence = hashed();
     return input;
 }
 
 void Preparation::centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight) {
-    if (!centre_.any()) return;
+    if (!centre().any()) return;
     double* row = wide.values.data() + at * columns;
     if (looking == Looking::learning && weight > 0) {
-        centre_.observe(wide.features.data(), row, columns, weight);
+        own_->centre.observe(wide.features.data(), row, columns, weight);
+    } else if (looking == Looking::predicting) {
+        centre().peek(wide.features.data(), row, columns);
     } else {
         for (std::size_t j = 0; j < columns; ++j) row[j] = centred(wide.features[j], row[j], looking, weight);
     }
@@ -86,8 +118,8 @@ void Preparation::centre_wide(std::size_t at, std::size_t columns, Looking looki
 // ---------------------------------------------------------------------------------------------------- checks
 
 void Preparation::check_named() const {
-    if (features_.space() == Space::columns)
-        throw InputError("this learner knows its features as " + std::to_string(features_.column_count()) + " columns",
+    if (features().space() == Space::columns)
+        throw InputError("this learner knows its features as " + std::to_string(features().column_count()) + " columns",
                          "give it arrays or sparse matrices");
 }
 
@@ -98,18 +130,21 @@ void Preparation::check_name(std::string_view name) const {
 }
 
 void Preparation::check_columns(std::size_t count) const {
-    if (features_.space() == Space::names)
+    if (features().space() == Space::names)
         throw InputError("this learner knows its features by name", "give it mappings or a frame with those names");
-    if (features_.space() == Space::columns && count != features_.column_count())
+    if (features().space() == Space::columns && count != features().column_count())
         throw InputError("X has " + std::to_string(count) + " columns, but the learner was made with " +
-                         std::to_string(features_.column_count()));
+                         std::to_string(features().column_count()));
     if (count >= std::numeric_limits<std::uint32_t>::max() - 1 && !hashed())
         throw InputError("X has more columns than a learner can hold", "hash them with bits=");
 }
 
 void Preparation::check_magnitude(double largest) {
-    if (centring_) reached_ = std::max(reached_, largest);  // a mean is never beyond the largest value met
-    if (interactions_.any() && largest > 0x1p500)
+    if (centring()) {  // a mean is never beyond the largest value met
+        double& reached = own_ ? own_->reached : reached_;
+        reached = std::max(reached, largest);
+    }
+    if (interactions().any() && largest > 0x1p500)
         throw InputError("a value is beyond 1e150; products of such values leave the range of float64",
                          "use larger units, so that the numbers become smaller");
 }
@@ -130,21 +165,21 @@ void Preparation::check_sum(std::size_t count, const double* values, std::size_t
 
 PreparationState Preparation::save() const {
     PreparationState to;
-    to.space = features_.space();
-    to.columns = features_.column_count();
-    to.names = features_.names();
-    to.products = interactions_.products();
-    for (std::uint32_t feature = 0; feature < centre_.columns().size(); ++feature) {
-        if (centre_.columns()[feature].offset == Offset::unknown) continue;
+    to.space = features().space();
+    to.columns = features().column_count();
+    to.names = features().names();
+    to.products = interactions().products();
+    for (std::uint32_t feature = 0; feature < centre().columns().size(); ++feature) {
+        if (centre().columns()[feature].offset == Offset::unknown) continue;
         to.centre_features.push_back(feature);
-        to.centre.push_back(centre_.columns()[feature]);
+        to.centre.push_back(centre().columns()[feature]);
     }
-    to.windows = centre_.watched();
+    to.windows = centre().watched();
     return to;
 }
 
 void Preparation::load(const PreparationState& from) {
-    if (!centring_ && !from.centre.empty()) throw InputError("a model without centring has means");
+    if (!centring() && !from.centre.empty()) throw InputError("a model without centring has means");
     if (from.space == Space::columns) {
         check_columns(from.columns);
         use_columns(from.columns);
@@ -152,41 +187,41 @@ void Preparation::load(const PreparationState& from) {
     if (from.space == Space::names) {
         use_names();
         for (const auto& name : from.names) feature(name, true);
-        if (features_.names().size() != from.names.size()) throw InputError("a feature name occurs twice");
+        if (features().names().size() != from.names.size()) throw InputError("a feature name occurs twice");
     }
     load_products(from);
     for (std::size_t k = 0; k < from.centre.size(); ++k) {
         const std::uint32_t number = from.centre_features[k];
-        if (number == 0 || number > features_.feature_count() || (k && number <= from.centre_features[k - 1]))
+        if (number == 0 || number > features().feature_count() || (k && number <= from.centre_features[k - 1]))
             throw InputError("a mean belongs to a feature that the model does not have");
         if (!(std::isfinite(from.centre[k].mean) && from.centre[k].weight >= 0 && std::isfinite(from.centre[k].weight)))
             throw InputError("a mean is not a number");
-        reached_ = std::max(reached_, std::fabs(from.centre[k].mean));
+        own_->reached = std::max(own_->reached, std::fabs(from.centre[k].mean));
         if (!(from.centre[k].proven >= 0 && std::isfinite(from.centre[k].proven)))
             throw InputError("a scale that was proven is not a number");
         Centre::Column column = from.centre[k];
         column.window = Centre::unwatched;
-        centre_.restore(number, column);
+        own_->centre.restore(number, column);
     }
     load_windows(from);
 }
 
 void Preparation::load_windows(const PreparationState& from) {
-    if (!falling_ && !from.windows.empty()) throw InputError("a model whose scales do not fall has windows");
+    if (!falling() && !from.windows.empty()) throw InputError("a model whose scales do not fall has windows");
     for (std::size_t k = 0; k < from.windows.size(); ++k) {
         const auto& [feature, window] = from.windows[k];
-        if (!centre_.removed(feature) || (k && feature <= from.windows[k - 1].slot))
+        if (!centre().removed(feature) || (k && feature <= from.windows[k - 1].slot))
             throw InputError("a window belongs to a feature that is not centred");
         if (!window.is_sound()) throw InputError("a window is not such as learning gives");
-        centre_.watch(from.windows[k]);
+        own_->centre.watch(from.windows[k]);
     }
 }
 
 // Slots that do not belong to a product belong to the names, in order.
 void Preparation::load_products(const PreparationState& from) {
     if (from.products.empty()) return;
-    if (!interactions_.any()) throw InputError("a model without interactions has products");
-    const std::size_t features = features_.feature_count(), slots = 1 + features + from.products.size();
+    if (!interactions().any()) throw InputError("a model without interactions has products");
+    const std::size_t features = known_->features.feature_count(), slots = 1 + features + from.products.size();
     // Columns have the first slots to themselves. No memory is taken for them here: there may be billions.
     const std::size_t first = from.space == Space::columns ? 1 + features : 1;
     std::vector<bool> taken(slots - first, false);
@@ -195,7 +230,7 @@ void Preparation::load_products(const PreparationState& from) {
         if (!known || product.slot < first || product.slot >= slots || taken[product.slot - first])
             throw InputError("a product has an impossible feature or slot");
         taken[product.slot - first] = true;
-        if (!interactions_.restore(product.left, product.right, product.slot))
+        if (!own_->interactions.restore(product.left, product.right, product.slot))
             throw InputError("a product occurs twice");
     }
     std::vector<std::uint32_t> free;
@@ -203,14 +238,14 @@ void Preparation::load_products(const PreparationState& from) {
         if (!taken[slot - first]) free.push_back(static_cast<std::uint32_t>(slot));
     std::vector<std::uint32_t> products;
     for (const auto& product : from.products) products.push_back(product.slot);
-    features_.restore_slots(std::move(free), products);
+    own_->features.restore_slots(std::move(free), products);
 }
 
 std::size_t Preparation::bytes() const {
-    std::size_t total = sizeof(*this) + interactions_.bytes() + collected_.bytes() +
-                        wide.values.capacity() * sizeof(double) + raw_columns_.bytes() + raw_rows_.bytes() +
-                        words_.bytes();
-    for (const auto& name : features_.names()) total += 2 * name.size() + 96;
+    std::size_t total = sizeof(*this) + sizeof(Knowledge) + interactions().bytes() + collected_.bytes() +
+                        wide.values.capacity() * sizeof(double) + known_->raw_columns.bytes() + raw_rows_.bytes() +
+                        known_->words.bytes();
+    for (const auto& name : features().names()) total += 2 * name.size() + 96;
     return total;
 }
 

@@ -2,38 +2,26 @@
 // products of features. What learns on top of it (engine/) sees slots and numbers alone.
 //
 // Rows of any kind come in through one concept, `Rows`; what a row may change here (new names, new products, running
-// means) can be taken back to a mark.
+// means) can be taken back to a mark. Rows that are only to be predicted change nothing: they can be prepared by
+// readers, which have working memory of their own and share what the learner knows.
 #pragma once
 
 #include <algorithm>
 #include <concepts>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/errors.hpp"
-#include "preparation/centre.hpp"
-#include "preparation/features.hpp"
-#include "preparation/interactions.hpp"
-#include "preparation/raw_columns.hpp"
+#include "preparation/knowledge.hpp"
 #include "preparation/raw_rows.hpp"
 #include "preparation/state.hpp"
-#include "preparation/word_counts.hpp"
 #include "rows/collected_rows.hpp"
 #include "rows/kernel.hpp"
 #include "rows/sparse_rows.hpp"
 
 namespace unitless {
-
-struct PreparationSetup {
-    std::optional<unsigned> bits = std::nullopt;
-    bool centre = false;
-    bool falling = false;  // scales of centred columns may fall (window.hpp)
-    Pairs pairs = Pairs::none;
-    std::vector<Interaction> listed = {};
-    bool raw = false;            // values as they came are collected beside the prepared rows
-    bool numbers_linear = true;  // if not, columns of numbers that are collected so are left out of the prepared rows
-};
 
 // What a row is prepared for: to be learned with its weight, to be predicted, or to be predicted without any limit.
 enum class Looking { learning, predicting, extrapolating };
@@ -54,50 +42,48 @@ concept Rows = requires(Input& input, Preparation& to, std::size_t n, Looking lo
 class Preparation {
   public:
     Preparation(const PreparationSetup& setup, const RowKernel& kernel)
-        : features_(setup.bits),
-          interactions_(setup.pairs, setup.listed),
-          centring_(setup.centre),
-          falling_(setup.centre && setup.falling),
-          raw_(setup.raw && !setup.bits),
-          leaves_numbers_(raw_ && !setup.numbers_linear),
-          kernel_(&kernel) {}
+        : own_(std::make_unique<Knowledge>(setup)), known_(own_.get()), kernel_(&kernel) {}
 
-    const Features& features() const { return features_; }
-    const Interactions& interactions() const { return interactions_; }
-    Centre& centre() { return centre_; }
-    const Centre& centre() const { return centre_; }
+    // Prepares rows that are predicted, as long as the other one is there and does not change.
+    Preparation reader() const { return Preparation(*known_, *kernel_); }
+
+    const Features& features() const { return known_->features; }
+    const Interactions& interactions() const { return known_->interactions; }
+    const Centre& centre() const { return known_->centre; }
+    Centre& centre_to_learn() { return own_->centre; }
     const RowKernel& kernel() const { return *kernel_; }
 
-    bool centring() const { return centring_; }
-    bool falling() const { return falling_; }
-    bool hashed() const { return features_.space() == Space::hashed; }
-    bool raw() const { return raw_; }
+    bool centring() const { return known_->centring; }
+    bool falling() const { return known_->falling; }
+    bool hashed() const { return features().space() == Space::hashed; }
+    bool raw() const { return known_->raw; }
     // Are values taken as they are, one slot for each, and nothing else?
-    bool plain() const { return !centring_ && !interactions_.any() && !raw_; }
-    std::size_t slot_count() const { return features_.slot_count(); }
+    bool plain() const { return !centring() && !interactions().any() && !raw(); }
+    std::size_t slot_count() const { return features().slot_count(); }
     // With `raw`: the columns known so far.
     std::size_t raw_count() const {
-        return by_column() ? std::min<std::size_t>(features_.column_count(), RawColumns::most) : raw_columns_.count();
+        return by_column() ? std::min<std::size_t>(features().column_count(), RawColumns::most)
+                           : known_->raw_columns.count();
     }
     // Will there be more slots soon?
-    bool growing() const { return features_.space() == Space::names || interactions_.any(); }
+    bool growing() const { return features().space() == Space::names || interactions().any(); }
 
     // ---- features
 
-    void use_names() { features_.use_names(); }
+    void use_names() { own_->features.use_names(); }
     // Columns get their numbers, and interactions learn of the ones that they name.
     void use_columns(std::size_t count);
     // For a prediction: columns have numbers whether or not anything has been learned.
-    void look_at_columns(std::size_t count) { features_.use_columns(count); }
+    void look_at_columns(std::size_t count) { own_->features.use_columns(count); }
     // The number of a name, if it has one; with `grow` it gets one.
     std::optional<std::uint32_t> feature(std::string_view name, bool grow);
     // The same for a word, or pair of words, of a column of words; the name begins with a stem, "column=", of that
     // size. The feature may be one that several words share, and the name is then changed to its name.
     std::optional<std::uint32_t> word(std::string& name, std::size_t stem, bool grow);
     // Must `note` be told of every name of the row that is being built?
-    bool notes() const { return interactions_.notes(features_); }
+    bool notes() const { return interactions().notes(features()); }
     void note(std::uint32_t feature, std::string_view name, std::int64_t column = -1) {
-        interactions_.note(feature, name, column);
+        interactions().note(row_in_the_making_, feature, name, column);
     }
 
     // ---- what can be taken back
@@ -107,38 +93,38 @@ class Preparation {
         std::size_t products;
         Centre::Mark centre;
     };
-    Mark mark() { return {features_.mark(), interactions_.mark(), centre_.mark()}; }
+    Mark mark() const { return {features().mark(), interactions().mark(), centre().mark()}; }
     void rewind(const Mark& mark) {
-        centre_.rewind(mark.centre);
-        interactions_.rewind(mark.products);
-        words_.rewind(mark.features.name_count, features_.names());
-        features_.rewind(mark.features);
-        if (raw_) raw_columns_.rewind(features_.names().size());
+        own_->centre.rewind(mark.centre);
+        own_->interactions.rewind(mark.products);
+        own_->words.rewind(mark.features.name_count, features().names());
+        own_->features.rewind(mark.features);
+        if (raw()) own_->raw_columns.rewind(features().names().size());
     }
 
     // ---- rows
 
     double centred(std::uint32_t feature, double x, Looking looking, double weight) {
-        if (!centring_) return x;
-        if (!centre_.removed(feature)) {
-            if (looking == Looking::learning && weight > 0) centre_.settle(feature, Offset::kept);
+        if (!centring()) return x;
+        if (!centre().removed(feature)) {
+            if (looking == Looking::learning && weight > 0) own_->centre.settle(feature, Offset::kept);
             return x;
         }
-        if (looking == Looking::extrapolating) return centre_.linear(feature, x);
-        if (looking == Looking::learning && weight > 0) return centre_.observe(feature, x, weight);
-        return centre_.peek(feature, x);
+        if (looking == Looking::extrapolating) return centre().linear(feature, x);
+        if (looking == Looking::learning && weight > 0) return own_->centre.observe(feature, x, weight);
+        return centre().peek(feature, x);
     }
 
     void begin() {
-        interactions_.forget_notes();
+        row_in_the_making_.forget_notes();
         rows_.clear();
         collected_.rows = 0;
-        if (raw_) raw_rows_.clear();
+        if (raw()) raw_rows_.clear();
     }
     SparseRows& row() { return rows_; }  // the one that is being built
     void begin_row() {
         rows_.begin_row();
-        if (raw_) raw_rows_.begin_row(raw_count());
+        if (raw()) raw_rows_.begin_row(raw_count());
     }
     // With `raw`, before x is centred: the row has the feature, with that value. Names have got their numbers.
     void mention(std::uint32_t feature, double x) {
@@ -151,12 +137,15 @@ class Preparation {
     void mention(const DenseInput& input, std::size_t row);
     // `grow`: products may be new. `row`: its number, for messages.
     void end_row(std::size_t row, bool grow) {
-        if (interactions_.any()) {
-            interactions_.expand(rows_, features_, grow, [&](std::uint32_t feature) { return leaves(feature); });
-        } else if (leaves_numbers_) {
-            rows_.leave_out([&](std::uint32_t feature) { return leaves(feature); });
+        const auto leave = [&](std::uint32_t feature) { return leaves(feature); };
+        if (interactions().any() && grow) {
+            own_->interactions.expand(row_in_the_making_, rows_, own_->features, leave);
+        } else if (interactions().any()) {
+            interactions().expand_known(row_in_the_making_, rows_, features(), leave);
+        } else if (known_->leaves_numbers) {
+            rows_.leave_out(leave);
         }
-        if (raw_) raw_rows_.end_row(raw_count());
+        if (raw()) raw_rows_.end_row(raw_count());
         if (!rows_.end_row())
             throw InputError("values of one feature add up to more than a float64 can hold", Place{row});
         if (may_be_distant() && !rows_.is_last_finite())
@@ -168,22 +157,28 @@ class Preparation {
     // What has been built since `begin`.
     SparseInput prepared() const;
 
-    // Calls action(first row, number of rows) for batch after batch of prepared rows, which stay in the cache.
+    // Calls action(first row, number of rows) for batch after batch of prepared rows, which stay in the cache: of all
+    // rows, or of those before `end` from one on.
     template <Rows Input, class Action>
     void in_batches(Input& input, Looking looking, const double* weight, Action action) {
-        for (std::size_t first = 0, rows; first < input.rows(); first += rows) {
-            rows = prepare(input, first, input.rows() - first, looking, weight);
+        in_batches(input, 0, input.rows(), looking, weight, action);
+    }
+    template <Rows Input, class Action>
+    void in_batches(Input& input, std::size_t from, std::size_t end, Looking looking, const double* weight,
+                    Action action) {
+        for (std::size_t first = from, rows; first < end; first += rows) {
+            rows = prepare(input, first, end - first, looking, weight);
             action(first, rows);
         }
     }
     // Throws if a value of the rows, which are about to be prepared, is too far from the running mean of its column.
     template <Rows Input>
-    void check_distances(Input& input, Looking looking, const double* weight) {
+    void check_distances(Input& input, const double* weight) {
         if (!may_be_distant()) return;
         const Mark before = mark();
-        centre_.remember_all();
+        own_->centre.remember_all();
         try {
-            in_batches(input, looking, weight, [](std::size_t, std::size_t) {});
+            in_batches(input, Looking::learning, weight, [](std::size_t, std::size_t) {});
         } catch (...) {
             rewind(before);
             throw;
@@ -218,10 +213,17 @@ class Preparation {
         end_row(row, looking == Looking::learning);
     }
     // One row of named features, whose values are finite. `resolve(i, grow)` gives the number of the i-th feature, or 0
-    // for none; `resolve.note(i, feature)` is called for each whose value is not zero, if `notes`.
+    // for none; `resolve.name(i)` its name.
     template <class Resolve>
     void prepare_named(std::size_t count, const double* values, Looking looking, double weight, const Resolve& resolve,
                        std::size_t row);
+
+    // One row of features that have all been learned from before, in the order of their slots: the same as
+    // `prepare_named` in less time. No interactions, no raw values, and `may_be_distant` is false. If the row is to be
+    // learned, its weight is not 0, and `centre` remembers what it was.
+    SparseInput prepare_in_order(std::size_t count, const double* values, const std::uint32_t* slots, Looking looking,
+                                 double weight);
+    bool may_be_distant() const { return centring() && std::max(reached_, known_->reached) >= distant; }
 
     // ---- checks: throw before anything changes
 
@@ -232,7 +234,8 @@ class Preparation {
     // Interactions that name what the data does not have. `has(selector)` says whether there is something.
     template <class Has>
     void check_listed(Has has, const std::string& what) const;
-    // The largest magnitude that there is: are products and differences of such numbers still numbers?
+    // The largest magnitude that there is: are products and differences of such numbers still numbers? Learning, it is
+    // remembered.
     void check_magnitude(double largest);
     // Throws if the row's values, should they meet in one slot, add up to more than a number can be.
     void check_sum(std::size_t count, const double* values, std::size_t row);
@@ -253,33 +256,31 @@ class Preparation {
   private:
     static constexpr std::size_t rows_per_batch = 512, entries_per_batch = 16384;
 
-    Features features_;
-    Interactions interactions_;
-    WordCounts words_;
-    bool centring_, falling_, raw_, leaves_numbers_;
-    Centre centre_;
+    std::unique_ptr<Knowledge> own_;  // null in readers, which change nothing
+    const Knowledge* known_;
     const RowKernel* kernel_;
     SparseRows rows_;
     CollectedRows collected_;  // instead of rows_, where it has rows
-    RawColumns raw_columns_;   // of names
     RawRows raw_rows_;         // beside either
+    RowInTheMaking row_in_the_making_;
     std::vector<double> side_by_side_;
-    double reached_ = 0;  // with centring: the largest magnitude met so far
+    CollectedRows in_order_;  // a row of features that are known
+    double reached_ = 0;      // with centring: the largest magnitude among the rows of a reader
 
-    bool may_be_distant() const { return centring_ && reached_ >= distant; }
+    Preparation(const Knowledge& known, const RowKernel& kernel) : known_(&known), kernel_(&kernel) {}
 
     void load_products(const PreparationState& from);
     void load_windows(const PreparationState& from);
 
-    bool by_column() const { return features_.space() == Space::columns; }
+    bool by_column() const { return features().space() == Space::columns; }
     std::uint32_t raw_column(std::uint32_t feature) const {
         if (by_column()) return feature <= RawColumns::most ? feature - 1 : RawColumns::none;
-        return raw_columns_.of(feature);
+        return known_->raw_columns.of(feature);
     }
-    bool is_text(std::uint32_t raw_column) const { return !by_column() && raw_columns_.is_text(raw_column); }
+    bool is_text(std::uint32_t raw_column) const { return !by_column() && known_->raw_columns.is_text(raw_column); }
     // Is the feature to be found in the raw values alone?
     bool leaves(std::uint32_t feature) const {
-        if (!leaves_numbers_) return false;
+        if (!known_->leaves_numbers) return false;
         const std::uint32_t column = raw_column(feature);
         return column != RawColumns::none && !is_text(column);
     }
@@ -288,7 +289,7 @@ class Preparation {
 template <class Resolve>
 void Preparation::prepare_named(std::size_t count, const double* values, Looking looking, double weight,
                                 const Resolve& resolve, std::size_t row) {
-    const bool grow = looking == Looking::learning, noting = notes();
+    const bool grow = looking == Looking::learning, noting = notes(), raw = this->raw(), centring = this->centring();
     prepare_one(looking, row, [&] {
         const auto [slots, written] = rows_.extend(count);
         std::size_t n = 0;
@@ -296,11 +297,11 @@ void Preparation::prepare_named(std::size_t count, const double* values, Looking
         for (std::size_t i = 0; i < count; ++i) {
             const std::uint32_t feature = resolve(i, grow);
             if (feature == 0) continue;
-            if (raw_) mention(feature, values[i]);
-            if (grow && centring_) centre_.remember(feature);
-            const double x = centring_ ? centred(feature, values[i], looking, weight) : values[i];
+            if (raw) mention(feature, values[i]);
+            if (grow && centring) own_->centre.remember(feature);
+            const double x = centring ? centred(feature, values[i], looking, weight) : values[i];
             if (x == 0) continue;
-            if (noting) resolve.note(i, feature);
+            if (noting) note(feature, resolve.name(i));
             rising &= n == 0 || slots[n - 1] < feature;
             slots[n] = feature;
             written[n++] = x;
@@ -312,7 +313,7 @@ void Preparation::prepare_named(std::size_t count, const double* values, Looking
 
 template <class Has>
 void Preparation::check_listed(Has has, const std::string& what) const {
-    for (const auto& [left, right] : interactions_.listed()) {
+    for (const auto& [left, right] : interactions().listed()) {
         for (const auto* side : {&left, &right}) {
             for (const auto& selector : *side) {
                 if (has(selector)) continue;

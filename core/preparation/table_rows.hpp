@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -14,30 +15,50 @@
 
 namespace unitless {
 
+// What is known of a table's features in the course of a call; threads that predict its rows share it.
+class TableMentions {
+  public:
+    explicit TableMentions(const Table& table) : from_(table), features_(table.columns.size()) { forget(); }
+    void forget() {
+        for (std::size_t j = 0; j < features_.size(); ++j) features_[j].assign(values_of(from_.columns[j]));
+        missing_.assign(features_.size());
+    }
+
+    SharedMentions& of_column(std::size_t column) { return features_[column]; }  // by value, where it is text
+    SharedMentions& of_missing() { return missing_; }                            // values, by column
+    void know_word() { word_known_.store(true, std::memory_order_relaxed); }
+
+    // Has a row mentioned a feature that the model knows?
+    bool any_known() const {
+        const auto any = [](const SharedMentions& column) { return column.any_feature(); };
+        return word_known_ || any(missing_) || std::any_of(features_.begin(), features_.end(), any);
+    }
+
+  private:
+    const Table& from_;
+    std::vector<SharedMentions> features_;
+    SharedMentions missing_;
+    std::atomic<bool> word_known_{false};
+
+    static std::size_t values_of(const TableColumn& column) {
+        return column.words ? 0 : column.is_text() ? column.values : 1;
+    }
+};
+
 class TableRows {
   public:
-    explicit TableRows(const Table& table) : from_(table), features_(table.columns.size()) {
+    TableRows(const Table& table, TableMentions& known) : from_(table), known_(known) {
         for (std::size_t j = 0; j < table.columns.size(); ++j)
             if (!table.columns[j].is_text()) numeric_.push_back(j);
-        forget();
     }
     void forget() {
-        for (std::size_t j = 0; j < features_.size(); ++j) features_[j].assign(values_of(from_.columns[j]), not_met);
-        missing_.assign(features_.size(), not_met);
+        known_.forget();
         numeric_features_.clear();
         settled_ = false;
     }
 
     std::size_t rows() const { return from_.rows; }
-    std::size_t width() const { return std::max<std::size_t>(1, features_.size()); }
-
-    // Has a row mentioned a feature that the model knows?
-    bool any_known() const {
-        if (word_known_) return true;
-        for (const auto& column : features_)
-            if (std::any_of(column.begin(), column.end(), is_feature)) return true;
-        return std::any_of(missing_.begin(), missing_.end(), is_feature);
-    }
+    std::size_t width() const { return std::max<std::size_t>(1, from_.columns.size()); }
 
     // The numbers as doubles, [row][column of numbers].
     void begin_batch(Preparation& to, std::size_t first, std::size_t rows) const {
@@ -64,45 +85,40 @@ class TableRows {
                 const std::int32_t code = column.codes[row];
                 const auto value = static_cast<std::size_t>(code);
                 if (code < 0 && from_.indicators) {
-                    take_category(to, missing_[j], column, missing_value, looking, weight);
+                    take_category(to, known_.of_missing(), j, column, missing_value, looking, weight);
                 } else if (code >= 0 && column.words) {
                     add_words(to, words_, column.name, column.value(value), looking, weight,
-                              [&](std::uint32_t) { word_known_ = true; });
+                              [&](std::uint32_t) { known_.know_word(); });
                 } else if (code >= 0) {
-                    take_category(to, features_[j][value], column, column.value(value), looking, weight);
+                    take_category(to, known_.of_column(j), value, column, column.value(value), looking, weight);
                 }
                 continue;
             }
             const double x = numbers[i++];
             const bool missing = x != x;
-            if (missing && from_.indicators) take_category(to, missing_[j], column, missing_value, looking, weight);
+            if (missing && from_.indicators)
+                take_category(to, known_.of_missing(), j, column, missing_value, looking, weight);
             if (numbers_first) continue;
-            std::uint32_t& known = features_[j][0];
-            if (const std::uint32_t feature = missing ? 0 : mentioned(to, known, column.name, grow, learning)) {
+            SharedMentions& known = known_.of_column(j);
+            if (const std::uint32_t feature = missing ? 0 : known.mention(to, 0, column.name, grow, learning)) {
                 const Offset offset = column.numbers.indicator ? Offset::kept : Offset::removed;
                 add_number(to, feature, x, offset, looking, weight, [&] { return std::string_view(column.name); });
             }
-            met += is_feature(known);
+            met += is_feature(known[0]);
         }
         if (settled_ || met < numeric_.size() || !(grow || !learning)) return;
         settled_ = true;
-        for (const std::size_t j : numeric_) numeric_features_.push_back(features_[j][0]);
+        for (const std::size_t j : numeric_) numeric_features_.push_back(known_.of_column(j)[0]);
     }
 
   private:
     const Table& from_;
-    std::vector<std::vector<std::uint32_t>> features_;  // by column; by value of a column of text
-    std::vector<std::uint32_t> missing_;                // by column: the feature of a missing value
-    std::vector<std::size_t> numeric_;                  // columns of numbers
+    TableMentions& known_;
+    std::vector<std::size_t> numeric_;  // columns of numbers
     std::vector<std::uint32_t> numeric_features_;
     bool settled_ = false;  // all of them are known
     std::string name_;      // memory for names of features
     WordFeatures words_;
-    bool word_known_ = false;
-
-    static std::size_t values_of(const TableColumn& column) {
-        return column.words ? 0 : column.is_text() ? column.values : 1;
-    }
 
     void add_numbers(Preparation& to, double* numbers, Looking looking, double weight) {
         const std::size_t count = numeric_.size();
@@ -110,7 +126,7 @@ class TableRows {
         bool whole = true;
         for (std::size_t i = 0; i < count; ++i) whole &= numbers[i] == numbers[i];
         if (whole && to.centring() && looking == Looking::learning && weight > 0) {
-            to.centre().observe(numeric_features_.data(), numbers, count, weight);
+            to.centre_to_learn().observe(numeric_features_.data(), numbers, count, weight);
             for (std::size_t i = 0; i < count; ++i) to.row().add(numeric_features_[i], numbers[i]);
             return;
         }
@@ -119,14 +135,15 @@ class TableRows {
                 to.row().add(feature, to.centred(feature, numbers[i], looking, weight));
     }
 
-    // The feature `column=value`. `known`: its number, as far as it is known.
-    void take_category(Preparation& to, std::uint32_t& known, const TableColumn& column, std::string_view value,
-                       Looking looking, double weight) {
+    // The feature `column=value`, of which it is known as the `at`-th.
+    void take_category(Preparation& to, SharedMentions& known, std::size_t at, const TableColumn& column,
+                       std::string_view value, Looking looking, double weight) {
         const auto name = [&] { return std::string_view(name_.assign(column.name).append(1, '=').append(value)); };
-        std::uint32_t feature = known;
+        std::uint32_t feature = known[at];
+        if (feature == not_known) return;
         if (!is_feature(feature)) {
             const bool learning = looking == Looking::learning;
-            feature = mentioned(to, known, name(), learning && weight > 0, learning);
+            feature = known.mention(to, at, name(), learning && weight > 0, learning);
         }
         if (feature) add_category(to, feature, looking, weight, name);
     }
@@ -181,20 +198,20 @@ struct NamedColumns {
     }
 };
 
-// Throws if the table holds what cannot be learned. Gives whether its rows have to be taken one by one, because of text
-// or of values that are missing.
-inline bool check_table(const Table& table, Preparation& preparation) {
+// Throws if the table's rows before `end`, from one on, hold what cannot be learned. Gives whether they have to be
+// taken one by one, because of text or of values that are missing.
+inline bool check_table(const Table& table, std::size_t first, std::size_t end, Preparation& preparation) {
     bool one_by_one = false;
     for (const TableColumn& column : table.columns) {
         preparation.check_name(column.name);
         one_by_one = one_by_one || column.is_text();
-        for (std::size_t r = 0; column.is_text() && r < table.rows; ++r)
+        for (std::size_t r = first; column.is_text() && r < end; ++r)
             if (column.codes[r] >= 0 && static_cast<std::size_t>(column.codes[r]) >= column.values)
                 throw InputError("column '" + column.name + "' is malformed", Place{r});
     }
     if (!one_by_one && (!table.missing || table.whole)) return false;  // the rest is looked at on the way
     if (const auto input = rows_of_numbers(table)) {                   // in one go, as they lie
-        const double largest = largest_of(*input);
+        const double largest = largest_of(DenseRows::Part(*input, first, end - first).input());
         if (!std::isnan(largest)) {
             preparation.check_magnitude(largest);
             return false;
@@ -204,10 +221,10 @@ inline bool check_table(const Table& table, Preparation& preparation) {
     for (const TableColumn& column : table.columns) {
         if (column.is_text()) continue;
         const DenseInput alone{nullptr, 0, Type::f64, &column.numbers, 1, table.rows};
-        double most = largest_of(alone);
+        double most = largest_of(DenseRows::Part(alone, first, end - first).input());
         if (std::isnan(most)) {
             most = 0;
-            for (std::size_t r = 0; r < table.rows; ++r) {
+            for (std::size_t r = first; r < end; ++r) {
                 const double x = value_at(alone, r, 0);
                 if (std::isfinite(x)) {
                     most = std::max(most, std::fabs(x));
@@ -222,8 +239,9 @@ inline bool check_table(const Table& table, Preparation& preparation) {
     }
     preparation.check_magnitude(largest);
     if (one_by_one && largest > 0x1p960 && preparation.hashed()) {  // as a sum, one slot may be infinite
-        TableRows rows(table);
-        preparation.in_batches(rows, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
+        TableMentions known(table);
+        TableRows rows(table, known);
+        preparation.in_batches(rows, first, end, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
     }
     return one_by_one;
 }

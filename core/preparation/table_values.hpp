@@ -23,7 +23,7 @@ template <class Name>
 void add_number(Preparation& to, std::uint32_t feature, double x, Offset offset, Looking looking, double weight,
                 Name name) {
     if (to.raw()) to.mention(feature, x);
-    if (to.centring() && looking == Looking::learning && weight > 0) to.centre().settle(feature, offset);
+    if (to.centring() && looking == Looking::learning && weight > 0) to.centre_to_learn().settle(feature, offset);
     add_value(to, feature, x, looking, weight, name);
 }
 
@@ -82,7 +82,7 @@ class SingleTableRow {
     double weight_;
 
     void remember(std::uint32_t feature) {
-        if (looking_ == Looking::learning && to_.centring()) to_.centre().remember(feature);
+        if (looking_ == Looking::learning && to_.centring()) to_.centre_to_learn().remember(feature);
     }
 };
 

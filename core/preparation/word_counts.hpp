@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,8 +25,10 @@ class WordCounts {
     // Features that the others share. Fewer would do harm: rare words, which most are, would be as common as others.
     static constexpr std::uint64_t places = std::uint64_t{1} << 18;
 
-    // Has the column given all its names? `stem` is what they begin with: "column=".
+    // Has the column given all its names? `stem` is what they begin with: "column=". Threads may ask at once.
     bool full(std::string_view stem, const std::vector<std::string>& names) {
+        if (names.size() < most) return false;
+        const std::lock_guard guard(lock_);
         auto found = counts_.find(stem);
         if (found == counts_.end()) found = counts_.emplace(stem, Count{}).first;
         Count& count = found->second;
@@ -49,6 +52,7 @@ class WordCounts {
         std::size_t own = 0, seen = 0;  // names of the column's own, among so many of the first names
     };
     std::unordered_map<std::string, Count, NameHash, std::equal_to<>> counts_;
+    std::mutex lock_;  // of the counts, which are brought up to date when they are asked for
 
     // No word begins with '#'.
     static bool is_own(std::string_view name, std::string_view stem) {

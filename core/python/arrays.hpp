@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/memory.hpp"
 #include "learner/results.hpp"
 #include "rows/dense.hpp"
 #include "rows/labels.hpp"
@@ -221,6 +222,7 @@ class NewResults final : public Results {
     double* allocate(std::size_t rows, std::size_t width) override {
         count_ = rows * width;
         data_ = std::make_unique_for_overwrite<double[]>(count_);
+        ask_for_huge_pages(data_.get(), count_ * sizeof(double));
         return data_.get();
     }
     NewDoubles array() { return hand_over<NewDoubles>(std::move(data_), count_); }

@@ -16,6 +16,12 @@ void define_learner(nb::module_& m) {
         .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&, const std::string&,
                       const std::vector<std::string>&, bool>(),
              "names"_a, "kinds"_a, "missing"_a, "marks"_a, "trim"_a);
+    nb::class_<WaitingErrors>(m, "WaitingErrors")
+        .def(nb::init<>())
+        .def("add", &WaitingErrors::add)
+        .def("rows", &WaitingErrors::rows)
+        .def("take", &WaitingErrors::take)
+        .def("__len__", &WaitingErrors::size);
     nb::class_<PyLearner> learner(m, "Learner");
     define_merging(m, learner);
     learner
@@ -31,6 +37,10 @@ void define_learner(nb::module_& m) {
         .def("_learn_one_wide", &PyLearner::learn_one_wide, "x"_a.none(), "y"_a.none(), "weight"_a.none(),
              "new_classes"_a = 0, "offset"_a.none() = 0.0)
         .def("_predict_one_wide", &PyLearner::predict_one_wide, "x"_a.none(), "extrapolate"_a, "offset"_a.none() = 0.0)
+        .def("_learn_noting", &PyLearner::learn_noting)
+        .def("_learn_side", &PyLearner::learn_side)
+        .def("_predict_shares", &PyLearner::predict_shares)
+        .def("_learn_class", &PyLearner::learn_class, "x"_a.none(), "y"_a.none(), "weight"_a.none(), "numbers"_a)
         .def("_learn_row", &PyLearner::learn_table_row, "columns"_a, "row"_a.none(), "y"_a.none(),
              "weight"_a.none() = 1.0, "offset"_a.none() = 0.0,
              "Learn from a row of a table; gives the prediction made before the update. None if the row has to be read "

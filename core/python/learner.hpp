@@ -5,14 +5,17 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "learner/learner.hpp"
 #include "python/arrays.hpp"
 #include "python/named_row.hpp"
 #include "python/table_row.hpp"
+#include "python/waiting_errors.hpp"
 
 namespace unitless {
 
@@ -68,8 +71,8 @@ class PyLearner {
 
     // A thread never waits for the learner while it holds the interpreter's lock.
     template <class... Rows>
-    std::unique_lock<std::mutex> lock(Rows&... rows) {
-        std::unique_lock<std::mutex> guard(learner.lock(), std::try_to_lock);
+    std::unique_lock<Lock> lock(Rows&... rows) {
+        std::unique_lock<Lock> guard(learner.lock(), std::try_to_lock);
         if (!guard) {
             (rows.hold(), ...);
             const nb::gil_scoped_release release;
@@ -78,11 +81,34 @@ class PyLearner {
         return guard;
     }
 
-    // Does it, if the row is like the last one and nobody else is using the learner.
-    template <class Action>
+    // The same to predict: together with others who do, but for the rare case in which the learner must be alone. What
+    // is remembered of names and rows here is safe, because the interpreter's lock is held all the time.
+    class Reading {
+      public:
+        template <class... Rows>
+        explicit Reading(PyLearner& self, Rows&... rows) {
+            shared_ = std::shared_lock<Lock>(self.learner.lock(), std::try_to_lock);
+            if (!shared_) {
+                (rows.hold(), ...);
+                const nb::gil_scoped_release release;
+                shared_.lock();
+            }
+            if (self.learner.shares()) return;
+            shared_.unlock();
+            alone_ = self.lock(rows...);
+        }
+
+      private:
+        std::shared_lock<Lock> shared_;
+        std::unique_lock<Lock> alone_;
+    };
+
+    // Does it, if the row is like the last one and nobody else is in the way.
+    template <template <class> class Guard, class Action>
     bool placed(nb::handle x, Action action) {
-        const std::unique_lock<std::mutex> guard(learner.lock(), std::try_to_lock);
-        if (!guard || !last_.read_placed(x.ptr())) return false;
+        const Guard<Lock> guard(learner.lock(), std::try_to_lock);
+        constexpr bool reading = std::is_same_v<Guard<Lock>, std::shared_lock<Lock>>;
+        if (!guard || (reading && !learner.shares()) || !last_.read_placed(x.ptr())) return false;
         action(last_.placement());
         return true;
     }
@@ -142,7 +168,7 @@ class PyLearner {
             if (feature) self.known_.remember(name, *feature);
             return feature.value_or(0);
         }
-        void note(std::size_t i, std::uint32_t feature) const { self.learner.note(feature, text_of(row.name(i))); }
+        std::string_view name(std::size_t i) const { return text_of(row.name(i)); }
 
         static std::string_view text_of(PyObject* name) {
             Py_ssize_t size = 0;
@@ -159,14 +185,23 @@ class PyLearner {
         return o;
     }
 
+    // What stands in a dict under a label, or null. NumPy's booleans are looked up as Python's, which they equal.
+    static PyObject* found_in(const nb::dict& dict, nb::handle label) {
+        const bool flag = NumpyScalars::layout_of(Py_TYPE(label.ptr())) == NumpyScalars::Layout::boolean;
+        if (flag) label = NumpyScalars::number(label.ptr(), NumpyScalars::Layout::boolean) != 0 ? Py_True : Py_False;
+        PyObject* const found = PyDict_GetItemWithError(dict.ptr(), label.ptr());
+        if (!found && PyErr_Occurred()) throw nb::python_error();
+        return found;
+    }
+
     // The label of one row, with its weight and offset.
     struct OneLabel {
         double label, weight, offset;
 
-        OneLabel(nb::handle y, nb::handle h, nb::handle o)
+        OneLabel(nb::handle y, nb::handle h, double o)
             : label(number_of(y, [] { return std::string("label"); })),
               weight(number_of(h, [] { return std::string("weight"); })),
-              offset(offset_from(o)) {
+              offset(o) {
             if (!(weight >= 0 && std::isfinite(weight)))
                 throw InputError("weight is " + shown(h), "weights must be finite and not negative");
         }
@@ -183,14 +218,12 @@ class PyLearner {
 
     // `RowResult`: OneResult or WideResult.
     template <class RowResult>
-    void learn_row(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset, std::size_t new_classes,
-                   RowResult& result) {
-        const OneLabel one(y, weight, offset);
+    void learn_row(nb::handle x, const OneLabel& one, std::size_t new_classes, RowResult& result) {
         const Labels given = one.given(new_classes);
         const auto learn = [&](Placement& row) {
             remembering([&] { learner.learn_placed(row, given, result.to_learn(learner, 0)); });
         };
-        if (one.weight > 0 && new_classes == 0 && placed(x, learn)) return;
+        if (one.weight > 0 && new_classes == 0 && placed<std::unique_lock>(x, learn)) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
@@ -199,20 +232,18 @@ class PyLearner {
         if (one.weight > 0) remember(row);
     }
     template <class RowResult>
-    void predict_row(nb::handle x, nb::handle offset, bool extrapolate, RowResult& result) {
+    void predict_row(nb::handle x, double o, bool extrapolate, RowResult& result) {
         nb::object made;
         if (reading_.is_valid()) x = made = reading_(x);
-        double o = offset_from(offset);
         if (PyTuple_Check(x.ptr()) && made.is_valid()) {  // with the row's own offset; another one that is given counts
             if (o == 0) o = offset_from(nb::borrow(PyTuple_GetItem(made.ptr(), 1)));
             x = PyTuple_GetItem(made.ptr(), 0);
         }
         const Asking asking(extrapolate, o != 0 ? &o : nullptr);
         const auto predict = [&](Placement& row) { learner.predict_placed(row, asking, result.to_predict(learner)); };
-        if (placed(x, predict)) return;
+        if (placed<std::shared_lock>(x, predict)) return;
         NamedRow row(x, spare_, last_);
-        const auto guard = lock(row);
-        learner.check_sum(row.size(), row.values(), 0);
+        const Reading guard(*this, row);
         learner.predict_named(row.size(), row.values(), asking, resolver(row), result.to_predict(learner));
     }
 
@@ -240,7 +271,7 @@ class PyLearner {
     bool predict_row_of_table(TableColumns& columns, nb::handle x, const Asking& asking, RowResult& result) {
         TableRow row(columns);
         if (!row.read(x.ptr())) return false;
-        const auto guard = lock();
+        const Reading guard(*this);
         const auto add = [&](const auto& to) { row.add_to(to, names_); };
         learner.predict_added(asking, add, result.to_predict(learner));
         return true;
@@ -249,13 +280,13 @@ class PyLearner {
                                nb::handle offset) {
         check_single();
         OneResult prediction;
-        const bool learned = learn_row_of_table(columns, x, OneLabel(y, weight, offset), 0, prediction);
+        const bool learned = learn_row_of_table(columns, x, OneLabel(y, weight, offset_from(offset)), 0, prediction);
         return learned ? nb::object(nb::float_(prediction.value)) : nb::none();
     }
     nb::object learn_table_row_wide(TableColumns& columns, nb::handle x, nb::handle y, nb::handle weight,
                                     std::size_t new_classes) {
         WideResult predictions;
-        const OneLabel label(y, weight, nb::float_(0.0));
+        const OneLabel label(y, weight, 0.0);
         return learn_row_of_table(columns, x, label, new_classes, predictions) ? predictions.array() : nb::none();
     }
     // The names of the features of a text of words, known or not; one that several words share is there for each.
@@ -271,24 +302,56 @@ class PyLearner {
     double learn_one(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset) {
         check_single();
         OneResult prediction;
-        learn_row(x, y, weight, offset, 0, prediction);
+        learn_row(x, OneLabel(y, weight, offset_from(offset)), 0, prediction);
         return prediction.value;
     }
     double predict_one(nb::handle x, nb::handle offset, bool extrapolate) {
         check_single();
         OneResult prediction;
-        predict_row(x, offset, extrapolate, prediction);
+        predict_row(x, offset_from(offset), extrapolate, prediction);
         return prediction.value;
+    }
+    // Learns a row and notes what was predicted for it. True if there are many to be taken now.
+    bool learn_noting(nb::handle x, nb::handle y, nb::handle weight, WaitingErrors& errors) {
+        check_single();
+        const OneLabel one(y, weight, 0.0);
+        OneResult prediction;
+        learn_row(x, one, 0, prediction);
+        return errors.add(prediction.value, one.label, one.weight);
+    }
+    // The same for one of two labels; `sides` says which is the positive one. KeyError: it is neither.
+    bool learn_side(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& sides, WaitingErrors& errors) {
+        PyObject* const side = found_in(sides, y);
+        if (!side) throw nb::key_error();
+        return learn_noting(x, side, weight, errors);
+    }
+    // The probabilities of two labels, by label.
+    nb::dict predict_shares(nb::handle x, const nb::tuple& two) {
+        check_single();
+        OneResult prediction;
+        predict_row(x, 0.0, false, prediction);
+        const double score = prediction.value;  // below -700 both are the same, to the last bit
+        const double p = score > -700.0 ? 1.0 / (1.0 + std::exp(-score)) : std::exp(score);
+        nb::dict shares;
+        shares[two[0]] = nb::float_(1.0 - p);
+        shares[two[1]] = nb::float_(p);
+        return shares;
+    }
+    // Learns a row whose class is among those that have numbers. None if it is not, or has to be looked at.
+    nb::object learn_class(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& numbers) {
+        const bool plain = PyUnicode_CheckExact(y.ptr()) || PyLong_CheckExact(y.ptr()) || PyBool_Check(y.ptr());
+        PyObject* const number = plain ? found_in(numbers, y) : nullptr;
+        return number ? learn_one_wide(x, number, weight, 0, nb::float_(0.0)) : nb::none();
     }
     nb::object learn_one_wide(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes,
                               nb::handle offset) {
         WideResult predictions;
-        learn_row(x, y, weight, offset, new_classes, predictions);
+        learn_row(x, OneLabel(y, weight, offset_from(offset)), new_classes, predictions);
         return predictions.array();
     }
     nb::object predict_one_wide(nb::handle x, bool extrapolate, nb::handle offset) {
         WideResult predictions;
-        predict_row(x, offset, extrapolate, predictions);
+        predict_row(x, offset_from(offset), extrapolate, predictions);
         return predictions.array();
     }
 

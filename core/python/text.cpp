@@ -25,8 +25,8 @@ template <class Reader>
 struct PyReader {
     explicit PyReader(auto... options) : reader(options...) {}
     Reader reader;
-    std::shared_ptr<std::mutex> own_lock = ForkLocks::make();
-    std::mutex& lock = *own_lock;
+    std::shared_ptr<Lock> own_lock = ForkLocks::make();
+    Lock& lock = *own_lock;
 
     TextRows read(const Bytes& data, bool last) {
         const nb::gil_scoped_release release;
@@ -40,8 +40,8 @@ struct PyCsvReader {
                 MissingMarks text_marks, bool trim)
         : reader(std::move(kinds), delimiter, std::move(forms), std::move(marks), std::move(text_marks), trim) {}
     CsvReader reader;
-    std::shared_ptr<std::mutex> own_lock = ForkLocks::make();
-    std::mutex& lock = *own_lock;
+    std::shared_ptr<Lock> own_lock = ForkLocks::make();
+    Lock& lock = *own_lock;
 };
 
 NewIntegers copied_sizes(const std::vector<std::size_t>& from) {

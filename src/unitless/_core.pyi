@@ -75,6 +75,16 @@ def keep_memory() -> None:
 def work_alone(from_here_on: bool) -> None:
     """Whether models that this thread works at, from here on, are worked at by no other thread."""
 
+def record_tasks(threads: int) -> None:
+    """From here on the calling thread does all its work alone, cut into the tasks that so many threads would share, and
+    notes what each takes.
+    """
+
+def recorded_tasks() -> list[tuple[str, int, int, float, int, int]]:
+    """The tasks since then: kind, track, batch, seconds, and of scoring the tracks [first, end) that must have had the
+    batch before. Recording ends.
+    """
+
 def _before_fork() -> None:
     """Wait until no thread is inside a learner, and keep others out."""
 
@@ -149,6 +159,19 @@ class TableColumns:
 
     def __init__(self, names: list[str], kinds: list[str], missing: str, marks: list[str], trim: bool) -> None: ...
 
+class WaitingErrors:
+    def __init__(self) -> None: ...
+    def add(self, score: float, truth: float, weight: float, /) -> bool:
+        """Note a row. True if it is time to take all of them."""
+
+    def rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Scores, labels and weights of the rows so far."""
+
+    def take(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The same; then there are none."""
+
+    def __len__(self) -> int: ...
+
 class Learner:
     """A learner in the core."""
 
@@ -195,6 +218,14 @@ class Learner:
     def _predict_one_wide(
         self, x: Mapping[str, float], extrapolate: bool, offset: float = 0.0
     ) -> NDArray[np.float64]: ...
+    def _learn_noting(self, x: Mapping[str, float], y: float, weight: float, errors: WaitingErrors, /) -> bool: ...
+    def _learn_side(
+        self, x: Mapping[str, float], y: Any, weight: float, sides: dict[Any, bool], errors: WaitingErrors, /
+    ) -> bool: ...
+    def _predict_shares(self, x: Mapping[str, float], two: tuple[Any, Any], /) -> dict[Any, float]: ...
+    def _learn_class(
+        self, x: Mapping[str, float], y: Any, weight: float, numbers: dict[Any, int], /
+    ) -> NDArray[np.float64] | None: ...
     def _learn_row(
         self, columns: TableColumns, row: Any, y: float, weight: float = 1.0, offset: float = 0.0
     ) -> float | None:

@@ -83,7 +83,7 @@ struct ByName {
     Learner& m;
     const std::vector<std::string>& names;
     std::uint32_t operator()(std::size_t j, bool grow) const { return m.feature(names[j], grow).value_or(0); }
-    void note(std::size_t j, std::uint32_t feature) const { m.note(feature, names[j]); }
+    std::string_view name(std::size_t j) const { return names[j]; }
 };
 
 std::vector<double> named(Learner& m, const Data& data) {

@@ -136,7 +136,7 @@ struct ByName {
     Preparation& to;
     const Row& row;
     std::uint32_t operator()(std::size_t i, bool grow) const { return to.feature(row[i].first, grow).value_or(0); }
-    void note(std::size_t, std::uint32_t) const {}
+    static std::string_view name(std::size_t) { return {}; }
 };
 
 Seen one_by_one(Preparation& preparation, const Rows& given) {
@@ -245,7 +245,8 @@ void mixed_rows(const RowKernel& kernel) {
                 };
                 for (const std::size_t at_once : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
                     Preparation a = fresh(), b = fresh();
-                    TableRows table(own.table);
+                    TableMentions known(own.table);
+                    TableRows table(own.table, known);
                     NamedRowsIn in(names);
                     check(taken(a, table, given, at_once).same_raw(wanted), "raw values of tables");
                     check(taken(b, in, given, at_once).same_raw(wanted), "raw values of rows of names");
@@ -487,7 +488,7 @@ void automatic(const Kernel& kernel) {
               struct Resolve {
                   Learner& m;
                   std::uint32_t operator()(std::size_t, bool grow) const { return m.feature("a", grow).value_or(0); }
-                  void note(std::size_t, std::uint32_t) const {}
+                  std::string_view name(std::size_t) const { return "a"; }
               };
               p.resize(1);
               const double one = 1;

@@ -9,6 +9,9 @@
 namespace unitless {
 namespace {
 
+// Small enough for batches to stay in the cache, large enough for the threads not to be busy with taking them.
+constexpr std::size_t rows_at_once = 128;
+
 // v of eight lanes becomes a part of their average.
 void look(const double* octet, double* average, const std::vector<double>& scales, const Averaging::Step& step) {
     for (const double scale : scales) {
@@ -38,9 +41,8 @@ LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clo
       selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size(), setup.across),
       negative_(facts_of(setup.options.loss).negative) {
     pipeline_.run = [this](LaneBatch& batch, std::size_t group) { run(batch, group); };
-    pipeline_.score = [this](LaneBatch& batch) {
-        if (batch.learning) score(batch);
-    };
+    pipeline_.score = [this](LaneBatch& batch, std::size_t part) { score(batch, part); };
+    pipeline_.leave = [this](const LaneBatch& batch) { return diverged(batch); };
 }
 
 std::size_t LaneEngine::learn_width() const {
@@ -61,13 +63,13 @@ void LaneEngine::make_room(std::size_t slots, bool growing) {
     lanes_.reserve(growing ? std::max(slots, 2 * lanes_.capacity()) : slots);
 }
 
-// Rows by the places of their slots. Those that are learned get places; `labels`: null if none is.
-SparseInput LaneEngine::placed(const SparseInput& rows, const Labels* labels) {
+// Rows by the places of their slots. Those that are learned get places.
+SparseInput LaneEngine::placed(const SparseInput& rows, const Labels& labels) {
     if (!places_.on()) return rows;
     const std::size_t end = rows.rows ? end_of(rows, rows.rows - 1) : rows.first;
     if (row_places_.size() < end + row_margin) row_places_.resize(end + row_margin);
     for (std::size_t r = 0; r < rows.rows; ++r) {
-        const bool learned = labels && weight_of(*labels, r) > 0;
+        const bool learned = weight_of(labels, r) > 0;
         for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
             row_places_[k] = learned ? places_.allot(rows.slots[k]) : places_.find(rows.slots[k]);
     }
@@ -145,15 +147,16 @@ void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& fr
     }
 }
 
-std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + places_.bytes() + pipeline_.bytes(); }
+std::size_t LaneEngine::bytes() const {
+    return sizeof(*this) + lanes_.bytes() + places_.bytes() + pipeline_.bytes() + alone_.bytes();
+}
 
 // ---------------------------------------------------------------------------------------------------- learning
 
 // All lanes over a batch's staged rows.
-void LaneEngine::start(LaneBatch& batch, bool learning) {
+void LaneEngine::start(LaneBatch& batch) {
     const std::size_t count = lanes_.octet_count(), size = batch.rows * count * 8;
-    const bool losses = learning && counts_losses();
-    batch.learning = learning;
+    const bool losses = counts_losses();
     batch.stride = count * 8;
     double* results = aligned(batch.results, 2 * size);
     batch.diverged_at.assign(batch.stride, Octet::never);
@@ -162,22 +165,32 @@ void LaneEngine::start(LaneBatch& batch, bool learning) {
         longest = std::max(longest, batch.staged[r].end - batch.staged[r].begin);
     batch.octets.clear();
     for (std::size_t o = 0; o < count; ++o)
-        batch.octets.push_back({!learning && predicts_with_average() ? lanes_.average(o) : lanes_.octet(o),
-                                lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
+        batch.octets.push_back({lanes_.octet(o), lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
                                 losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8,
                                 lanes_.penalty_of(o)});
     batch.lane_labels = {batch.labels.y, batch.labels.pace, lanes_.classes(),
                          negative_,      batch.stride,      batch.labels.offset};
-    Workers* helpers = batch.rows * count < 64 ? nullptr : &workers();  // less is not worth another thread's attention
-    pipeline_.push(group(batch, longest, helpers ? helpers->count() : 1), helpers);
+    Workers* const helpers = helpers_for(batch.rows);
+    const TaskRecord* const record = TaskRecord::current();
+    const std::size_t threads = record ? record->threads : helpers ? helpers->count() : 1;
+    const std::size_t groups = group(batch, longest, threads);
+    batch.in_play.assign(lanes_.lanes().size(), true);
+    rows_end_ = batch.row + batch.rows;
+    if (pipeline_.empty()) divide_scoring(groups, threads);
+    pipeline_.push(groups, parts_, helpers);
+}
+
+// Few rows are not worth another thread's attention. Who records its tasks does them alone.
+Workers* LaneEngine::helpers_for(std::size_t rows) const {
+    return rows * lanes_.octet_count() < 64 || TaskRecord::current() ? nullptr : &workers();
 }
 
 std::size_t LaneEngine::group(LaneBatch& batch, std::size_t longest, std::size_t threads) {
     const std::size_t count = batch.octets.size();
     batch.room_each = 8 * longest + 8;
     aligned(batch.room, count * batch.room_each);
-    if (pipeline_.empty())  // two at once fill each other's gaps, if all threads have something to do
-        group_size_ = count >= 2 * threads ? 2 : 1;
+    // Two at once fill each other's gaps, if all threads have something to do; one of these also prepares.
+    if (pipeline_.empty()) group_size_ = count + 1 >= 2 * threads ? 2 : 1;
     return (count + group_size_ - 1) / group_size_;
 }
 
@@ -188,6 +201,7 @@ void LaneEngine::run(LaneBatch& batch, std::size_t group) {
     run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels, batch.stage, batch.rows,
         aligned(batch.room, 0) + first * batch.room_each);
     look_at_octets(batch, first, octets);
+    if (!judges_) find_losses(batch, group);
 }
 
 void LaneEngine::look_at_octets(const LaneBatch& batch, std::size_t first, std::size_t octets) const {
@@ -197,7 +211,7 @@ void LaneEngine::look_at_octets(const LaneBatch& batch, std::size_t first, std::
 
 void LaneEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
     for (std::size_t done = 0, next; done < rows.rows; done = next) {
-        next = done + averaging_.until_look(clock_.examples, rows.rows - done);
+        next = done + averaging_.until_look(clock_.examples, std::min(rows.rows - done, rows_at_once));
         if (follows()) {  // rates are looked at after certain numbers of examples
             const std::uint64_t left = Selection::next_look(clock_.examples) - clock_.examples;
             if (left < next - done) next = done + left;
@@ -208,8 +222,9 @@ void LaneEngine::learn(const SparseInput& rows, const Labels& labels, double* pr
 }
 
 void LaneEngine::learn_some(const SparseInput& given, const Labels& labels, double* predictions, std::size_t row) {
-    const SparseInput rows = placed(given, &labels);
-    LaneBatch& batch = pipeline_.next();
+    const SparseInput rows = placed(given, labels);
+    const Workers* const helpers = helpers_for(rows.rows);
+    LaneBatch& batch = pipeline_.next(helpers && helpers->count() > 1);
     batch.make_stage(rows);
     batch.weight_before = clock_.t;
     const std::uint64_t examples = clock_.examples;
@@ -225,14 +240,8 @@ void LaneEngine::learn_some(const SparseInput& given, const Labels& labels, doub
         const auto unscaled = std::count(batch.look_scales.begin(), batch.look_scales.end(), 0.0);
         batch.look = averaging_.look(clock_.t, batch.look_scales.size() - static_cast<std::size_t>(unscaled));
     }
-    std::size_t dead = Octet::never;
-    if (look_at_) {
-        dead = wait_for_all();
-    } else {
-        pipeline_.wait(LanePipeline::depth - 2);
-        dead = pipeline_.left_last().dead;  // of that one and no later one, so that timing makes no difference
-    }
-    start(batch, true);
+    const std::size_t dead = look_at_ ? wait_for_all() : pipeline_.wait_for_place();
+    start(batch);
     if (follows() && clock_.examples == Selection::next_look(examples)) look_at_ = clock_.examples;
     if (dead != Octet::never) throw_diverged(std::min(dead, wait_for_all()), row + batch.rows);
     if (batch.rows < rows.rows) {
@@ -243,17 +252,15 @@ void LaneEngine::learn_some(const SparseInput& given, const Labels& labels, doub
 
 // Gives the row at which a head's last rate diverged.
 std::size_t LaneEngine::wait_for_all() {
-    pipeline_.drain();
-    std::size_t dead = Octet::never;
-    for (LaneBatch& batch : pipeline_.all()) dead = std::min(dead, std::exchange(batch.dead, Octet::never));
+    const std::size_t dead = pipeline_.drain();
     if (const std::uint64_t examples = std::exchange(look_at_, 0)) selection_.look(lanes_, examples);
     return dead;
 }
 
 void LaneEngine::finish() {
-    const std::size_t rows_end = pipeline_.last().row + pipeline_.last().rows;
     const std::size_t dead = wait_for_all();
-    if (dead != Octet::never) throw_diverged(dead, rows_end);
+    pipeline_.let_go();
+    if (dead != Octet::never) throw_diverged(dead, rows_end_);
 }
 
 void LaneEngine::sift_rates() {
@@ -266,34 +273,116 @@ void LaneEngine::settle() noexcept {
         wait_for_all();
     } catch (...) {  // out of memory once more: what matters is that the other threads have stopped, which they have
     }
+    pipeline_.let_go();
 }
 
-void LaneEngine::score(LaneBatch& batch) {
+// A part has at least so many lanes, if there are as many, so that it is worth a thread's attention. The head of
+// classes to come has no column of its own, but losses like the others. Where there are more threads than groups, which
+// then take longest, what can be done apart from these is.
+void LaneEngine::divide_scoring(std::size_t groups, std::size_t threads) {
+    constexpr std::size_t lanes_each = 16;
+    const bool sweeping = setup_.selecting == Selecting::sweep;
+    const std::size_t columns = sweeping ? lanes_.rates().size() : lanes_.heads(), size = 8 * group_size_;
+    parts_.clear();
+    part_ends_.clear();
+    judges_ = threads > groups && counts_losses() ? groups : 0;
+    for (std::size_t group = 0; group < judges_; ++group) parts_.push_back({group, group + 1});
+    for (std::size_t first = 0, end; first < columns; first = end) {
+        if (sweeping) {
+            end = std::min(first + size, columns);
+        } else {
+            for (end = first + 1; end < columns && lanes_.begin(end) - lanes_.begin(first) < lanes_each;) ++end;
+        }
+        part_ends_.push_back(end);
+        const std::size_t first_lane = sweeping ? first : lanes_.begin(first);
+        const std::size_t last_lane = sweeping ? lanes_.lanes().size() - columns + end - 1 : lanes_.begin(end) - 1;
+        parts_.push_back({judges_ + first_lane / size, judges_ + last_lane / size + 1});
+    }
+}
+
+void LaneEngine::find_losses(LaneBatch& batch, std::size_t group) const {
+    const std::size_t end = std::min((group + 1) * group_size_, batch.octets.size());
+    for (std::size_t o = group * group_size_; o < end; ++o)
+        if (batch.octets[o].loss)
+            kernel_.lanes->losses(setup_.options, batch.octets[o], batch.lane_labels, batch.stage, batch.rows);
+}
+
+void LaneEngine::score(LaneBatch& batch, std::size_t part) {
+    if (part < judges_) return find_losses(batch, part);
+    part -= judges_;
+    const std::size_t first = part ? part_ends_[part - 1] : 0, end = part_ends_[part];
+    if (setup_.selecting != Selecting::sweep) {
+        score_heads(batch, first, end);
+    } else if (lanes_.classes()) {
+        score_class_sweep(batch, first, end);
+    } else {
+        for (std::size_t j = first; j < end; j += 8) score_sweep(batch, j, std::min(j + 8, end));
+    }
+}
+
+// Up to eight rates, which move together. An octet that is not full has numbers in all its places.
+void LaneEngine::score_sweep(LaneBatch& batch, std::size_t first, std::size_t end) {
+    const std::size_t width = learn_width(), count = end - first;
+    const bool counting = counts_losses();
+    const double *p = batch.predicted() + first, *lost = batch.losses() + first;
+    double* to = batch.predictions + first;
+    Selection::Sums sums = selection_.sums(first, end);
+    for (std::size_t r = 0; r < batch.rows; ++r, p += batch.stride, lost += batch.stride, to += width) {
+        std::copy_n(p, count, to);
+        const double h = weight_of(batch.labels, r);
+        if (!counting || h == 0) continue;
+        if (labels_are_signs_) {
+            const bool positive = batch.labels.y[r] > 0;
+            for (std::size_t j = 0; j < 8; ++j) sums.errors[j] += (p[j] > 0) != positive ? h : 0.0;
+        }
+        for (std::size_t j = 0; j < 8; ++j) sums.loss[j] += h * lost[j];
+    }
+    if (counting) selection_.set_sums(first, end, sums);
+    note_in_play(batch, first, end);
+}
+
+void LaneEngine::score_class_sweep(LaneBatch& batch, std::size_t first, std::size_t end) {
     const std::size_t classes = lanes_.class_count(), width = learn_width();
+    const bool counting = counts_losses();
+    const double *p = batch.predicted(), *losses = batch.losses();
+    double* predictions = batch.predictions;
+    for (std::size_t r = 0; r < batch.rows; ++r, p += batch.stride, losses += batch.stride, predictions += width) {
+        const double h = weight_of(batch.labels, r), y = batch.labels.y[r];
+        for (std::size_t j = first; j < end; ++j) {
+            predictions[j] = static_cast<double>(Selection::winner(p + j, classes, width));
+            if (counting && predictions[j] != y) selection_.count_error(j, h);
+        }
+        for (std::size_t head = 0; counting && h > 0 && head < lanes_.heads(); ++head)
+            selection_.observe_rates(lanes_.begin(head) + first, lanes_.begin(head) + end, losses, h);
+    }
+    for (std::size_t head = 0; head < lanes_.heads(); ++head)
+        note_in_play(batch, lanes_.begin(head) + first, lanes_.begin(head) + end);
+}
+
+void LaneEngine::score_heads(LaneBatch& batch, std::size_t first, std::size_t end) {
+    const std::size_t width = learn_width(), columns = std::min(end, width);
     const bool several = setup_.selecting != Selecting::none, counting = counts_losses();
-    for (const Octet& octet : batch.octets)
-        if (counting) kernel_.lanes->losses(setup_.options, octet, batch.lane_labels, batch.stage, batch.rows);
     const double *p = batch.predicted(), *losses = batch.losses();
     double t = batch.weight_before, *predictions = batch.predictions;
     for (std::size_t r = 0; r < batch.rows; ++r, p += batch.stride, losses += batch.stride, predictions += width) {
-        const double h = weight_of(batch.labels, r), y = batch.labels.y[r];
-        if (setup_.selecting == Selecting::sweep) {
-            for (std::size_t j = 0; j < width; ++j) {
-                const std::size_t winner = classes ? Selection::winner(p + j, classes, width) : 0;
-                predictions[j] = classes ? static_cast<double>(winner) : p[j];
-                const bool wrong =
-                    classes ? static_cast<double>(winner) != y : labels_are_signs_ && (p[j] > 0) != (y > 0);
-                if (wrong && counting) selection_.count_error(j, h);
-            }
-        } else {
-            for (std::size_t head = 0; head < width; ++head)
-                predictions[head] = p[several ? selection_.leader(lanes_, head) : head];
+        if (!several) {
+            std::copy(p + first, p + columns, predictions + first);
+            continue;
         }
-        if (h == 0) continue;
+        const double h = weight_of(batch.labels, r);
         t += h;
-        if (counting) selection_.observe(lanes_, losses, h, h / t);
+        const double share = h / t;
+        for (std::size_t head = first; head < end; ++head) {
+            const std::size_t leader = selection_.leader(lanes_, head);
+            if (head < width) predictions[head] = p[leader];
+            if (counting && h > 0) selection_.observe_head(lanes_, head, leader, losses, h, share);
+        }
     }
-    batch.dead = diverged(batch);
+    note_in_play(batch, lanes_.begin(first), lanes_.begin(end));
+}
+
+void LaneEngine::note_in_play(LaneBatch& batch, std::size_t first, std::size_t end) const {
+    for (std::size_t k = first; k < end; ++k) batch.in_play[k] = selection_.scores()[k].loss <= __DBL_MAX__;
 }
 
 // A rate that diverges has lost, and matters no more; unless it was the last one of its head. While no other can take
@@ -307,7 +396,7 @@ std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
             if (settled && k != selection_.leader(lanes_, head)) continue;
             const std::size_t at = batch.diverged_at[lanes_.place(k)];
             const bool sound = at == Octet::never;
-            running += alone ? sound : selection_.scores()[k].loss <= __DBL_MAX__ && (counting || sound);
+            running += alone ? sound : batch.in_play[k] && (counting || sound);
             if (!sound) last = std::max(last, at);
         }
         if (running == 0) return batch.row + last;
@@ -317,14 +406,37 @@ std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
 
 // ---------------------------------------------------------------------------------------------------- predicting
 
-void LaneEngine::predict(const SparseInput& given, const Asking& asking, double* predictions) {
-    const SparseInput rows = placed(given, nullptr);
-    LaneBatch& batch = pipeline_.next();
+std::size_t LaneEngine::effort(std::size_t features) const {
+    return 4 * features * std::min(lanes_.octet_count(), std::max<std::size_t>(1, predict_width())) + 64;
+}
+
+void LaneEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& given) const {
+    auto& room = static_cast<LaneRoom&>(given);
+    find_told(room.octets);
+    foresee(rows, asking, room);
+    tell(room, predictions);
+}
+
+void LaneEngine::judge(const SparseInput& rows, const Asking& asking, const Labels& labels, double* predictions) {
+    judging_.octets.clear();
+    for (std::size_t o = 0; o < lanes_.octet_count(); ++o) judging_.octets.push_back(o);
+    foresee(rows, asking, judging_);
+    tell(judging_, predictions);
+    judge_batch(judging_, labels);
+}
+
+// The room's octets over rows, which are staged as learning stages them, but nothing moves on.
+void LaneEngine::foresee(const SparseInput& given, const Asking& asking, LaneRoom& room) const {
+    SparseInput rows = given;
+    if (places_.on()) {
+        const std::size_t end = rows.rows ? end_of(rows, rows.rows - 1) : rows.first;
+        if (room.row_places.size() < end + row_margin) room.row_places.resize(end + row_margin);
+        for (std::size_t k = rows.first; k < end; ++k) room.row_places[k] = places_.find(rows.slots[k]);
+        rows.slots = room.row_places.data();
+    }
+    LaneBatch& batch = room.batch;
     batch.make_stage(rows);
     batch.rows = rows.rows;
-    batch.labels = {};
-    batch.labels.offset = asking.offset;
-    batch.look.reset();
     kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, asking.extrapolate, batch.stage);
     if (predicts_with_average()) {  // which is in units of earlier scales
         const Averaging::Step step = averaging_.step(clock_.t);
@@ -334,21 +446,60 @@ void LaneEngine::predict(const SparseInput& given, const Asking& asking, double*
             batch.stage.z[k] *= step.growth(lanes_.average_scale(slot), lanes_.scale()[slot]);
         }
     }
-    start(batch, false);
-    pipeline_.drain();
-    tell(batch, predictions);
+    std::size_t longest = 0;
+    for (std::size_t r = 0; r < batch.rows; ++r)
+        longest = std::max(longest, batch.staged[r].end - batch.staged[r].begin);
+    const std::size_t count = room.octets.size();
+    batch.stride = count * 8;
+    double* const results = aligned(batch.results, batch.rows * batch.stride);
+    batch.diverged_at.assign(batch.stride, Octet::never);
+    batch.octets.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t o = room.octets[i];
+        batch.octets.push_back({predicts_with_average() ? lanes_.average(o) : lanes_.octet(o), lanes_.rate_of(o),
+                                lanes_.label_of(o), results + i * 8, nullptr, batch.diverged_at.data() + i * 8,
+                                lanes_.penalty_of(o)});
+    }
+    batch.lane_labels = {nullptr, nullptr, lanes_.classes(), negative_, batch.stride, asking.offset};
+    run_room(room, longest);
 }
 
-void LaneEngine::tell(LaneBatch& batch, double* predictions) {
+void LaneEngine::run_room(LaneRoom& room, std::size_t longest) const {
+    LaneBatch& batch = room.batch;
+    double* const memory = aligned(batch.room, 16 * longest + 8);
+    for (std::size_t i = 0; i < batch.octets.size(); i += 2) {
+        const std::size_t count = std::min<std::size_t>(2, batch.octets.size() - i);
+        const bool four = count == 1 && lanes_.lanes().size() <= room.octets[i] * 8 + 4;
+        const auto run = four ? kernel_.lanes->run_four : kernel_.lanes->run;
+        run(setup_.options, &batch.octets[i], static_cast<int>(count), batch.lane_labels, batch.stage, batch.rows,
+            memory);
+    }
+}
+
+// The lane that speaks for a head; `best`: the best rate of a sweep.
+std::size_t LaneEngine::told_lane(std::size_t head, std::size_t best) const {
+    return setup_.selecting == Selecting::follow ? selection_.leader(lanes_, head) : lanes_.begin(head) + best;
+}
+
+void LaneEngine::find_told(std::vector<std::size_t>& octets) const {
+    const std::size_t best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
+    octets.clear();
+    for (std::size_t head = 0; head < predict_width(); ++head)
+        if (const std::size_t o = lanes_.place(told_lane(head, best)) / 8; octets.empty() || octets.back() != o)
+            octets.push_back(o);
+}
+
+void LaneEngine::tell(LaneRoom& room, double* predictions) const {
     const std::size_t width = predict_width(), best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
     for (std::size_t head = 0; head < width; ++head) {
-        const std::size_t lane =
-            setup_.selecting == Selecting::follow ? selection_.leader(lanes_, head) : lanes_.begin(head) + best;
-        const double* p = batch.predicted() + lane;
-        for (std::size_t r = 0; r < batch.rows; ++r) predictions[r * width + head] = p[r * batch.stride];
+        const double* const p = room.said(lanes_.place(told_lane(head, best)));
+        for (std::size_t r = 0; r < room.batch.rows; ++r) predictions[r * width + head] = p[r * room.batch.stride];
     }
-    if (judged_by_)
-        selection_.judge(lanes_, kernel_, setup_.options, *judged_by_, batch.predicted(), batch.rows, batch.stride);
+}
+
+void LaneEngine::judge_batch(LaneRoom& room, const Labels& labels) {
+    LaneBatch& batch = room.batch;
+    selection_.judge(lanes_, kernel_, setup_.options, labels, batch.predicted(), batch.rows, batch.stride);
 }
 
 // Of a sweep: the rate whose losses add up to least.

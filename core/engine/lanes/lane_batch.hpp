@@ -34,7 +34,6 @@ struct LaneBatch {
     Stage stage{};
 
     // What is to be done with the results.
-    bool learning = false;
     std::size_t rows = 0, row = 0, stride = 0;  // row: the number of the first, for messages
     std::size_t joined = 0;                     // heads that are there since the first row's class was met in it
     Labels labels{};
@@ -43,7 +42,7 @@ struct LaneBatch {
     double weight_before = 0;
     std::optional<Averaging::Step> look;  // after it
     std::vector<double> look_scales;      // by slot
-    std::size_t dead = Octet::never;      // the row at which a head's last rate diverged
+    std::vector<char> in_play;            // by lane, after it: is the sum of its losses a number?
 
     void make_stage(const SparseInput& input) {
         const std::size_t entries =

@@ -64,7 +64,11 @@ class Stager {
             take(slot, extrapolate ? Scale::linear(s, x) : Scale::peek(s, x), 1.0);
         };
         if (one_ != 0) look(0, one_);
-        for (std::size_t k = begin_of(input, r); k < end_of(input, r); ++k) look(input.slots[k], input.values[k]);
+        std::size_t k = begin_of(input, r);
+        for (; k + width <= end_of(input, r); k += width)
+            if (!look_at_eight(input.slots + k, input.values + k))
+                for (std::size_t i = k; i < k + width; ++i) look(input.slots[i], input.values[i]);
+        for (; k < end_of(input, r); ++k) look(input.slots[k], input.values[k]);
         row.end = at_;
         row.weight = 0;
         row.spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
@@ -74,8 +78,7 @@ class Stager {
     double one_;
     double* scale_;
     Stage to_;
-    std::size_t at_ = 0;
-
+    std::size_t begin_ = 0, at_ = 0;  // of the row; where the next feature goes
     bool grown_ = false, tiny_ = false;
 
     void take(std::uint32_t slot, double z, double rho) {
@@ -86,6 +89,20 @@ class Stager {
         grown_ |= rho != 1.0;
         tiny_ |= z * z < tiny_square;
         at_ += z != 0;
+    }
+
+    // Eight features of a row that is only looked at, if none is (nearly) zero, new to its scale or out of the
+    // ordinary.
+    UNITLESS_INLINE bool look_at_eight(const std::uint32_t* slots, const double* values) {
+        if constexpr (std::is_same_v<Scale, RmsScale>) return false;
+        const Vec8 x = Vec8::load(values), s = Vec8::gather(scale_, slots);
+        if (!ordinary(x, s, 1.0)) return false;
+        const Vec8 z = std::is_same_v<Scale, RawScale> ? x : x * (1.0 / s);
+        if (any(z * z < tiny_square)) return false;
+        z.store(to_.z + at_);
+        __builtin_memcpy(to_.slot + at_, slots, width * sizeof(*slots));
+        at_ += width;
+        return true;
     }
 
     // Up to eight features of a row, `count` of them real; gives z^2 of each.
@@ -111,7 +128,7 @@ class Stager {
         const Vec8 squared = z * z;
         z.store(to_.z + at_);
         squared.store(to_.squared + at_);
-        rho.store(to_.rho + at_);
+        if (grown_) rho.store(to_.rho + at_);  // elsewhere nobody looks: fewer lines go from one core to another
         __builtin_memcpy(to_.slot + at_, slots, width * sizeof(*slots));
         if (any((squared < tiny_square) & real)) [[unlikely]] {
             std::size_t kept = 0;
@@ -120,7 +137,7 @@ class Stager {
                 to_.slot[at_ + kept] = to_.slot[at_ + i];
                 to_.z[at_ + kept] = here;
                 to_.squared[at_ + kept] = here * here;
-                to_.rho[at_ + kept] = to_.rho[at_ + i];
+                if (grown_) to_.rho[at_ + kept] = to_.rho[at_ + i];
                 kept += here != 0;
             }
             tiny_ = true;
@@ -149,6 +166,7 @@ class Stager {
 
     UNITLESS_RARE Vec8 one_by_one(const std::uint32_t* slots, const double* values, std::size_t count, double h) {
         double zz[width] = {};
+        for (std::size_t k = begin_; !grown_ && k < at_; ++k) to_.rho[k] = 1.0;
         for (std::size_t i = 0; i < count; ++i) {
             const Observed seen = Scale::observe(scale_[slots[i]], values[i], h);
             take(slots[i], seen.z, seen.rho);
@@ -166,7 +184,7 @@ class Stager {
         return !any(s < Vec8::all(scale_floor)) && !any(s > Vec8::all(scale_ceiling)) && !any_beyond(x, limit);
     }
     StagedRow& begin(std::size_t r) {
-        to_.rows[r].begin = at_;
+        to_.rows[r].begin = begin_ = at_;
         return to_.rows[r];
     }
 };

@@ -117,13 +117,56 @@ class Selection {
             for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k].loss += h * loss[k];
             return;
         }
-        for (std::size_t head = 0; head < lanes.heads(); ++head) observe_head(lanes, head, loss, h, share);
+        for (std::size_t head = 0; head < lanes.heads(); ++head)
+            observe_head(lanes, head, leader(lanes, head), loss, h, share);
+    }
+
+    // The same of one head, whose leader has been found.
+    template <class Candidates>
+    void observe_head(const Candidates& lanes, std::size_t head, std::size_t first, const double* loss, double h,
+                      double share) {
+        const double leading = h * loss[first], fading = 1.0 - share;
+        const bool sound = leading <= __DBL_MAX__;
+        if (sound) followed_[head] += leading;
+        for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
+            Scores& scores = scores_[k];
+            const double own = h * loss[k], gap = own - leading;
+            scores.loss += own;
+            if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;  // else it is out
+            if (!sound) continue;
+            scores.gap += gap;
+            scores.square += gap * gap;
+        }
+    }
+
+    // The same of some lanes of a sweep.
+    void observe_rates(std::size_t first, std::size_t end, const double* loss, double h) {
+        for (std::size_t k = first; k < end; ++k) scores_[k].loss += h * loss[k];
+    }
+
+    // Of a sweep without classes: what up to eight rates have lost so far, to go on with and to put back.
+    struct Sums {
+        double loss[8] = {}, errors[8] = {};
+    };
+    Sums sums(std::size_t first, std::size_t end) const {
+        Sums sums;
+        for (std::size_t k = first; k < end; ++k) {
+            sums.loss[k - first] = scores_[k].loss;
+            sums.errors[k - first] = errors_[k];
+        }
+        return sums;
+    }
+    void set_sums(std::size_t first, std::size_t end, const Sums& sums) {
+        for (std::size_t k = first; k < end; ++k) {
+            scores_[k].loss = sums.loss[k - first];
+            errors_[k] = sums.errors[k - first];
+        }
     }
 
     // The same where all heads have the losses of the first one, which `loss` has. `share_losses` is to follow, once
     // for many rows.
     void observe_shared(const Lanes& lanes, const double* loss, double h, double share) {
-        if (mode_ != Selecting::sweep) return observe_head(lanes, 0, loss, h, share);
+        if (mode_ != Selecting::sweep) return observe_head(lanes, 0, leader(lanes, 0), loss, h, share);
         for (std::size_t k = 0; k < lanes.begin(1); ++k) scores_[k].loss += h * loss[k];
     }
     void share_losses(const Lanes& lanes) {
@@ -231,23 +274,6 @@ class Selection {
     bool near(std::uint32_t rate, std::uint32_t best) const {
         const auto steps = [](std::size_t a, std::size_t b) { return a > b ? a - b : b - a; };
         return steps(rate / across_, best / across_) + steps(rate % across_, best % across_) <= 1;
-    }
-
-    template <class Candidates>
-    void observe_head(const Candidates& lanes, std::size_t head, const double* loss, double h, double share) {
-        const std::size_t first = leader(lanes, head);
-        const double leading = h * loss[first], fading = 1.0 - share;
-        const bool sound = leading <= __DBL_MAX__;
-        if (sound) followed_[head] += leading;
-        for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
-            Scores& scores = scores_[k];
-            const double own = h * loss[k], gap = own - leading;
-            scores.loss += own;
-            if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;  // else it is out
-            if (!sound) continue;
-            scores.gap += gap;
-            scores.square += gap * gap;
-        }
     }
 
     // Beyond doubt, lately and in all: a rate that starts badly and catches up stays.

@@ -87,23 +87,30 @@ std::size_t SecondOrderEngine::rows_until_class(const Labels& labels, std::size_
     return rows;
 }
 
-void SecondOrderEngine::begin_rows(std::size_t count, bool plain) {
+void SecondOrderEngine::begin_rows(WorkingMemory& memory, std::size_t count, std::size_t lanes, bool plain) const {
     const std::size_t features = std::min(most_features, std::max(places_.count(), slots_));
-    const std::size_t stride = std::max<std::size_t>(8, (features + 7) / 8 * 8), lanes = lanes_.size();
-    staged_.resize(most_rows);
-    z_.assign(count * stride, 0.0);
-    said_.resize(lanes * most_rows * said_width());
-    loss_of_.resize(lanes * most_rows * 2);
-    row_loss_.resize(lanes);
-    odds_.resize(heads());
-    failed_.assign(lanes, never);
-    growths_.clear();
-    growths_.reserve(count * features);
-    rows_ = {staged_.data(), count, z_.data(), stride, growths_.data(), setup_.options.bias, plain};
+    const std::size_t stride = std::max<std::size_t>(8, (features + 7) / 8 * 8);
+    memory.staged.resize(most_rows);
+    memory.z.assign(count * stride, 0.0);
+    memory.said.resize(lanes * most_rows * said_width());
+    memory.odds.resize(heads());
+    memory.growths.clear();
+    memory.rows = {memory.staged.data(), count, memory.z.data(), stride, memory.growths.data(),
+                   setup_.options.bias,  plain};
 }
 
-void SecondOrderEngine::look_at(const SparseInput& rows, std::size_t r, bool extrapolate) {
-    double* const z = z_.data() + r * rows_.stride;
+// The same for all lanes.
+void SecondOrderEngine::begin_rows(std::size_t count) {
+    const std::size_t features = std::min(most_features, std::max(places_.count(), slots_)), lanes = lanes_.size();
+    own_.growths.reserve(count * features);
+    begin_rows(own_, count, lanes, false);
+    loss_of_.resize(lanes * most_rows * 2);
+    row_loss_.resize(lanes);
+    failed_.assign(lanes, never);
+}
+
+void SecondOrderEngine::look_at(WorkingMemory& memory, const SparseInput& rows, std::size_t r, bool extrapolate) const {
+    double* const z = memory.z.data() + r * memory.rows.stride;
     for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k) {
         const std::uint32_t place = places_.of(slot_at(rows, k));
         if (place == Places::none) continue;
@@ -114,16 +121,17 @@ void SecondOrderEngine::look_at(const SparseInput& rows, std::size_t r, bool ext
 
 // Scales, places and the clock move on.
 void SecondOrderEngine::stage_learn(const SparseInput& rows, const Labels& labels) {
+    std::vector<Growth>& growths = own_.growths;
     for (std::size_t r = 0; r < rows.rows; ++r) {
-        SecondOrderRow& row = staged_[r];
+        SecondOrderRow& row = own_.staged[r];
         const double h = weight_of(labels, r);
-        row = {h,           places_.count(),     growths_.size(), growths_.size(), clock_.label_min, clock_.label_max,
+        row = {h,           places_.count(),     growths.size(), growths.size(), clock_.label_min, clock_.label_max,
                labels.y[r], offset_of(labels, r)};
         if (!(h > 0)) {
-            look_at(rows, r, false);
+            look_at(own_, rows, r, false);
             continue;
         }
-        double* const z = z_.data() + r * rows_.stride;
+        double* const z = own_.z.data() + r * own_.rows.stride;
         double zz = setup_.options.bias ? 1.0 : 0.0;
         if (setup_.options.bias) bias_scale_ = 1;
         for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k) {
@@ -135,10 +143,10 @@ void SecondOrderEngine::stage_learn(const SparseInput& rows, const Labels& label
             const Observed seen = MaxScale::observe(places_.scale(place), rows.values[k], h);
             z[place] = seen.z;
             zz += seen.z * seen.z;
-            if (fresh || seen.rho != 1) growths_.push_back({place, fresh ? 0.0 : seen.rho});
+            if (fresh || seen.rho != 1) growths.push_back({place, fresh ? 0.0 : seen.rho});
         }
         row.features = places_.count();
-        row.end_growth = growths_.size();
+        row.end_growth = growths.size();
         clock_.t += h;
         clock_.T += h;
         clock_.N += h * zz;
@@ -151,27 +159,28 @@ void SecondOrderEngine::stage_learn(const SparseInput& rows, const Labels& label
 }
 
 // Of a class that has no head yet, what is said is the last one's.
-void SecondOrderEngine::stage_predict(const SparseInput& rows, const Labels* labels, const Asking& asking) {
+void SecondOrderEngine::stage_predict(WorkingMemory& memory, const SparseInput& rows, const Labels* labels,
+                                      const Asking& asking) const {
     const double infinite = std::numeric_limits<double>::infinity(), last = static_cast<double>(heads() - 1);
     for (std::size_t r = 0; r < rows.rows; ++r) {
         double y = labels ? labels->y[r] : 0.0;
         if (loss_ == SecondOrderLoss::classes) y = std::min(y, last);
-        staged_[r] = {0,
-                      places_.count(),
-                      0,
-                      0,
-                      asking.extrapolate ? infinite : clock_.label_min,
-                      asking.extrapolate ? -infinite : clock_.label_max,
-                      y,
-                      offset_of(asking, r)};
-        look_at(rows, r, asking.extrapolate);
+        memory.staged[r] = {0,
+                            places_.count(),
+                            0,
+                            0,
+                            asking.extrapolate ? infinite : clock_.label_min,
+                            asking.extrapolate ? -infinite : clock_.label_max,
+                            y,
+                            offset_of(asking, r)};
+        look_at(memory, rows, r, asking.extrapolate);
     }
 }
 
 // The staged rows through all lanes.
 void SecondOrderEngine::run() {
     const auto run_lane = [this](std::size_t k) { run_one(k); };
-    if (rows_.count < 16) {
+    if (own_.rows.count < 16) {
         for (std::size_t k = 0; k < lanes_.size(); ++k) run_lane(k);
     } else {
         in_parts(workers(), lanes_.size(), run_lane);
@@ -179,13 +188,13 @@ void SecondOrderEngine::run() {
 }
 
 void SecondOrderEngine::run_one(std::size_t lane) {
-    const std::size_t sound = kernel_.second_order->run(loss_, lanes_.lane(lane), rows_, said(lane, 0));
-    if (sound < rows_.count) failed_[lane] = sound;
+    const std::size_t sound = kernel_.second_order->run(loss_, lanes_.lane(lane), own_.rows, said(own_, lane, 0));
+    if (sound < own_.rows.count) failed_[lane] = sound;
 }
 
 void SecondOrderEngine::find_losses() {
     for (std::size_t k = 0; k < lanes_.size(); ++k)
-        kernel_.second_order->losses(loss_, rows_, heads(), said(k, 0), &loss_of_[k * most_rows * 2]);
+        kernel_.second_order->losses(loss_, own_.rows, heads(), said(own_, k, 0), &loss_of_[k * most_rows * 2]);
 }
 
 // ---------------------------------------------------------------------------------------------------- choosing
@@ -196,17 +205,19 @@ std::size_t SecondOrderEngine::speaker(std::size_t lane) const {
     return recent[1] < recent[0] ? 1 : 0;
 }
 
-void SecondOrderEngine::tell(std::size_t lane, std::size_t speaking, std::size_t row, double* prediction) {
-    const double* const from = said(lane, row);
+void SecondOrderEngine::tell(WorkingMemory& memory, std::size_t lane, std::size_t speaking, std::size_t row,
+                             double* prediction) const {
+    const double* const from = said(memory, lane, row);
+    std::vector<double>& odds = memory.odds;
     if (loss_ != SecondOrderLoss::classes) {
         *prediction = from[speaking];
         return;
     }
-    kernel_.second_order->odds(from, heads(), odds_.data());
-    const double of_spare = odds_.back();
+    kernel_.second_order->odds(from, heads(), odds.data());
+    const double of_spare = odds.back();
     // Classes are told from those that were met; the spare one stands for the others only where there is no other.
-    if (setup_.open && met_ > 1) kernel_.second_order->odds(from, met_, odds_.data());
-    for (std::size_t c = 0; c < classes_; ++c) prediction[c] = c < met_ ? odds_[c] : of_spare;
+    if (setup_.open && met_ > 1) kernel_.second_order->odds(from, met_, odds.data());
+    for (std::size_t c = 0; c < classes_; ++c) prediction[c] = c < met_ ? odds[c] : of_spare;
 }
 
 // A row's losses are counted, `share` being h over the total weight.
@@ -275,14 +286,14 @@ void SecondOrderEngine::learn(const SparseInput& rows, const Labels& labels, dou
 
 void SecondOrderEngine::learn_some(const SparseInput& rows, const Labels& labels, double* predictions) {
     double t = clock_.t;
-    begin_rows(rows.rows, false);
+    begin_rows(rows.rows);
     stage_learn(rows, labels);
     run();
     if (chooses_rates()) find_losses();
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const std::size_t leader = selection_.leader(lanes_, 0);
-        tell(leader, speaker(leader), r, predictions + r * predict_width());
-        const double h = staged_[r].weight;
+        tell(own_, leader, speaker(leader), r, predictions + r * predict_width());
+        const double h = own_.staged[r].weight;
         if (!(h > 0)) continue;
         t += h;
         if (chooses_rates()) count_losses(r, h, h / t);
@@ -291,11 +302,11 @@ void SecondOrderEngine::learn_some(const SparseInput& rows, const Labels& labels
 
 // A row of a class that has no head yet: only when it is known what is said of it, the class gets one.
 void SecondOrderEngine::meet_class(const SparseInput& row, const Labels& labels, double* predictions) {
-    begin_rows(1, false);
-    stage_predict(row, &labels, {false});
+    begin_rows(1);
+    stage_predict(own_, row, &labels, {false});
     run();
     const std::size_t leader = selection_.leader(lanes_, 0);
-    tell(leader, 0, 0, predictions);
+    tell(own_, leader, 0, 0, predictions);
     if (chooses_rates()) {
         find_losses();
         const double h = weight_of(labels, 0);
@@ -304,27 +315,41 @@ void SecondOrderEngine::meet_class(const SparseInput& row, const Labels& labels,
     const std::size_t met = static_cast<std::size_t>(labels.y[0]) + 1;
     lanes_.add_heads(met - met_);
     met_ = met;
-    begin_rows(1, false);
+    begin_rows(1);
     stage_learn(row, labels);
     run();
 }
 
 // ---------------------------------------------------------------------------------------------------- predicting
 
-void SecondOrderEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions) {
+void SecondOrderEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& room) const {
+    auto& memory = static_cast<WorkingMemory&>(room);
     const std::size_t leader = selection_.leader(lanes_, 0), speaking = speaker(leader);
     for (std::size_t done = 0, next; done < rows.rows; done = next) {
         next = std::min(rows.rows, done + most_rows);
-        const std::optional<Labels> labels =
-            judged_by_ ? std::optional<Labels>(labels_from(*judged_by_, done)) : std::nullopt;
-        begin_rows(next - done, asking.extrapolate);
-        stage_predict(part_of(rows, done, next), labels ? &*labels : nullptr, asking_from(asking, done));
-        judged_by_ ? run() : run_one(leader);
-        for (std::size_t r = done; r < next; ++r) tell(leader, speaking, r - done, predictions + r * predict_width());
-        if (!labels) continue;
+        begin_rows(memory, next - done, 1, asking.extrapolate);
+        stage_predict(memory, part_of(rows, done, next), nullptr, asking_from(asking, done));
+        kernel_.second_order->run(loss_, lanes_.lane(leader), memory.rows, said(memory, 0, 0));
+        for (std::size_t r = done; r < next; ++r)
+            tell(memory, 0, speaking, r - done, predictions + r * predict_width());
+    }
+}
+
+void SecondOrderEngine::judge(const SparseInput& rows, const Asking& asking, const Labels& labels,
+                              double* predictions) {
+    const std::size_t leader = selection_.leader(lanes_, 0), speaking = speaker(leader);
+    for (std::size_t done = 0, next; done < rows.rows; done = next) {
+        next = std::min(rows.rows, done + most_rows);
+        const Labels own = labels_from(labels, done);
+        begin_rows(next - done);
+        own_.rows.plain = asking.extrapolate;
+        stage_predict(own_, part_of(rows, done, next), &own, asking_from(asking, done));
+        run();
+        for (std::size_t r = done; r < next; ++r)
+            tell(own_, leader, speaking, r - done, predictions + r * predict_width());
         find_losses();
         for (std::size_t r = 0; r < next - done; ++r)
-            if (const double h = weight_of(*labels, r); h > 0) count_losses(r, h, 0.0);
+            if (const double h = weight_of(own, r); h > 0) count_losses(r, h, 0.0);
     }
 }
 
@@ -465,8 +490,8 @@ void SecondOrderEngine::load(const EngineState& saved) {
 
 std::size_t SecondOrderEngine::bytes() const {
     return sizeof(*this) + lanes_.bytes() + places_.bytes() +
-           (z_.capacity() + said_.capacity() + loss_of_.capacity()) * sizeof(double) +
-           staged_.capacity() * sizeof(SecondOrderRow) + growths_.capacity() * sizeof(Growth);
+           (own_.z.capacity() + own_.said.capacity() + loss_of_.capacity()) * sizeof(double) +
+           own_.staged.capacity() * sizeof(SecondOrderRow) + own_.growths.capacity() * sizeof(Growth);
 }
 
 }  // namespace unitless

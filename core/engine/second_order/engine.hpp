@@ -5,6 +5,7 @@
 // lanes have said is compared afterwards. Scales do not depend on what is learned and are staged once for all.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -29,7 +30,13 @@ class SecondOrderEngine final : public Engine {
     void check_features(const SparseInput& rows, const Labels& labels, std::size_t row,
                         std::vector<std::uint32_t>& met) const override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
-    void predict(const SparseInput& rows, const Asking& asking, double* predictions) override;
+    std::unique_ptr<Room> make_room() const override { return std::make_unique<WorkingMemory>(); }
+    void predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& room) const override;
+    void judge(const SparseInput& rows, const Asking& asking, const Labels& labels, double* predictions) override;
+    std::size_t effort(std::size_t features) const override {
+        const std::size_t known = std::min(features, most_features);
+        return known * known + 8 * known * said_width() + 64;
+    }
     void sift_rates() override;
     double scale(std::uint32_t slot) const override;
     void lower_scale(std::uint32_t slot, double scale) override;
@@ -48,29 +55,39 @@ class SecondOrderEngine final : public Engine {
     SecondOrderLanes lanes_;
     Selection selection_;
 
-    // Working memory of a batch.
     static constexpr std::size_t most_rows = 128;
-    std::vector<SecondOrderRow> staged_;
-    std::vector<double> z_, said_, loss_of_, row_loss_, odds_;
-    std::vector<Growth> growths_;
+    // Of a batch: what learning and predicting need,
+    struct WorkingMemory final : Room {
+        std::vector<SecondOrderRow> staged;
+        std::vector<double> z, odds;
+        std::vector<double> said;  // [lane][row][as many as are said]
+        std::vector<Growth> growths;
+        SecondOrderRows rows{};
+    };
+    WorkingMemory own_;
+    // and learning alone.
+    std::vector<double> loss_of_, row_loss_;
     std::vector<std::size_t> failed_;  // by lane: the first row that was too much for it
-    SecondOrderRows rows_{};
 
     std::size_t heads() const { return setup_.has_classes() ? met_ + setup_.open : 1; }
     std::size_t said_width() const { return said_each(loss_, heads()); }
-    double* said(std::size_t lane, std::size_t row) { return said_.data() + (lane * most_rows + row) * said_width(); }
+    double* said(WorkingMemory& memory, std::size_t lane, std::size_t row) const {
+        return memory.said.data() + (lane * most_rows + row) * said_width();
+    }
     bool follows() const { return chooses_rates() && !keeps_rates(); }
 
     std::size_t rows_until_class(const Labels& labels, std::size_t rows) const;
-    void begin_rows(std::size_t count, bool plain);
-    void look_at(const SparseInput& rows, std::size_t row, bool extrapolate);
+    void begin_rows(std::size_t count);
+    void begin_rows(WorkingMemory& memory, std::size_t count, std::size_t lanes, bool plain) const;
+    void look_at(WorkingMemory& memory, const SparseInput& rows, std::size_t row, bool extrapolate) const;
     void stage_learn(const SparseInput& rows, const Labels& labels);
-    void stage_predict(const SparseInput& rows, const Labels* labels, const Asking& asking);
+    void stage_predict(WorkingMemory& memory, const SparseInput& rows, const Labels* labels,
+                       const Asking& asking) const;
     void run();
     void run_one(std::size_t lane);
     void find_losses();
     std::size_t speaker(std::size_t lane) const;
-    void tell(std::size_t lane, std::size_t speaking, std::size_t row, double* prediction);
+    void tell(WorkingMemory& memory, std::size_t lane, std::size_t speaking, std::size_t row, double* prediction) const;
     void count_losses(std::size_t row, double h, double share);
     bool dead() const;
     std::size_t last_failure() const;

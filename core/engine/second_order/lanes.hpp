@@ -82,8 +82,9 @@ class SecondOrderLanes {
     std::size_t size() const { return lanes_.size(); }
     State& state(std::size_t lane) { return states_[lane]; }
     const State& state(std::size_t lane) const { return states_[lane]; }
-    SecondOrderLane lane(std::size_t k) {
-        State& own = states_[k];
+    // Rows that are only predicted change nothing of what it points to.
+    SecondOrderLane lane(std::size_t k) const {
+        State& own = const_cast<State&>(states_[k]);
         return {walks_[lanes_[k].rate], own.half.data(),   own.border.data(), &own.corner,
                 own.v.data(),           own.bias_v.data(), own.bias_v.size()};
     }

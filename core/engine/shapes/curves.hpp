@@ -38,15 +38,17 @@ class Curves {
     }
     std::size_t columns() const { return numbers_.size(); }
 
-    // The leaves of a row, as features; gives how many. Columns that have never been cut have none.
-    std::size_t find(const ShapeKernel& kernel, const double* row, std::size_t columns, std::uint32_t* leaves) {
-        intervals_.resize(numbers_.size());
-        kernel.locate(thresholds_.data(), counts_.data(), row, columns, intervals_.data());
+    // The leaves of a row, as features; gives how many. Columns that have never been cut have none. `intervals`: where
+    // its values are, which `learn` is to know.
+    std::size_t find(const ShapeKernel& kernel, const double* row, std::size_t columns, std::uint32_t* leaves,
+                     std::vector<std::uint8_t>& intervals) const {
+        intervals.resize(numbers_.size());
+        kernel.locate(thresholds_.data(), counts_.data(), row, columns, intervals.data());
         std::size_t found = 0;
         for (std::size_t j = 0; j < columns; ++j) {
             if (!numbers_[j]) continue;
             const bool missing = row[j] != row[j];
-            leaves[found] = leaf(j, missing ? most : places_[j * most + intervals_[j]]);
+            leaves[found] = leaf(j, missing ? most : places_[j * most + intervals[j]]);
             found += missing || counts_[j] > 0;
         }
         return found;
@@ -55,15 +57,16 @@ class Curves {
     // After a row that `find` was asked for has been learned, `examples` in all: counts its values; calls
     // action(cut) where a leaf becomes two.
     template <class Action>
-    void learn(const double* row, std::size_t columns, std::uint64_t examples, Action action) {
+    void learn(const double* row, std::size_t columns, const std::vector<std::uint8_t>& intervals,
+               std::uint64_t examples, Action action) {
         for (std::size_t j = 0; j < columns; ++j) {
             if (row[j] != row[j] || !numbers_[j] || counts_[j] + 1u >= most) continue;
-            const std::size_t place = places_[j * most + intervals_[j]], at = j * most + place;
+            const std::size_t place = places_[j * most + intervals[j]], at = j * most + place;
             std::uint64_t& seen = seen_[at];
             rings_[at * enough + seen % enough] = row[j];
             seen += 1;
             if (seen < enough || (counts_[j] + 1u >= usual && seen * usual < examples)) continue;
-            if (const Cut cut = split(j, intervals_[j], place); cut.right != cut.leaf) action(cut);
+            if (const Cut cut = split(j, intervals[j], place); cut.right != cut.leaf) action(cut);
         }
     }
 
@@ -80,7 +83,6 @@ class Curves {
     std::vector<std::uint8_t> places_;  // [column][interval]: the leaf's place
     std::vector<std::uint64_t> seen_;   // [column][place]
     std::vector<double> rings_;         // [column][place][enough]
-    std::vector<std::uint8_t> intervals_;
 
     std::size_t leaves_of(std::size_t column) const { return numbers_[column] ? counts_[column] + 1u : 0; }
     static std::uint32_t leaf(std::size_t column, std::size_t place) {

@@ -77,37 +77,42 @@ void ShapedEngine::reserve(std::size_t slots, bool growing) {
     slots_ = more;  // last: if memory runs out before, all of it is done the next time
 }
 
+void ShapedEngine::keep_average(bool average) {
+    Engine::keep_average(average);
+    forward_settings();
+}
+
 // What was asked of this engine is asked of those that it has.
 void ShapedEngine::forward_settings() {
     for_each_engine([&](Engine& engine) {
         engine.choose_rates(chooses_rates());
         engine.keep_rates(keeps_rates());
-        engine.judge_by(judged_by_);
         if (engine.averages()) engine.keep_average(keeps_average());
     });
 }
 
 // ---------------------------------------------------------------------------------------------------- rows
 
-void ShapedEngine::begin(const SparseInput& input) {
-    staged_.make_stage(input);
-    leaves_.clear();
-    cuts_.clear();
-    leaf_ends_.clear();
-    cut_ends_.clear();
+void ShapedEngine::Staged::begin(const SparseInput& input) {
+    batch.make_stage(input);
+    leaves.clear();
+    cuts.clear();
+    leaf_ends.clear();
+    cut_ends.clear();
 }
 
-ShapedRows ShapedEngine::shaped_rows(const SparseInput& input) const {
-    return {input.rows,      staged_.stage,  input.raw,         input.raw_stride, input.raw_counts,
-            input.raw_kinds, leaves_.data(), leaf_ends_.data(), cuts_.data(),     cut_ends_.data()};
+ShapedRows ShapedEngine::Staged::rows(const SparseInput& input) const {
+    return {input.rows,      batch.stage,   input.raw,        input.raw_stride, input.raw_counts,
+            input.raw_kinds, leaves.data(), leaf_ends.data(), cuts.data(),      cut_ends.data()};
 }
 
-void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::size_t known) {
-    const std::size_t before = leaves_.size(), columns = std::min(known, curves_.columns());
-    leaves_.resize(before + columns);
-    leaves_.resize(before +
-                   curves_.find(*kernel_.shapes, input.raw + r * input.raw_stride, columns, leaves_.data() + before));
-    leaf_ends_.push_back(leaves_.size());
+void ShapedEngine::find_curves(Staged& staged, const SparseInput& input, std::size_t r, std::size_t known) const {
+    std::vector<std::uint32_t>& leaves = staged.leaves;
+    const std::size_t before = leaves.size(), columns = std::min(known, curves_.columns());
+    leaves.resize(before + columns);
+    leaves.resize(before + curves_.find(*kernel_.shapes, input.raw + r * input.raw_stride, columns,
+                                        leaves.data() + before, staged.intervals));
+    staged.leaf_ends.push_back(leaves.size());
 }
 
 // All parts, side by side where that is worth it. What is thrown is thrown again when all have ended.
@@ -146,19 +151,19 @@ void ShapedEngine::share_scales(const SparseInput& input) {
 std::size_t ShapedEngine::learn_curves(const SparseInput& input, std::uint64_t examples) {
     std::size_t curved_from = curved_ ? 0 : input.rows;
     for (std::size_t r = 0; r < input.rows; ++r) {
-        const bool counts = staged_.staged[r].weight > 0;
-        const std::size_t columns = input.raw_counts ? input.raw_counts[r] : 0, found = leaves_.size();
+        const bool counts = staged_.batch.staged[r].weight > 0;
+        const std::size_t columns = input.raw_counts ? input.raw_counts[r] : 0, found = staged_.leaves.size();
         if (counts) curves_.reserve(columns, input.raw_kinds);  // of rows that do not, columns may be forgotten again
-        find_curves(input, r, columns);
+        find_curves(staged_, input, r, columns);
         if (counts) {
-            if (!curved_ && leaves_.size() > found) {
+            if (!curved_ && staged_.leaves.size() > found) {
                 curved_ = true;
                 curved_from = r + 1;
             }
-            curves_.learn(input.raw + r * input.raw_stride, columns, ++examples,
-                          [&](const Curves::Cut& cut) { cuts_.push_back(cut); });
+            curves_.learn(input.raw + r * input.raw_stride, columns, staged_.intervals, ++examples,
+                          [&](const Curves::Cut& cut) { staged_.cuts.push_back(cut); });
         }
-        cut_ends_.push_back(cuts_.size());
+        staged_.cut_ends.push_back(staged_.cuts.size());
     }
     return curved_from;
 }
@@ -189,7 +194,8 @@ std::size_t ShapedEngine::stage(const SparseInput& rows, const Labels& labels) {
         clock_ = linear_->clock();
         return rows.rows;
     }
-    return kernel_.lanes->stage_learn(setup_.options, clock_, experts_[0].lanes().scale(), rows, labels, staged_.stage);
+    return kernel_.lanes->stage_learn(setup_.options, clock_, experts_[0].lanes().scale(), rows, labels,
+                                      staged_.batch.stage);
 }
 
 // Classes, when these rows have been learned.
@@ -202,7 +208,7 @@ std::size_t ShapedEngine::met_after(const Labels& labels, std::size_t rows) cons
 
 void ShapedEngine::learn_rows(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row) {
     forward_settings();
-    begin(all);
+    staged_.begin(all);
     const Clock before = clock_;
     const std::size_t width = predict_width();
     Said& said = said_[turn_];
@@ -228,7 +234,7 @@ void ShapedEngine::learn_rows(const SparseInput& all, const Labels& labels, doub
     said.choosing = chooses_rates();
     said.before = before;
     said.met = met_;
-    const ShapedRows shaped = shaped_rows(input);
+    const ShapedRows shaped = staged_.rows(input);
     // Those that take longest begin. What the batch before has to do yet is done on the way.
     std::vector<std::function<void()>> parts;
     for (std::size_t i = company_.size(); i-- > 0;)
@@ -299,33 +305,77 @@ void ShapedEngine::lower_scale(std::uint32_t slot, double scale) {
     for (const Expert& expert : experts_) expert.lanes().lower_scale(slot, scale);
 }
 
-void ShapedEngine::predict(const SparseInput& input, const Asking& asking, double* predictions) {
-    check_whole();
-    forward_settings();
-    begin(input);
-    if (!experts_.empty())
-        kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, asking.extrapolate,
-                                     staged_.stage);
-    for (std::size_t r = 0; !experts_.empty() && r < input.rows; ++r) {
-        find_curves(input, r, input.raw_counts ? input.raw_counts[r] : 0);
-        cut_ends_.push_back(0);
+std::unique_ptr<Engine::Room> ShapedEngine::make_room() const {
+    auto room = std::make_unique<ShapedRoom>();
+    room->experts.resize(experts_.size());
+    for_each_engine([&](const Engine& engine) { room->engines.push_back(engine.make_room()); });
+    return room;
+}
+
+std::size_t ShapedEngine::effort(std::size_t features) const {
+    std::size_t total = experts_.size() * (16 * features + 8 * Trees::count) * std::max<std::size_t>(1, classes_) + 64;
+    for_each_engine([&](const Engine& engine) { total += engine.effort(features); });
+    return total;
+}
+
+void ShapedEngine::stage_predict(Staged& staged, const SparseInput& input, const Asking& asking) const {
+    staged.begin(input);
+    if (experts_.empty()) return;
+    kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, asking.extrapolate,
+                                 staged.batch.stage);
+    for (std::size_t r = 0; r < input.rows; ++r) {
+        find_curves(staged, input, r, input.raw_counts ? input.raw_counts[r] : 0);
+        staged.cut_ends.push_back(0);
     }
-    Said& said = said_[turn_];
+}
+
+void ShapedEngine::begin_saying(Said& said, const SparseInput& input, const Asking& asking, double* predictions) const {
     said.begin(input.rows, expert_count(), predict_width(), predictions);
-    said.learned = said.choosing = judged_by_.has_value();
-    said.labels = judged_by_.value_or(Labels{});
+    said.learned = said.choosing = false;
+    said.labels = {};
     said.labels.offset = asking.offset;
     said.before = clock_;
     said.met = met_;
     said.curved_from = curved_ || experts_.empty() ? 0 : input.rows;
-    const ShapedRows shaped = shaped_rows(input);
+}
+
+void ShapedEngine::predict(const SparseInput& input, const Asking& asking, double* predictions, Room& given) const {
+    auto& room = static_cast<ShapedRoom&>(given);
+    check_whole();
+    stage_predict(room.staged, input, asking);
+    Said& said = room.said;
+    begin_saying(said, input, asking, predictions);
+    const ShapedRows shaped = room.staged.rows(input);
+    for (std::size_t i = 0; i < experts_.size(); ++i)
+        experts_[i].predict(shaped, said.width, asking.offset, said.by(i), room.experts[i]);
+    std::size_t at = 0;
+    for_each_engine([&](const Engine& engine) {
+        engine.predict(input, asking, said.by(experts_.size() + at), *room.engines[at]);
+        ++at;
+    });
+    if (expert_count() == 1) {
+        std::copy_n(said.by(0), said.rows * said.width, predictions);
+        return;
+    }
+    for (std::size_t r = 0; r < said.rows; ++r) say(said, r, said.met, room.row_said);
+}
+
+void ShapedEngine::judge(const SparseInput& input, const Asking& asking, const Labels& labels, double* predictions) {
+    check_whole();
+    forward_settings();
+    stage_predict(staged_, input, asking);
+    Said& said = said_[turn_];
+    begin_saying(said, input, asking, predictions);
+    said.learned = said.choosing = true;
+    said.labels = labels;
+    said.labels.offset = asking.offset;
+    const ShapedRows shaped = staged_.rows(input);
     std::vector<std::function<void()>> parts;
     for (std::size_t i = experts_.size(); i-- > 0;)
-        parts.emplace_back(
-            [&, i] { experts_[i].predict(shaped, predict_width(), asking.offset, judged_by_, said.by(i)); });
+        parts.emplace_back([&, i] { experts_[i].judge(shaped, said.width, asking.offset, labels, said.by(i)); });
     for (std::size_t i = 0; i < company_.size(); ++i)
-        parts.emplace_back([&, i] { company_[i].engine->predict(input, asking, said.by(company_place(i))); });
-    if (linear_) parts.emplace_back([&] { linear_->predict(input, asking, said.by(linear_place())); });
+        parts.emplace_back([&, i] { company_[i].engine->judge(input, asking, labels, said.by(company_place(i))); });
+    if (linear_) parts.emplace_back([&] { linear_->judge(input, asking, labels, said.by(linear_place())); });
     run(input.rows, parts);
     mix(said);
 }
@@ -343,37 +393,44 @@ double ShapedEngine::loss_of(const double* scores, std::size_t heads, double y) 
     return total;
 }
 
-// What the experts have said of rows becomes one prediction each; of rows that were learned the mixture learns. Of
-// classes that were not met before a row, experts say what they say of any such.
+void ShapedEngine::gather(const Said& said, std::size_t r, std::size_t heads, std::vector<double>& row_said) const {
+    const std::size_t experts = expert_count();
+    row_said.resize(experts * said.width);
+    for (std::size_t e = 0; e < experts; ++e)
+        std::copy_n(said.by(e) + r * said.width, heads, row_said.data() + e * heads);
+    if (r < said.curved_from)  // the linear one and the first differ by rounding, which losses would judge
+        std::copy_n(row_said.data(), heads, row_said.data() + linear_place() * heads);
+}
+
+// What the experts have said of a row becomes one prediction. Of classes that were not met before it, experts say what
+// they say of any such.
+void ShapedEngine::say(const Said& said, std::size_t r, std::size_t met, std::vector<double>& row_said) const {
+    const std::size_t experts = expert_count(), heads = setup_.has_classes() ? met : 1;
+    double* const to = said.predictions + r * said.width;
+    gather(said, r, heads, row_said);
+    if (heads) mixture_.say(row_said.data(), heads, to, offset_of(said.labels, r));
+    for (std::size_t head = heads; head < said.width; ++head) {
+        double total = 0;
+        for (std::size_t e = 0; e < experts; ++e) total += said.by(e)[r * said.width + head];
+        to[head] = total / static_cast<double>(experts);
+    }
+}
+
+// What the experts have said of rows becomes predictions; of rows that were learned the mixture learns.
 void ShapedEngine::mix(const Said& said) {
-    const std::size_t width = said.width, experts = expert_count();
+    const std::size_t experts = expert_count();
     if (experts == 1) {
-        std::copy_n(said.by(0), said.rows * width, said.predictions);
+        std::copy_n(said.by(0), said.rows * said.width, said.predictions);
         return;
     }
     const bool losses_matter = mixture_kind(setup_) == Mixture::Kind::other;
-    row_said_.resize(experts * width);
     std::vector<double> losses(experts);
     double t = said.before.t;
     std::uint64_t examples = said.before.examples;
     std::size_t met = said.met;
     for (std::size_t r = 0; r < said.rows; ++r) {
-        const auto gather = [&](std::size_t heads) {
-            for (std::size_t e = 0; e < experts; ++e)
-                std::copy_n(said.by(e) + r * width, heads, row_said_.data() + e * heads);
-            if (r < said.curved_from)  // the linear one and the first differ by rounding, which losses would judge
-                std::copy_n(row_said_.data(), heads, row_said_.data() + linear_place() * heads);
-        };
         std::size_t heads = setup_.has_classes() ? met : 1;
-        double* const to = said.predictions + r * width;
-        gather(heads);
-        const double offset = offset_of(said.labels, r);
-        if (heads) mixture_.say(row_said_.data(), heads, to, offset);
-        for (std::size_t head = heads; head < width; ++head) {
-            double total = 0;
-            for (std::size_t e = 0; e < experts; ++e) total += said.by(e)[r * width + head];
-            to[head] = total / static_cast<double>(experts);
-        }
+        say(said, r, met, row_said_);
         const double h = said.learned ? weight_of(said.labels, r) : 0.0;
         if (!(h > 0)) continue;
         const double y = said.labels.y[r];
@@ -381,12 +438,13 @@ void ShapedEngine::mix(const Said& said) {
         examples += 1;
         if (setup_.open && static_cast<std::size_t>(y) >= met) {  // only now: what was said must not know the label
             heads = met = static_cast<std::size_t>(y) + 1;
-            gather(heads);
+            gather(said, r, heads, row_said_);
         }
         if (!said.choosing) continue;
         for (std::size_t e = 0; losses_matter && e < experts; ++e)
             losses[e] = loss_of(row_said_.data() + e * heads, heads, y);
-        mixture_.learn(row_said_.data(), heads, y, h * (static_cast<double>(examples) / t), losses.data(), offset);
+        mixture_.learn(row_said_.data(), heads, y, h * (static_cast<double>(examples) / t), losses.data(),
+                       offset_of(said.labels, r));
     }
 }
 
@@ -465,10 +523,11 @@ void ShapedEngine::load(const EngineState& from) {
     }
     if (expert_count() > 1) mixture_.load(numbers_named(from.shape, "mixture"));
     load_common(from);
+    forward_settings();
 }
 
 std::size_t ShapedEngine::bytes() const {
-    std::size_t total = sizeof(*this) + curves_.bytes() + staged_.bytes();
+    std::size_t total = sizeof(*this) + curves_.bytes() + staged_.batch.bytes();
     for_each_engine([&](const Engine& engine) { total += engine.bytes(); });
     for (const Said& said : said_) total += said.numbers.capacity() * sizeof(double);
     for (const Expert& expert : experts_) total += expert.bytes();

@@ -44,7 +44,11 @@ class ShapedEngine final : public Engine {
 
     void reserve(std::size_t slots, bool growing) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
-    void predict(const SparseInput& rows, const Asking& asking, double* predictions) override;
+    std::unique_ptr<Room> make_room() const override;
+    void predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& room) const override;
+    void judge(const SparseInput& rows, const Asking& asking, const Labels& labels, double* predictions) override;
+    std::size_t effort(std::size_t features) const override;
+    void keep_average(bool average) override;
     void sift_rates() override;
     void finish() override;
     void settle() noexcept override;
@@ -67,11 +71,18 @@ class ShapedEngine final : public Engine {
     std::size_t slots_ = 0;
     bool curved_ = false;  // a row that was learned has had leaves of curves
 
-    // Working memory of a batch.
-    LaneBatch staged_;
-    std::vector<std::uint32_t> leaves_;
-    std::vector<std::size_t> leaf_ends_, cut_ends_;
-    std::vector<Curves::Cut> cuts_;
+    // Rows on their way to the experts.
+    struct Staged {
+        LaneBatch batch;
+        std::vector<std::uint32_t> leaves;
+        std::vector<std::size_t> leaf_ends, cut_ends;
+        std::vector<Curves::Cut> cuts;
+        std::vector<std::uint8_t> intervals;
+
+        void begin(const SparseInput& input);
+        ShapedRows rows(const SparseInput& input) const;
+    };
+    Staged staged_;
 
     // What the experts have said of a batch, until it is mixed: while the next batch is learned.
     struct Said {
@@ -98,6 +109,14 @@ class ShapedEngine final : public Engine {
     const Said* waiting_ = nullptr;
     std::vector<double> row_said_;  // [expert][head]
 
+    struct ShapedRoom final : Room {
+        Staged staged;
+        Said said;
+        std::vector<double> row_said;
+        std::vector<Expert::Room> experts;
+        std::vector<std::unique_ptr<Room>> engines;  // of the linear one and its company
+    };
+
     bool broken_ = false;  // some experts have learned rows that others have not
 
     void check_whole() const;
@@ -111,12 +130,14 @@ class ShapedEngine final : public Engine {
     template <class Action>
     void for_each_engine(const Action& action) const;
     std::size_t stage(const SparseInput& rows, const Labels& labels);
-    void begin(const SparseInput& input);
-    ShapedRows shaped_rows(const SparseInput& input) const;
-    void find_curves(const SparseInput& input, std::size_t r, std::size_t known);
+    void find_curves(Staged& staged, const SparseInput& input, std::size_t r, std::size_t known) const;
+    void stage_predict(Staged& staged, const SparseInput& input, const Asking& asking) const;
     void share_scales(const SparseInput& input);
     std::size_t learn_curves(const SparseInput& input, std::uint64_t examples);
     static void run(std::size_t rows, const std::vector<std::function<void()>>& parts);
+    void begin_saying(Said& said, const SparseInput& input, const Asking& asking, double* predictions) const;
+    void gather(const Said& said, std::size_t row, std::size_t heads, std::vector<double>& row_said) const;
+    void say(const Said& said, std::size_t row, std::size_t met, std::vector<double>& row_said) const;
     void mix(const Said& said);
     double loss_of(const double* scores, std::size_t heads, double y) const;
     void forward_settings();

@@ -56,30 +56,30 @@ void Expert::add_classes(std::size_t count) {
 
 // ---------------------------------------------------------------------------------------------------- rows
 
-LeafLanes Expert::working_memory(std::size_t longest_row, std::size_t most_leaves) {
+LeafLanes Expert::working_memory(Room& room, std::size_t longest_row, std::size_t most_leaves) const {
     const std::size_t octets = lanes_.octet_count(), lanes = octets * 8;
-    octets_.clear();
-    leaf_octets_.clear();
+    room.octets.clear();
+    room.leaf_octets.clear();
     for (std::size_t o = 0; o < octets; ++o) {
-        octets_.push_back(lanes_.octet(o));
-        leaf_octets_.push_back(lanes_.leaves(o));
+        room.octets.push_back(lanes_.octet(o));
+        room.leaf_octets.push_back(lanes_.leaves(o));
     }
-    head_of_.assign(lanes, 0);
-    for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) head_of_[k] = lanes_.lanes()[k].head;
+    room.head_of.assign(lanes, 0);
+    for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) room.head_of[k] = lanes_.lanes()[k].head;
     const std::size_t rates = lanes_.lanes().size() / heads();
     const std::size_t coupling = setup_.coupled ? Coupling::doubles({heads(), rates}) : 0;
-    double* at = aligned(memory_, 4 * lanes + 8 * longest_row + (most_leaves + 2) * head_stride() + 8 + coupling);
-    if (setup_.coupled) speaking_.resize(heads() + SoftmaxKernel::speak_doubles(heads()));
+    double* at = aligned(room.memory, 4 * lanes + 8 * longest_row + (most_leaves + 2) * head_stride() + 8 + coupling);
+    if (setup_.coupled) room.speaking.resize(heads() + SoftmaxKernel::speak_doubles(heads()));
     const auto take = [&](std::size_t count) { return std::exchange(at, at + count); };
     LeafLanes all{octets,
                   heads(),
                   head_stride(),
-                  octets_.data(),
-                  leaf_octets_.data(),
+                  room.octets.data(),
+                  room.leaf_octets.data(),
                   lanes_.rate_of(0),
                   lanes_.label_of(0),
-                  head_of_.data(),
-                  evidence_.data(),
+                  room.head_of.data(),
+                  const_cast<double*>(evidence_.data()),  // which only learning changes
                   nullptr,
                   nullptr,
                   nullptr,
@@ -101,17 +101,17 @@ LeafLanes Expert::working_memory(std::size_t longest_row, std::size_t most_leave
 std::size_t Expert::find_leaves(const ShapedRows& rows, std::size_t r) {
     const auto first = static_cast<std::uint32_t>(first_curve_leaf());
     std::size_t found = 0;
-    for (std::size_t k = rows.leaf_begin(r); k < rows.leaf_ends[r]; ++k) leaves_[found++] = first + rows.leaves[k];
+    for (std::size_t k = rows.leaf_begin(r); k < rows.leaf_ends[r]; ++k) own_.leaves[found++] = first + rows.leaves[k];
     if (trees_ && rows.raw_stride) {
         const double* const row = rows.raw + r * rows.raw_stride;
         if (pieces_ && r % walked_at_once == 0) {
             walk(rows, r / walked_at_once);
             for (int i = 0; walked_[r / walked_at_once].load(std::memory_order_acquire) != 2; ++i) Workers::rest(i);
         }
-        found += trees_->find(*kernel_.shapes, row, pieces_ ? r : Trees::unknown, &leaves_[found]);
+        found += trees_->find(*kernel_.shapes, row, pieces_ ? r : Trees::unknown, &own_.leaves[found]);
         if (pieces_ && (r + 1) % walked_at_once && r + 1 < rows.rows)
             trees_->fetch(r + 1, [&](std::uint32_t leaf) {
-                for (const double* const octet : leaf_octets_)
+                for (const double* const octet : own_.leaf_octets)
                     __builtin_prefetch(octet + std::size_t{leaf} * leaf_doubles, 1);
             });
     }
@@ -160,17 +160,18 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
     for (std::size_t r = 0; r < rows.rows; ++r)
         longest = std::max(longest, rows.stage.rows[r].end - rows.stage.rows[r].begin);
     const std::size_t most_leaves = columns_ + Trees::count;
-    leaves_.resize(most_leaves + 8);
-    LeafLanes lanes = working_memory(longest, most_leaves);
+    own_.leaves.resize(most_leaves + 8);
+    LeafLanes lanes = working_memory(own_, longest, most_leaves);
     const LaneLabels lane_labels{labels.y, labels.pace,  lanes_.classes(), facts_of(setup_.options.loss).negative,
                                  0,        labels.offset};
-    std::vector<std::size_t> leaders(heads());
+    std::vector<std::size_t>& leaders = own_.leaders;
+    leaders.resize(heads());
     std::vector<double> leading(head_stride()), residuals(head_stride());
     const auto join = [&](double label) {  // when a class is first met, and not before
         const auto met = static_cast<std::size_t>(label) + 1;
         if (met <= class_count()) return;
         add_classes(met - class_count());
-        lanes = working_memory(longest, most_leaves);
+        lanes = working_memory(own_, longest, most_leaves);
         leaders.resize(heads());
         leading.assign(head_stride(), 0.0);
         residuals.assign(head_stride(), 0.0);
@@ -183,7 +184,7 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         const double h = row.weight;
         const std::size_t met = class_count();
         if (h > 0 && setup_.open) join(labels.y[r]);
-        LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
+        LeafRow leaf_row{own_.leaves.data(), find_leaves(rows, r), 0};
         if (h > 0) {
             T += h;
             N_ += h * (row.spread * row.spread * row.zz + static_cast<double>(leaf_row.count));
@@ -197,11 +198,11 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
             leading[head] = h > 0 ? lanes.slope[first] : 0.0;
             residuals[head] = -leading[head];
         }
-        say(lanes, leaders, met, width, predictions + r * width);
+        say(lanes, own_, met, width, predictions + r * width);
         if (!(h > 0)) continue;
         kernel_.shapes->update(setup_.options, rows.stage, row, labels.pace ? labels.pace[r] : 1.0, leading.data(),
                                leaf_row, lanes);
-        for (std::size_t k = 0; k < leaf_row.count; ++k) rows_[leaves_[k]] += h;
+        for (std::size_t k = 0; k < leaf_row.count; ++k) rows_[own_.leaves[k]] += h;
         t += h;
         examples += 1;
         if (several) selection_.observe(lanes_, lanes.loss, h, h / t);
@@ -229,7 +230,7 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         if (several && sifting && setup_.selecting == Selecting::follow &&
             examples == Selection::next_look(examples - 1)) {
             selection_.look(lanes_, examples);
-            lanes = working_memory(longest, most_leaves);
+            lanes = working_memory(own_, longest, most_leaves);
         }
     }
 }
@@ -238,37 +239,73 @@ void Expert::sift_rates() {
     if (setup_.selecting == Selecting::follow) selection_.sift(lanes_, true);
 }
 
-void Expert::predict(const ShapedRows& rows, std::size_t width, const double* offset,
-                     const std::optional<Labels>& labels, double* predictions) {
-    leaves_.resize(columns_ + Trees::count + 8);
-    pieces_ = 0;
-    const LeafLanes lanes = working_memory(0, 0);
+template <class Each>
+void Expert::predict_with(const LeafLanes& lanes, const ShapedRows& rows, std::size_t width, const double* offset,
+                          double* predictions, Room& room, const Each& each) const {
     const LaneLabels none{nullptr, nullptr, false, 0, 0, offset};
-    std::vector<std::size_t> leaders(heads());
-    for (std::size_t head = 0; head < heads(); ++head) leaders[head] = leader(head);
+    const auto first = static_cast<std::uint32_t>(first_curve_leaf());
+    room.leaves.resize(columns_ + Trees::count + 8);
     for (std::size_t r = 0; r < rows.rows; ++r) {
-        const LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
+        std::size_t found = 0;
+        for (std::size_t k = rows.leaf_begin(r); k < rows.leaf_ends[r]; ++k)
+            room.leaves[found++] = first + rows.leaves[k];
+        if (trees_ && rows.raw_stride)
+            found += trees_->find(*kernel_.shapes, rows.raw + r * rows.raw_stride, &room.leaves[found]);
+        const LeafRow leaf_row{room.leaves.data(), found, 0};
         kernel_.shapes->foresee(setup_.options, rows.stage, rows.stage.rows[r], none, r, leaf_row, lanes);
-        say(lanes, leaders, class_count(), width, predictions + r * width);
-        if (labels) judge(labels_from(*labels, r), lanes);
+        say(lanes, room, class_count(), width, predictions + r * width);
+        each(r);
     }
 }
 
-void Expert::say(const LeafLanes& lanes, const std::vector<std::size_t>& leaders, std::size_t met, std::size_t width,
-                 double* predictions) {
+void Expert::predict(const ShapedRows& rows, std::size_t width, const double* offset, double* predictions,
+                     Room& room) const {
+    LeafLanes lanes = working_memory(room, 0, 0);
+    keep_leading(room, lanes);
+    predict_with(lanes, rows, width, offset, predictions, room, [](std::size_t) {});
+}
+
+void Expert::judge(const ShapedRows& rows, std::size_t width, const double* offset, const Labels& labels,
+                   double* predictions) {
+    const LeafLanes lanes = working_memory(own_, 0, 0);
+    own_.leaders.resize(heads());
+    for (std::size_t head = 0; head < heads(); ++head) own_.leaders[head] = leader(head);
+    predict_with(lanes, rows, width, offset, predictions, own_,
+                 [&](std::size_t r) { judge_row(labels_from(labels, r), lanes); });
+}
+
+// Heads that share a softmax are looked at together, so that all stay.
+void Expert::keep_leading(Room& room, LeafLanes& lanes) const {
+    room.leaders.resize(heads());
+    std::size_t kept = 0, last = 0;
+    for (std::size_t head = 0; head < heads(); ++head) {
+        const std::size_t lane = leader(head), octet = lane / 8;
+        room.leaders[head] = lane;
+        if (setup_.coupled) continue;
+        if (kept == 0 || octet != last) {
+            room.octets[kept] = room.octets[octet];
+            room.leaf_octets[kept++] = room.leaf_octets[octet];
+            last = octet;
+        }
+        room.leaders[head] = (kept - 1) * 8 + lane % 8;
+    }
+    if (!setup_.coupled) lanes.octets = kept;
+}
+
+void Expert::say(const LeafLanes& lanes, Room& room, std::size_t met, std::size_t width, double* predictions) const {
     if (!setup_.coupled) {
-        for (std::size_t head = 0; head < width; ++head) predictions[head] = lanes.p[leaders[speaking(head)]];
+        for (std::size_t head = 0; head < width; ++head) predictions[head] = lanes.p[room.leaders[speaking(head)]];
         return;
     }
-    double* const said = speaking_.data();
-    const double* const outputs = lanes.p + leaders[0];
+    double* const said = room.speaking.data();
+    const double* const outputs = lanes.p + room.leaders[0];
     kernel_.softmax->speak(outputs, lanes.rates, met, setup_.open ? outputs + (heads() - 1) * lanes.rates : nullptr,
                            said, said + heads());
     for (std::size_t head = 0; head < width; ++head) predictions[head] = said[std::min(head, met)];
 }
 
 // All rates by the label of one row.
-void Expert::judge(const Labels& labels, const LeafLanes& lanes) {
+void Expert::judge_row(const Labels& labels, const LeafLanes& lanes) {
     if (!setup_.coupled) return selection_.judge(lanes_, kernel_, setup_.options, labels, lanes.p, 1, 0);
     const double h = weight_of(labels, 0);
     if (setup_.selecting != Selecting::follow || !(h > 0)) return;

@@ -56,9 +56,19 @@ class Expert {
     // it runs; those that nobody has begun with it walks itself. Gives the number of pieces.
     std::size_t begin_walks(const ShapedRows& rows);
     void walk(const ShapedRows& rows, std::size_t piece);
-    // Weights of leaves that rows have are those of the leading lanes. With labels, all rates are judged by them.
-    void predict(const ShapedRows& rows, std::size_t width, const double* offset, const std::optional<Labels>& labels,
-                 double* predictions);
+    // Working memory.
+    struct Room {
+        std::vector<double> memory, speaking;
+        std::vector<std::uint32_t> head_of, leaves;
+        std::vector<double*> octets, leaf_octets;
+        std::vector<std::size_t> leaders;  // by head: where the lane that leads has its results
+    };
+    // Weights of leaves that rows have are those of the leading lanes.
+    void predict(const ShapedRows& rows, std::size_t width, const double* offset, double* predictions,
+                 Room& room) const;
+    // The same, and all rates are judged by the labels.
+    void judge(const ShapedRows& rows, std::size_t width, const double* offset, const Labels& labels,
+               double* predictions);
     void sift_rates();
     bool diverged() const;  // no rate is left, or in the last rows that were learned the only one did
 
@@ -84,9 +94,7 @@ class Expert {
     bool lost_ = false;             // of the last rows: what leads has diverged, and no other rate could take its place
     std::vector<double> evidence_;  // [leaf][head]
     std::vector<double> rows_;      // by leaf: about how many rows had it, for those who read the model
-    std::vector<double> memory_, speaking_;
-    std::vector<std::uint32_t> head_of_, leaves_;
-    std::vector<double*> octets_, leaf_octets_;
+    Room own_;
     static constexpr std::size_t walked_at_once = 32;  // rows of a piece
     std::unique_ptr<std::atomic<int>[]> walked_;       // by piece: 0 not yet, 1 begun, 2 done
     std::size_t pieces_ = 0;
@@ -96,12 +104,16 @@ class Expert {
     std::size_t first_curve_leaf() const { return trees_ ? Trees::leaf_count() : 0; }
     static std::size_t stride_of(std::size_t heads) { return heads == 1 ? 1 : (heads + 7) / 8 * 8; }
     std::size_t head_stride() const { return stride_of(heads()); }
-    LeafLanes working_memory(std::size_t longest_row, std::size_t most_leaves);
+    LeafLanes working_memory(Room& room, std::size_t longest_row, std::size_t most_leaves) const;
+    // Of the octets, only those of the lanes that lead.
+    void keep_leading(Room& room, LeafLanes& lanes) const;
+    template <class Each>
+    void predict_with(const LeafLanes& lanes, const ShapedRows& rows, std::size_t width, const double* offset,
+                      double* predictions, Room& room, const Each& each) const;
     // What is said of a row whose lanes have been foreseen, by the lanes that lead; of classes, those that were met
     // before it have heads that speak for them.
-    void say(const LeafLanes& lanes, const std::vector<std::size_t>& leaders, std::size_t met, std::size_t width,
-             double* predictions);
-    void judge(const Labels& labels, const LeafLanes& lanes);
+    void say(const LeafLanes& lanes, Room& room, std::size_t met, std::size_t width, double* predictions) const;
+    void judge_row(const Labels& labels, const LeafLanes& lanes);
     std::size_t find_leaves(const ShapedRows& rows, std::size_t r);
     void hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t);
 };

@@ -57,13 +57,12 @@ class Trees {
         } else {
             std::copy_n(&ahead_[ahead * count], count, reached_);
         }
-        walk_of(kernel)(nodes_.data(), nodes, count, row, reached_);
-        std::size_t found = 0;
-        for (std::size_t k = 0; k < count; ++k) {
-            leaves[found] = leaf_of(k, reached_[k]);
-            found += reached_[k] > 0;
-        }
-        return found;
+        return find_from(kernel, row, reached_, leaves);
+    }
+    // The same for a row that will not be learned.
+    std::size_t find(const ShapeKernel& kernel, const double* row, std::uint32_t* leaves) const {
+        std::uint32_t reached[count] = {};
+        return find_from(kernel, row, reached, leaves);
     }
 
     // Rows can be walked ahead, by any thread and in any order, through the trees as they are now.
@@ -160,6 +159,18 @@ class Trees {
     }
 
   private:
+    // From the nodes in `reached` on.
+    std::size_t find_from(const ShapeKernel& kernel, const double* row, std::uint32_t* reached,
+                          std::uint32_t* leaves) const {
+        walk_of(kernel)(nodes_.data(), nodes, count, row, reached);
+        std::size_t found = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+            leaves[found] = leaf_of(k, reached[k]);
+            found += reached[k] > 0;
+        }
+        return found;
+    }
+
     static constexpr std::size_t none = ~std::size_t{0};
     static constexpr double infinite = std::numeric_limits<double>::infinity();
 

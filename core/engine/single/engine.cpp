@@ -152,24 +152,16 @@ void SingleEngine::write(std::size_t first, std::size_t count, const SlotBlock& 
 
 std::size_t SingleEngine::bytes() const {
     return sizeof(*this) + capacity_ * (slot_bytes() + (averages() ? sizeof(Average) : 0)) +
-           (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
+           (own_.pack.capacity() + own_.block.capacity() + wide_.capacity()) * sizeof(double);
 }
 
-Pack SingleEngine::make_pack(std::size_t chunks) {
+Pack SingleEngine::WorkingMemory::make_pack(std::size_t chunks) {
     const std::size_t length = chunks * 8;
-    double* base = aligned(pack_memory_, 7 * length);
-    if (pack_indices_.size() < 2 * length) pack_indices_.assign(2 * length, 0);
+    double* base = aligned(pack, 7 * length);
+    if (indices.size() < 2 * length) indices.assign(2 * length, 0);
     const auto part = [&](std::size_t i) { return base + i * length; };
-    return {&bias_,
-            part(0),
-            part(1),
-            part(2),
-            part(3),
-            part(4),
-            part(5),
-            part(6),
-            pack_indices_.data(),
-            pack_indices_.data() + length};
+    return {&bias,   part(0), part(1), part(2),        part(3),
+            part(4), part(5), part(6), indices.data(), indices.data() + length};
 }
 
 void SingleEngine::mirror(const Pack& pack, std::size_t features) const {
@@ -248,22 +240,29 @@ void SingleEngine::learn_until_look(const SparseInput& rows, const Labels& label
         return learn_spread(in_use_, rows.rows, fill, labels, predictions, row);
     }
     const std::size_t chunks = pack_chunks(rows);
-    const Outcome outcome = kernel_.single->learn_sparse(options_, clock_, make_pack(chunks), chunks, slots_.get(),
+    const Outcome outcome = kernel_.single->learn_sparse(options_, clock_, own_.make_pack(chunks), chunks, slots_.get(),
                                                          rows, labels, predictions);
     if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
 }
 
-void SingleEngine::predict(const SparseInput& rows, const Asking& asked, double* predictions) {
+void SingleEngine::predict(const SparseInput& rows, const Asking& asked, double* predictions, Room& room) const {
+    auto& memory = static_cast<WorkingMemory&>(room);
     const Asking asking{asked.extrapolate || options_.order == Order::vw, asked.offset};
-    if (predicts_with_average()) return predict_averaged(rows, asking, predictions);
+    if (predicts_with_average()) return predict_averaged(rows, asking, predictions, memory);
     const std::size_t chunks = pack_chunks(rows);
-    kernel_.single->predict_sparse(options_, clock_, make_pack(chunks), chunks, slots_.get(), rows, asking,
+    kernel_.single->predict_sparse(options_, clock_, memory.make_pack(chunks), chunks, slots_.get(), rows, asking,
                                    predictions);
+}
+
+// One learner has nothing to choose from.
+void SingleEngine::judge(const SparseInput& rows, const Asking& asking, const Labels&, double* predictions) {
+    predict(rows, asking, predictions, own_);
 }
 
 // The rows' own slots side by side, a copy for every time that one is mentioned, with the average for v. Each keeps the
 // lane that it has in the pack.
-void SingleEngine::predict_averaged(const SparseInput& rows, const Asking& asking, double* predictions) {
+void SingleEngine::predict_averaged(const SparseInput& rows, const Asking& asking, double* predictions,
+                                    WorkingMemory& working) const {
     constexpr std::size_t at_once = 1024;
     std::vector<std::uint32_t> numbers;
     std::vector<std::uint8_t> lanes;
@@ -296,7 +295,7 @@ void SingleEngine::predict_averaged(const SparseInput& rows, const Asking& askin
                                  .in_sequence = part.in_sequence,
                                  .lanes = lanes.data(),
                                  .lanes_from = 1};
-        kernel_.single->predict_sparse(options, clock_, make_pack(chunks), chunks, copies, copied,
+        kernel_.single->predict_sparse(options, clock_, working.make_pack(chunks), chunks, copies, copied,
                                        asking_from(asking, first), predictions + first);
     }
 }
@@ -311,8 +310,8 @@ bool SingleEngine::spreads(std::size_t slots, std::size_t rows, std::size_t entr
 void SingleEngine::learn_spread(std::size_t slots, std::size_t rows, const Fill& fill, const Labels& labels,
                                 double* predictions, std::size_t row) {
     const std::size_t features = slots - 1, chunks = chunks_for(features);
-    const Pack pack = make_pack(chunks);
-    double* block = aligned(block_, block_doubles(chunks));
+    const Pack pack = own_.make_pack(chunks);
+    double* block = aligned(own_.block, block_doubles(chunks));
     wide_.resize(rows_at_once * features);
     mirror(pack, features);
     for (std::size_t first = 0, count; first < rows; first += count) {
@@ -347,8 +346,8 @@ bool SingleEngine::reads_dense(std::size_t slots, std::size_t columns) const {
 Outcome SingleEngine::learn_dense(const DenseInput& input, std::size_t slots, const Labels& labels,
                                   double* predictions) {
     const std::size_t features = slots - 1, chunks = chunks_for(features);
-    const Pack pack = make_pack(chunks);
-    double* block = aligned(block_, block_doubles(chunks));
+    const Pack pack = own_.make_pack(chunks);
+    double* block = aligned(own_.block, block_doubles(chunks));
     const Averaging averaging_before = averaging_;
     if (averages()) average_before_.assign(average(), average() + slots);
     const bool wide = input.columns && features >= 8;
@@ -389,10 +388,11 @@ Outcome SingleEngine::learn_dense(const DenseInput& input, std::size_t slots, co
 }
 
 Outcome SingleEngine::predict_dense(const DenseInput& input, std::size_t slots, const Asking& asking,
-                                    double* predictions) {
+                                    double* predictions, Room& room) const {
+    auto& memory = static_cast<WorkingMemory&>(room);
     const std::size_t features = slots - 1, chunks = chunks_for(features);
-    const Pack pack = make_pack(chunks);
-    double* block = aligned(block_, block_doubles(chunks));
+    const Pack pack = memory.make_pack(chunks);
+    double* block = aligned(memory.block, block_doubles(chunks));
     mirror(pack, features);
     if (predicts_with_average()) show_average(pack, features);
     return kernel_.single->predict_dense(options_, clock_, pack, chunks, block, input, asking, predictions);
@@ -427,7 +427,7 @@ void SingleEngine::learn_placed(Placement& row, const Labels& labels, double& pr
     if (averaging_.due(clock_.examples)) look();
 }
 
-double SingleEngine::predict_placed(Placement& row, const Asking& asking) {
+double SingleEngine::predict_placed(Placement& row, const Asking& asking) const {
     mirror(row, predicts_with_average());
     return kernel_.placed->predict(options_, clock_, row.row(), asking.extrapolate, offset_of(asking, 0));
 }

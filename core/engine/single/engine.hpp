@@ -16,7 +16,10 @@ class SingleEngine final : public Engine {
 
     void reserve(std::size_t slots, bool growing) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
-    void predict(const SparseInput& rows, const Asking& asking, double* predictions) override;
+    std::unique_ptr<Room> make_room() const override { return std::make_unique<WorkingMemory>(); }
+    void predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& room) const override;
+    void judge(const SparseInput& rows, const Asking& asking, const Labels& labels, double* predictions) override;
+    std::size_t effort(std::size_t features) const override { return 8 * features + 32; }
     double scale(std::uint32_t slot) const override;
     void lower_scale(std::uint32_t slot, double scale) override;
     void save(std::size_t slots, EngineState& to) const override;
@@ -31,14 +34,14 @@ class SingleEngine final : public Engine {
     bool reads_columns() const override { return true; }
     bool reads_dense(std::size_t slots, std::size_t columns) const override;
     Outcome learn_dense(const DenseInput& input, std::size_t slots, const Labels& labels, double* predictions) override;
-    Outcome predict_dense(const DenseInput& input, std::size_t slots, const Asking& asking,
-                          double* predictions) override;
+    Outcome predict_dense(const DenseInput& input, std::size_t slots, const Asking& asking, double* predictions,
+                          Room& room) const override;
     bool spreads(std::size_t slots, std::size_t rows, std::size_t entries) const override;
     void learn_spread(std::size_t slots, std::size_t rows, const Fill& fill, const Labels& labels, double* predictions,
                       std::size_t row) override;
     bool places() const override { return kernel_.placed->supports(options_); }
     void learn_placed(Placement& row, const Labels& labels, double& prediction) override;
-    double predict_placed(Placement& row, const Asking& asking) override;
+    double predict_placed(Placement& row, const Asking& asking) const override;
 
   private:
     Options options_;
@@ -51,15 +54,21 @@ class SingleEngine final : public Engine {
     Zeros average_;
     std::size_t capacity_ = 0, in_use_ = 0;
 
-    // Working memory, kept between calls.
-    std::vector<double> pack_memory_, block_, wide_;
+    // Kept between calls: what learning and predicting need,
+    struct WorkingMemory final : Room {
+        std::vector<double> pack, block;
+        std::vector<std::uint32_t> indices;
+        Slot64 bias{};
+
+        Pack make_pack(std::size_t chunks);
+    };
+    WorkingMemory own_;
+    // and learning alone.
+    std::vector<double> wide_;
     std::vector<Average> average_before_;
-    std::vector<std::uint32_t> pack_indices_;
     std::vector<Column> columns_;
-    Slot64 bias_{};
 
     std::size_t slot_bytes() const;
-    Pack make_pack(std::size_t chunks);
     void mirror(const Pack& pack, std::size_t features) const;
     void put_back(const Pack& pack, std::size_t features);
     void mirror(Placement& row, bool average) const;
@@ -74,7 +83,8 @@ class SingleEngine final : public Engine {
     void look(const Pack& pack, std::size_t features, double t);
     void show_average(const Pack& pack, std::size_t features) const;
     void learn_until_look(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
-    void predict_averaged(const SparseInput& rows, const Asking& asking, double* predictions);
+    void predict_averaged(const SparseInput& rows, const Asking& asking, double* predictions,
+                          WorkingMemory& working) const;
 };
 
 }  // namespace unitless

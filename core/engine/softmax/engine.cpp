@@ -12,11 +12,11 @@ constexpr const char* announced = "softmax.classes";  // how many have been, whe
 
 SoftmaxEngine::SoftmaxEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
     : LaneEngine(setup, kernel, clock, true), classes_(setup.classes) {
-    make_room();
+    make_memory();
 }
 
 // Scoring must not throw, so that there is room before it begins.
-void SoftmaxEngine::make_room() { speaking_.resize(SoftmaxKernel::speak_doubles(lanes_.heads()) + lanes_.heads()); }
+void SoftmaxEngine::make_memory() { speaking_.resize(speaking_doubles()); }
 
 // ---------------------------------------------------------------------------------------------------- state
 
@@ -41,7 +41,7 @@ void SoftmaxEngine::load(const EngineState& from) {
     }
     LaneEngine::load(from);
     classes_ = classes;
-    make_room();
+    make_memory();
 }
 
 // ---------------------------------------------------------------------------------------------------- rows
@@ -57,7 +57,7 @@ void SoftmaxEngine::learn(const SparseInput& rows, const Labels& labels, double*
             finish();
             joined_ = static_cast<std::size_t>(labels.y[done]) + 1 - lanes_.class_count();
             selection_.add_classes(lanes_, joined_);
-            make_room();
+            make_memory();
         }
         for (next = done + 1; next < sane && !is_new(next);) ++next;
         if (next >= sane) next = rows.rows;
@@ -67,7 +67,7 @@ void SoftmaxEngine::learn(const SparseInput& rows, const Labels& labels, double*
 }
 
 std::size_t SoftmaxEngine::group(LaneBatch& batch, std::size_t longest, std::size_t /*threads*/) {
-    batch.joined = batch.learning ? std::exchange(joined_, 0) : 0;
+    batch.joined = std::exchange(joined_, 0);
     std::size_t coupling = 0;
     for (const Lanes::Block& block : lanes_.blocks()) coupling = std::max(coupling, Coupling::doubles(coupled(block)));
     batch.room_each = coupling + 24 * longest;
@@ -78,7 +78,7 @@ std::size_t SoftmaxEngine::group(LaneBatch& batch, std::size_t longest, std::siz
 
 void SoftmaxEngine::run(LaneBatch& batch, std::size_t group) {
     const Lanes::Block& block = lanes_.blocks()[group];
-    const bool counting = batch.learning && counts_losses();
+    const bool counting = counts_losses();
     kernel_.softmax->run(setup_.options, &batch.octets[block.first_octet], coupled(block), batch.lane_labels,
                          batch.stage, batch.rows, counting ? batch.losses() + block.first_rate : nullptr,
                          aligned(batch.room, 0) + group * batch.room_each);
@@ -86,12 +86,12 @@ void SoftmaxEngine::run(LaneBatch& batch, std::size_t group) {
 }
 
 // The scores of all classes that were announced, by a lane of the first head and those of the others at the same rate.
-// `met`: of the heads, those that were met before the row.
-void SoftmaxEngine::speak(const double* outputs, std::size_t lane, std::size_t met, double* scores) {
+// `first`: what the lane has said; `met`: of the heads, those that were met before the row.
+void SoftmaxEngine::speak(const double* first, std::size_t lane, std::size_t met, double* scores,
+                          double* memory) const {
     const std::size_t rates = lanes_.begin(1), last = lanes_.heads() - 1;
-    const double* const first = outputs + lanes_.place(lane);
     const std::size_t stride = last ? lanes_.place(rates + lane) - lanes_.place(lane) : 0;
-    double* const said = speaking_.data();
+    double* const said = memory;
     kernel_.softmax->speak(first, stride, met, setup_.open ? first + last * stride : nullptr, said,
                            said + lanes_.heads());
     for (std::size_t c = 0; c < classes_; ++c) scores[c] = said[std::min(c, met)];
@@ -106,7 +106,7 @@ std::size_t SoftmaxEngine::winner(const double* outputs, std::size_t lane, std::
     return best;
 }
 
-void SoftmaxEngine::score(LaneBatch& batch) {
+void SoftmaxEngine::score(LaneBatch& batch, std::size_t /*part*/) {
     const bool counting = counts_losses(), sweeping = setup_.selecting == Selecting::sweep;
     const std::size_t width = learn_width();
     const double *p = batch.predicted(), *losses = batch.losses();
@@ -118,28 +118,63 @@ void SoftmaxEngine::score(LaneBatch& batch) {
             predictions[j] = static_cast<double>(winner(p, j, met));
             if (counting && predictions[j] != batch.labels.y[r]) selection_.count_error(j, h);
         }
-        if (!sweeping) speak(p, selection_.leader(lanes_, 0), met, predictions);
+        if (!sweeping) {
+            const std::size_t lane = selection_.leader(lanes_, 0);
+            speak(p + lanes_.place(lane), lane, met, predictions, speaking_.data());
+        }
         if (h == 0) continue;
         t += h;
         if (counting) selection_.observe_shared(lanes_, losses, h, h / t);
     }
     if (counting) selection_.share_losses(lanes_);
-    batch.dead = diverged(batch);
+    note_in_play(batch, 0, lanes_.lanes().size());
 }
 
-void SoftmaxEngine::tell(LaneBatch& batch, double* predictions) {
-    const std::size_t lane = setup_.selecting == Selecting::sweep ? best_rate() : selection_.leader(lanes_, 0);
-    const double* p = batch.predicted();
-    for (std::size_t r = 0; r < batch.rows; ++r, p += batch.stride, predictions += classes_)
-        speak(p, lane, lanes_.class_count(), predictions);
-    if (judged_by_ && setup_.selecting == Selecting::follow)
-        judge(*judged_by_, batch.predicted(), batch.rows, batch.stride);
+// The lane of the first head that speaks, and with it all others at its rate.
+std::size_t SoftmaxEngine::told_rate() const {
+    return setup_.selecting == Selecting::sweep ? best_rate() : selection_.leader(lanes_, 0);
+}
+
+const Lanes::Block& SoftmaxEngine::block_of(std::size_t rate) const {
+    const auto& blocks = lanes_.blocks();
+    return *std::find_if(blocks.begin(), blocks.end(),
+                         [&](const Lanes::Block& block) { return rate < block.first_rate + block.rates; });
+}
+
+void SoftmaxEngine::find_told(std::vector<std::size_t>& octets) const {
+    const Lanes::Block& block = block_of(told_rate());
+    octets.clear();
+    for (std::size_t o = 0; o < block.octets; ++o) octets.push_back(block.first_octet + o);
+}
+
+void SoftmaxEngine::run_room(LaneRoom& room, std::size_t longest) const {
+    LaneBatch& batch = room.batch;
+    for (std::size_t i = 0; i < batch.octets.size();) {
+        const auto& blocks = lanes_.blocks();
+        const Lanes::Block& block = *std::find_if(blocks.begin(), blocks.end(), [&](const Lanes::Block& one) {
+            return room.octets[i] < one.first_octet + one.octets;
+        });
+        kernel_.softmax->run(setup_.options, &batch.octets[i], coupled(block), batch.lane_labels, batch.stage,
+                             batch.rows, nullptr,
+                             aligned(batch.room, Coupling::doubles(coupled(block)) + 24 * longest));
+        i += block.octets;
+    }
+}
+
+void SoftmaxEngine::tell(LaneRoom& room, double* predictions) const {
+    const std::size_t lane = told_rate();
+    const double* p = room.said(lanes_.place(lane));
+    room.speaking.resize(speaking_doubles());
+    for (std::size_t r = 0; r < room.batch.rows; ++r, p += room.batch.stride, predictions += classes_)
+        speak(p, lane, lanes_.class_count(), predictions, room.speaking.data());
 }
 
 // Every rate's loss on rows that are predicted and not learned. Of a class that was never met it is the spare head's.
-void SoftmaxEngine::judge(const Labels& labels, const double* outputs, std::size_t rows, std::size_t stride) {
+void SoftmaxEngine::judge_batch(LaneRoom& room, const Labels& labels) {
+    if (setup_.selecting != Selecting::follow) return;
     std::vector<double> loss(lanes_.begin(1)), memory;
-    for (std::size_t r = 0; r < rows; ++r, outputs += stride) {
+    const double* outputs = room.batch.predicted();
+    for (std::size_t r = 0; r < room.batch.rows; ++r, outputs += room.batch.stride) {
         const double h = weight_of(labels, r);
         if (!(h > 0)) continue;
         const std::size_t y = std::min(static_cast<std::size_t>(labels.y[r]), lanes_.heads() - 1);

@@ -23,14 +23,21 @@ class SoftmaxEngine final : public LaneEngine {
     void add_classes(std::size_t count) override;
 
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
+    void learn_one(const SparseInput& row, const Labels& labels, double* predictions, std::size_t number) override {
+        Engine::learn_one(row, labels, predictions, number);
+    }
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
 
   protected:
     std::size_t group(LaneBatch& batch, std::size_t longest, std::size_t threads) override;
     void run(LaneBatch& batch, std::size_t group) override;
-    void score(LaneBatch& batch) override;
-    void tell(LaneBatch& batch, double* predictions) override;
+    void divide_scoring(std::size_t groups, std::size_t /*threads*/) override { parts_ = {{0, groups}}; }
+    void score(LaneBatch& batch, std::size_t part) override;
+    void find_told(std::vector<std::size_t>& octets) const override;
+    void run_room(LaneRoom& room, std::size_t longest) const override;
+    void tell(LaneRoom& room, double* predictions) const override;
+    void judge_batch(LaneRoom& room, const Labels& labels) override;
 
   private:
     std::size_t classes_;           // that have been announced
@@ -38,10 +45,12 @@ class SoftmaxEngine final : public LaneEngine {
     std::vector<double> speaking_;  // working memory of whoever scores
 
     Coupled coupled(const Lanes::Block& block) const { return {lanes_.heads(), block.rates}; }
-    void speak(const double* outputs, std::size_t lane, std::size_t met, double* scores);
+    std::size_t told_rate() const;
+    const Lanes::Block& block_of(std::size_t rate) const;
+    void speak(const double* first, std::size_t lane, std::size_t met, double* scores, double* memory) const;
     std::size_t winner(const double* outputs, std::size_t lane, std::size_t met) const;
-    void judge(const Labels& labels, const double* outputs, std::size_t rows, std::size_t stride);
-    void make_room();
+    void make_memory();
+    std::size_t speaking_doubles() const { return SoftmaxKernel::speak_doubles(lanes_.heads()) + lanes_.heads(); }
 };
 
 }  // namespace unitless

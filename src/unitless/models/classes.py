@@ -26,7 +26,7 @@ class Classes:
     def __init__(self, labels: Iterable[Any] | int | None, *, open: bool) -> None:
         self.open = open
         self.labels: list[Label] = []
-        self._number: dict[Label, int] = {}
+        self.by_label: dict[Label, int] = {}
         if isinstance(labels, int) and not isinstance(labels, bool):
             labels = range(1, labels + 1)
         if isinstance(labels, str | bytes) or not (labels is None or isinstance(labels, Iterable)):
@@ -36,13 +36,13 @@ class Classes:
             )
         for label in () if labels is None else labels:
             plain = _plain(label)
-            if plain is None or plain in self._number:
+            if plain is None or plain in self.by_label:
                 problem = "twice" if plain is not None else "as a label; labels are text, numbers or booleans"
                 raise OptionError(f"has {label!r} {problem}", option="classes")
             self._add(plain)
 
     def _add(self, label: Label) -> None:
-        self._number[label] = len(self.labels)
+        self.by_label[label] = len(self.labels)
         self.labels.append(label)
 
     def numbers(self, y: Any, rows: int, weight: Any = None) -> tuple[Float64, list[Label]]:
@@ -73,13 +73,13 @@ class Classes:
 
     def known(self, label: Label) -> int:
         """The number of a label, or -1."""
-        return self._number.get(label, -1)
+        return self.by_label.get(label, -1)
 
     def number(self, y: Any, weight: Any = 1.0) -> tuple[float, list[Label]]:
         """The same for one label."""
         if self.open and isinstance(weight, int | float) and weight == 0:
             return 0.0, []
-        known = self._number.get(y) if type(y) in (str, int, bool) else None  # as it nearly always is
+        known = self.by_label.get(y) if type(y) in (str, int, bool) else None  # as it nearly always is
         if known is not None:
             return float(known), []
         new: dict[Label, int] = {}
@@ -89,7 +89,7 @@ class Classes:
         plain = _plain(label)
         if plain is None:
             raise InputError(Phrase("the class ", WHERE, f" is {label!r}"), row=row, advice=_KINDS)
-        known = self._number.get(plain)
+        known = self.by_label.get(plain)
         if known is not None:
             return known
         if not self.open:

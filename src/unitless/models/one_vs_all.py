@@ -139,8 +139,12 @@ class OneVsAll(Model):
     def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
         """Learn from one mapping of names to numbers; gives the scores made before."""
         if not self._classes.open:  # then only the core changes, which has a lock of its own
-            return self._learn_one_wide(x, self._classes.number(y)[0], weight)
+            scores = self._learn_class(x, y, weight, self._classes.by_label)
+            return scores if scores is not None else self._learn_one_wide(x, self._classes.number(y)[0], weight)
         with self._lock:
+            scores = self._learn_class(x, y, weight, self._classes.by_label)
+            if scores is not None:
+                return scores
             number, new = self._classes.number(y, weight)
             if not new:
                 return self._learn_one_wide(x, number, weight)

@@ -19,7 +19,7 @@ from ..models.one_vs_all import OneVsAll
 from ..models.softmax import model_of_classes
 from ..options import USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE, Auto, Experts, Order, Precision, Rule, Schedule, Shape
 from . import rows
-from .linear import Linear, Row, learn_one, predict_one, weights_of
+from .linear import Linear, Row, learn_side, predict_one, predict_shares, weights_of
 from .rows import Missing
 
 
@@ -127,6 +127,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             sparsity=sparsity,
             l2=l2,
         )
+        self._gives_shares = LOSSES[loss].link.gives_probabilities
         self._two: tuple[Label, Label] | None = None  # the negative label and the positive one
         self._side: dict[Label, bool] = {}
         if classes is not None:
@@ -157,8 +158,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         if self._direct:
             try:
                 if self._two:
-                    side = self._side[y]
-                    self._errors.add(self._model, learn_one(self._model, x, side, w), side, w)  # type: ignore[arg-type]
+                    if learn_side(self._model, x, y, w, self._side, self._errors.of_scores):
+                        self._errors.tell(self._model)  # type: ignore[arg-type]
                 else:
                     self._note(self._model, self._model.learn_one(x, y, w), y, w)  # type: ignore[arg-type, union-attr]
                 return
@@ -183,18 +184,18 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
 
     def predict_proba_one(self, x: Row) -> dict[Any, float]:  # type: ignore[override]
         """The probability of each label; none before the first example, if the classes are not known."""
-        if not LOSSES[self.loss].link.gives_probabilities:
+        if self._direct and self._two and self._gives_shares:
+            try:
+                return predict_shares(self._model, x, self._two)  # type: ignore[no-any-return]
+            except (InputError, TypeError):  # it may be text
+                pass
+        if not self._gives_shares:
             raise NotImplementedError(f"{self.loss} loss gives no probabilities; loss='logistic' does")
         if not self._two:
             scores = self._scores_of(x)
             return dict(zip(self._labels, _shares(scores), strict=True)) if scores else {}
-        negative, positive = self._two
-        try:
-            score = predict_one(self._model, x) if self._direct else self._score_of(x)
-        except InputError:  # it may be text
-            score = self._score_of(x)
-        p = 1.0 / (1.0 + exp(-score)) if score > -700.0 else exp(score)  # `_logistic`, without the call
-        return {negative: 1.0 - p, positive: p}
+        p = _logistic(self._score_of(x))
+        return {self._two[0]: 1.0 - p, self._two[1]: p}
 
     def predict_set_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
         """The labels among which that of a row is, with this probability, likeliest first; changes nothing.
@@ -259,7 +260,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probability of each label, one column each, for the rows of a frame; as a frame of the same library."""
-        if not LOSSES[self.loss].link.gives_probabilities:
+        if not self._gives_shares:
             raise NotImplementedError(f"{self.loss} loss gives no probabilities; loss='logistic' does")
         frame, scores = self._scores(X)
         columns: dict[Label, Any] = {}

@@ -1,6 +1,6 @@
 """The errors of predictions that were made before their rows were learned, one row at a time.
 
-Each row costs no more than an entry in a list. The core takes them in some at a time, or when somebody asks.
+Each row costs no more than to be written down. The core takes them in some at a time, or when somebody asks.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import follow_errors
@@ -21,22 +22,36 @@ class ErrorsOnTheWay:
     """Rows whose errors a model has not been told of yet."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Any, Any, float]] = []  # scores; label, or the number of a class; weight
+        self.of_scores = _core.WaitingErrors()  # of a model that gives one score; the core adds rows by itself
+        self._of_classes: list[tuple[Any, int, float]] = []  # scores, the number of the class, weight
 
     def add(self, model: Learner | OneVsAll, scores: Any, truth: Any, weight: float) -> None:
         """A row, with the scores that were made before it was learned."""
-        self._waiting.append((scores, truth, weight))
-        if len(self._waiting) >= MOST_WAITING:
+        if isinstance(model, OneVsAll):
+            self._of_classes.append((scores, truth, weight))
+            if len(self._of_classes) >= MOST_WAITING:
+                self.tell(model)
+        elif self.of_scores.add(float(scores), float(truth), float(weight)):
             self.tell(model)
 
     def tell(self, model: Learner | OneVsAll) -> None:
         """Let the model know of all rows so far."""
-        if not self._waiting:
-            return
-        waiting, self._waiting = self._waiting, []
-        several = isinstance(model, OneVsAll)
-        # Classes may have joined between two rows: then these have scores of different lengths.
-        for _, rows in groupby(waiting, lambda row: len(row[0])) if several else [(0, waiting)]:
-            scores, truth, weight = zip(*rows, strict=True)
-            numbers = np.array(truth, np.intp if several else np.float64)
-            follow_errors(model, np.array(scores, np.float64), numbers, np.array(weight, np.float64))
+        if isinstance(model, OneVsAll):
+            waiting, self._of_classes = self._of_classes, []
+            # Classes may have joined between two rows: then these have scores of different lengths.
+            for _, rows in groupby(waiting, lambda row: len(row[0])):
+                scores, truth, weight = zip(*rows, strict=True)
+                follow_errors(
+                    model, np.array(scores, np.float64), np.array(truth, np.intp), np.array(weight, np.float64)
+                )
+        elif len(self.of_scores):
+            follow_errors(model, *self.of_scores.take())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"of_scores": self.of_scores.rows(), "of_classes": self._of_classes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.of_scores = _core.WaitingErrors()
+        for row in zip(*state["of_scores"], strict=True):
+            self.of_scores.add(*row)
+        self._of_classes = state["of_classes"]

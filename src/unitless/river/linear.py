@@ -32,8 +32,10 @@ Row: TypeAlias = Mapping[Any, Any]
 ByClass: TypeAlias = ByFeature | dict[Label, ByFeature]
 
 # The core's own methods, without looking them up for each row.
-learn_one: Any = Learner.learn_one
+learn_noting: Any = Learner._learn_noting
+learn_side: Any = Learner._learn_side
 predict_one: Any = Learner.predict_one
+predict_shares: Any = Learner._predict_shares
 
 
 class Linear(base.Estimator):

@@ -28,7 +28,7 @@ from ..options import (
     Shape,
 )
 from . import rows
-from .linear import Linear, Row, learn_one, predict_one, weights_of
+from .linear import Linear, Row, learn_noting, predict_one, weights_of
 from .rows import Missing
 
 
@@ -143,6 +143,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             sparsity=sparsity,
             l2=l2,
         )
+        self._predicts_scores = LOSSES[loss].link is IDENTITY
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -154,15 +155,16 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         """Learn from one row and its target; an example of weight 2 counts as two."""
         if self._direct:
             try:
-                self._errors.add(self._model, learn_one(self._model, x, y, w), y, w)  # type: ignore[arg-type]
+                if learn_noting(self._model, x, y, w, self._errors.of_scores):
+                    self._errors.tell(self._model)  # type: ignore[arg-type]
                 return
-            except InputError:  # looked at below: it can be learned, or the error explained
+            except (InputError, TypeError):  # looked at below: it can be learned, or the error explained
                 pass
         self._learn_row(self._model or Learner(**self._options), x, y, w)
 
     def predict_one(self, x: Row) -> float:
         """The prediction for one row; changes nothing."""
-        if self._direct and LOSSES[self.loss].link is IDENTITY:
+        if self._direct and self._predicts_scores:
             try:
                 return predict_one(self._model, x)  # type: ignore[no-any-return]
             except InputError:  # it may be text
