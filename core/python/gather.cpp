@@ -3,6 +3,7 @@
 #include "rows/gather.hpp"
 
 #include "python/learner.hpp"
+#include "rows/row_hash.hpp"
 #include "text/text_gather.hpp"
 
 using namespace nanobind::literals;
@@ -16,6 +17,15 @@ using NewEntries = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using AnyEntries = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 [[noreturn]] void malformed() { throw InputError("the rows to gather are malformed"); }
+
+NewIntegers rows_below(std::uint64_t key, std::uint64_t first, std::uint64_t count, std::uint64_t highest) {
+    return copied<NewIntegers>(unlocked_get([&] {
+        std::vector<std::int64_t> found;
+        for (std::uint64_t row = 0; row < count; ++row)
+            if (row_hash(key, first + row) <= highest) found.push_back(static_cast<std::int64_t>(row));
+        return found;
+    }));
+}
 
 // `rows(p)`: how many rows piece p has.
 template <class RowsOf>
@@ -125,6 +135,8 @@ TextRows gather_text(const std::vector<TextRows*>& pieces, const Integers& piece
 }  // namespace
 
 void define_gather(nb::module_& m) {
+    m.def("rows_below", &rows_below, "key"_a, "first"_a, "count"_a, "highest"_a,
+          "Which of so many rows, from the first number on, have hashes up to the highest; from 0.");
     m.def("pack_records", &pack_records, "columns"_a, "offsets"_a, "sizes"_a, "out"_a.noconvert(),
           "Columns become parts of records, each at its offset, as whole numbers of 1 or 4 bytes if that is its size "
           "there. Whether all values fit.");

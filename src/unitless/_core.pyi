@@ -143,6 +143,9 @@ def gather_entries(
 ) -> None:
     """The entries of rows of several compressed matrices."""
 
+def rows_below(key: int, first: int, count: int, highest: int) -> NDArray[np.int64]:
+    """Which of so many rows, from the first number on, have hashes up to the highest; from 0."""
+
 def gather_text(
     pieces: list[TextRows], piece: NDArray[np.int64], row: NDArray[np.int64], first: int = 0, next: int = 0
 ) -> TextRows:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,10 +16,10 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless.data import Position, Reader, ReadOptions, open_source, text_stream
+from unitless.data import Position, Reader, ReadOptions, open_source, read_ahead, text_stream
 from unitless.data.ordered_work import OneEach, in_order
 
-THREADS = (1, 2, 3, 4)
+THREADS = (1, 2, 3, 4, 5)  # one of which learns
 CHUNK = 200  # bytes: so small that rows, quotes and bad lines lie at all places of a chunk
 
 
@@ -127,12 +129,14 @@ def with_threads(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setenv("UNITLESS_THREADS", str(threads))
 
 
+@pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("kind", FORMATS)
 def test_batches_do_not_depend_on_the_number_of_threads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, end: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, end: str, compressed: bool
 ) -> None:
-    path = written(tmp_path, kind, bad=True, end=end)
+    monkeypatch.setattr(read_ahead, "BLOCK", 1000)
+    path = written(tmp_path, kind, compressed, bad=True, end=end)
     found = []
     for threads in THREADS:
         with_threads(monkeypatch, threads)
@@ -145,7 +149,7 @@ def test_batches_do_not_depend_on_the_number_of_threads(
 def test_compressed_files_give_the_same_batches_as_plain_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    with_threads(monkeypatch, 3)
+    with_threads(monkeypatch, 4)
     plain = [batch[:6] for batch in batches(written(tmp_path, kind), kind)]
     compressed = [batch[:6] for batch in batches(written(tmp_path, kind, compressed=True), kind)]
     for one in (*plain, *compressed):
@@ -189,7 +193,7 @@ def test_a_line_that_is_too_long_is_told_with_its_place(
 @pytest.mark.parametrize("kind", FORMATS)
 def test_reading_goes_on_from_any_position(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     path = written(tmp_path, kind)
-    with_threads(monkeypatch, 3)
+    with_threads(monkeypatch, 4)
     options = FORMATS[kind][1]
     whole = Reader(open_source(str(path), ReadOptions(**options)), ReadOptions(**options))
     positions = [batch.position for batch in whole.batches()]
@@ -209,7 +213,7 @@ def test_training_gives_the_same_model(
 ) -> None:
     path = written(tmp_path, kind)
     models = []
-    for threads in (1, 3):
+    for threads in (1, 4):
         with_threads(monkeypatch, threads)
         result = ul.train(path, FORMATS[kind][1].get("target"), shuffle=shuffle, task="binary", shape="linear")
         models.append((dict(result.model.weights), dict(result.metrics), dict(result.score)))
@@ -249,6 +253,28 @@ def test_no_thread_stays_behind_when_reading_ends_early(
     while len(parsers()) > before and time.monotonic() < until:
         time.sleep(0.01)
     assert len(parsers()) == before
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_file_that_is_cut_off_is_told_after_the_rows_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(read_ahead, "BLOCK", 1000)
+    whole = compress(vw_rows(np.random.default_rng(0)).encode() * 20)
+    path = tmp_path / "data.vw.gz"
+    path.write_bytes(whole[: len(whole) // 2])
+    found = []
+    for threads in THREADS:
+        with_threads(monkeypatch, threads)
+        rows, message = 0, ""
+        try:
+            for batch in batches(path, "vw"):
+                rows += batch[1]
+        except ul.InputError as error:
+            message = str(error)
+        found.append((rows, message))
+    assert "damaged or cut off" in found[0][1]
+    assert found == [found[0]] * len(THREADS)
 
 
 # ------------------------------------------------------------------------------------------------ work in order

@@ -16,6 +16,8 @@ from ..errors import InputError
 from . import compression
 from .files import STDIN, File
 from .growing_file import SHORTER, GrowingFile
+from .ordered_work import threads_to_read
+from .read_ahead import ReadAhead
 
 CHUNK = 4 << 20
 
@@ -48,11 +50,15 @@ class Bytes:
             raise InputError(f"cannot read {file.name}: {error.strerror or error}") from None
         self.compression = compression.of_content(head)
         self.live = self._peeked.live
+        self._ahead: ReadAhead | None = None
         try:
             self._stream: Any = self._peeked if self.compression is None else self.compression.reading(self._peeked)
         except BaseException:
             self.close()
             raise
+        if self.compression is not None and not self.live:
+            apart = threads_to_read() > 1
+            self._stream = self._ahead = ReadAhead(self._stream, lambda: self._peeked.position, apart)
 
     def read(self, size: int = -1) -> bytes:
         """Read so many bytes; fewer only at the end of the file."""
@@ -154,10 +160,12 @@ class Bytes:
     @property
     def consumed(self) -> int:
         """How many bytes of the file as stored have been read."""
-        return self._peeked.position
+        return self._peeked.position if self._ahead is None else self._ahead.consumed
 
     def close(self) -> None:
         """Close the file."""
+        if self._ahead is not None:
+            self._ahead.close()
         if self.file.path != STDIN:
             self._peeked.close_raw()
 

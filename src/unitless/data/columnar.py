@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from .byte_stream import Bytes
 from .files import STDIN, File
 from .kept_parts import MOST_KEPT, kept_part
 from .located_rows import Chunk, Place, Position
+from .ordered_work import threads_to_read
 from .read_options import ReadOptions
 from .row_places import RowPlaces
 from .schema import check, first_rows
@@ -224,7 +224,7 @@ class Parquet(_Columnar):
             group += 1
         with parquet.ParquetFile(self._opened(file), read_dictionary=strings, pre_buffer=file.distant) as reader:
             groups = list(range(group, len(sizes)))
-            several = (os.cpu_count() or 1) > 2  # one thread learns, and one is here
+            several = threads_to_read() > 2  # one thread learns, and one is here
             for batch in (
                 reader.iter_batches(batch_rows(len(columns)), groups, columns, use_threads=several) if groups else ()
             ):

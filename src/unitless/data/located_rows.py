@@ -76,15 +76,24 @@ class Places:
             row = rows_there - np.asarray(of._starts)[stretch]
             numbers, files = np.asarray(of._number)[stretch] + row, np.asarray(of._file)[stretch]
             new = (np.diff(numbers, prepend=numbers[0]) != 1) | (np.diff(files, prepend=-1) != 0)
-            for begin in np.flatnonzero(new).tolist():
-                self._stretch(begin, *of._files[int(files[begin])], int(numbers[begin]))
+            begins = np.flatnonzero(new)
+            for at in np.split(begins, np.flatnonzero(np.diff(files[begins])) + 1):  # those of one file
+                self._stretches(at, *of._files[int(files[at[0]])], numbers[at])
         elif place.numbers is None:
             self._stretch(0, place.file, place.unit, place.first)
         else:
             numbers = np.asarray(place.numbers)
-            for begin in np.flatnonzero(np.diff(numbers, prepend=numbers[0]) != 1).tolist():
-                self._stretch(begin, place.file, place.unit, place.first + int(numbers[begin]))
+            begins = np.flatnonzero(np.diff(numbers, prepend=numbers[0]) != 1)
+            self._stretches(begins, place.file, place.unit, place.first + numbers[begins])
         self.rows += rows
+
+    def _stretches(self, begins: NDArray[np.intp], file: str, unit: Unit, numbers: NDArray[Any]) -> None:
+        """Stretches of one file, each with the number of its first row; only the first may go on from before."""
+        self._stretch(int(begins[0]), file, unit, int(numbers[0]))
+        count = len(begins) - 1
+        self._starts.frombytes((self.rows + begins[1:]).astype(np.int64).tobytes())
+        self._file.frombytes(np.full(count, len(self._files) - 1, np.int64).tobytes())
+        self._number.frombytes(numbers[1:].astype(np.int64).tobytes())
 
     def _stretch(self, begin: int, file: str, unit: Unit, number: int) -> None:
         if not self._files or self._files[-1] != (file, unit):

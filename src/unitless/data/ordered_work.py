@@ -16,11 +16,14 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-MOST_THREADS = 8  # more would only wait: one thread learns what they read
+MOST_THREADS = 9  # more would only wait: one thread learns what the others read
 
 
 def threads_to_read() -> int:
-    """How many threads may read at the same time: as many as UNITLESS_THREADS says, or as there are cores."""
+    """How many threads may be busy with a file, the one that learns from it included.
+
+    As many as UNITLESS_THREADS says, or as there are cores.
+    """
     try:
         asked = int(os.environ.get("UNITLESS_THREADS") or 0)
     except ValueError:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .reader import Batch
-from .shuffle import concatenated, hashes_of
+from .shuffle import concatenated, hashes_of, rows_below
 
-_ROOM = 8  # so many times the rows of a sample are held before those that have dropped out of it are let go
+_ROOM = 3  # so many times the rows of a sample are held before those that have dropped out of it are let go
 
 
 @dataclass
@@ -46,9 +46,21 @@ class Sample:
         """Rows, and their numbers in the stream."""
         hashes = hashes_of(self._seed, numbers)
         low = hashes <= self._below
-        if not low.any():
+        if low.any():
+            self._take(batch.select(low), hashes[low], numbers[low])
+
+    def add_next(self, batch: Batch, first: int) -> None:
+        """Rows whose numbers follow one another, from the first on."""
+        low = rows_below(self._seed, first, batch.rows, int(self._below))
+        if not len(low):
             return
-        part = _Part(batch.select(low), np.arange(int(low.sum())), hashes[low], numbers[low])
+        keep = np.zeros(batch.rows, bool)
+        keep[low] = True
+        numbers = low + first
+        self._take(batch.select(keep), hashes_of(self._seed, numbers), numbers)
+
+    def _take(self, batch: Batch, hashes: NDArray[np.uint64], numbers: NDArray[np.intp]) -> None:
+        part = _Part(batch, np.arange(batch.rows), hashes, numbers)
         self._parts.append(part)
         self._count += part.batch.rows
         self._held += part.batch.rows

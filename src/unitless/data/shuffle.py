@@ -70,6 +70,11 @@ def hashes_of(seed: int, numbers: Index) -> NDArray[np.uint64]:
     return _hashed(seed, numbers.astype(np.uint64))
 
 
+def rows_below(seed: int, first: int, count: int, highest: int) -> Index:
+    """Which of so many rows, from number `first` on, have hashes up to the highest; from 0."""
+    return _core.rows_below(_key(seed), first, count, highest)
+
+
 def order(seed: int, first: int, last: int) -> Index:
     """The numbers of these rows in random order."""
     found = hashes(seed, first, last)

@@ -301,7 +301,7 @@ class FileSource(Source):
             work: called in any thread, with the text of a piece.
             may_look_ahead: whether it is known how all pieces are to be worked on.
         """
-        threads = 1 if text.live or text.is_part else threads_to_read()
+        threads = 1 if text.live or text.is_part else max(1, threads_to_read() - 1)  # one learns
         if threads > 1:
             text.keep_chunks()
         drawn = (Piece(chunk, text.position, text.consumed) for chunk in chunks)

@@ -128,16 +128,18 @@ class Follow:
 
     def _learn(self, part: Part) -> None:
         run, progress, batch = self.run, self.run.progress, part.batch
-        numbers = np.arange(progress.rows, progress.rows + batch.rows)
         first = progress.passes == 0 and not run.finishing
+        if first and batch.rows and not self._threshold:
+            self._past.add_next(batch, progress.rows)
         if self._threshold and batch.rows:
+            numbers = np.arange(progress.rows, progress.rows + batch.rows)
             held = hashes_of(run.plan.seed, numbers) < self._threshold
             if first:
                 self._hold(batch.select(held), numbers[held])
             progress.rows += int(held.sum())
             batch, numbers = batch.select(~held), numbers[~held]
-        if first and batch.rows:
-            self._past.add(batch, numbers)
+            if first and batch.rows:
+                self._past.add(batch, numbers)
         run.learn(batch)
         self._passed(part)
 
