@@ -67,19 +67,51 @@ inline void widen_label_range(Clock& clock, double y) {
 
 // v and H as float32 can hold them. Plain rounding would stop them from growing after some 2^24 equal updates, so the
 // 29 bits that go are rounded up with the probability that they stand for; the random bits are a function of the
-// example's number and the slot, and so the same however the stream is fed. False if a value leaves float32's range.
+// example's number and the slot, and so the same however the stream is fed. Numbers beyond float32's range become
+// infinite.
+struct Narrowing {
+    // T is a number of 64 bits, or several of them.
+    template <class T>
+    static UNITLESS_INLINE T random(T slot, std::uint64_t example) {
+        T key = slot * 0x9e3779b97f4a7c15ULL + example * 0xd1b54a32d192ed03ULL;
+        key = (key ^ (key >> 32)) * 0xd6e8feb86659fd93ULL;
+        return key ^ (key >> 29);
+    }
+    template <class T>
+    static UNITLESS_INLINE T rounded(T bits, T random) {
+        constexpr std::uint64_t low = (std::uint64_t{1} << 29) - 1;
+        return (bits + (random & low)) & ~low;
+    }
+};
+
+// False if a value leaves float32's range.
 inline bool narrow(double& v, double& H, std::uint32_t slot, std::uint64_t example) {
     const auto stochastic = [](double x, std::uint64_t random) {
-        constexpr std::uint64_t low = (std::uint64_t{1} << 29) - 1;
-        const auto bits = (std::bit_cast<std::uint64_t>(x) + (random & low)) & ~low;
+        const auto bits = Narrowing::rounded(std::bit_cast<std::uint64_t>(x), random);
         return static_cast<double>(static_cast<float>(std::bit_cast<double>(bits)));
     };
-    std::uint64_t key = slot * 0x9e3779b97f4a7c15ULL + example * 0xd1b54a32d192ed03ULL;
-    key = (key ^ (key >> 32)) * 0xd6e8feb86659fd93ULL;
-    key ^= key >> 29;
-    v = stochastic(v, key);
-    H = stochastic(H, key >> 29);
+    const auto random = Narrowing::random(std::uint64_t{slot}, example);
+    v = stochastic(v, random);
+    H = stochastic(H, random >> 29);
     return absolute(v) <= __FLT_MAX__ && H <= __FLT_MAX__;
+}
+
+// The same of eight features. True where a value leaves float32's range.
+UNITLESS_INLINE Mask8 narrow(Vec8& v, Vec8& H, const std::uint32_t* slots, std::uint64_t example) {
+    using Floats = float __attribute__((vector_size(register_width * sizeof(float))));
+    using Slots [[gnu::aligned(4)]] =
+        std::uint32_t __attribute__((vector_size(register_width * sizeof(std::uint32_t)), may_alias));
+    const auto stochastic = [](Register& x, const Bits& random) UNITLESS_INLINE_LAMBDA {
+        const auto rounded = (Register)Narrowing::rounded((Bits)x, random);
+        x = __builtin_convertvector(__builtin_convertvector(rounded, Floats), Register);
+    };
+    for (int i = 0; i < Vec8::registers; ++i) {
+        const auto& some = reinterpret_cast<const Slots&>(slots[i * register_width]);
+        const Bits random = Narrowing::random(__builtin_convertvector(some, Bits), example);
+        stochastic(v.part[i], random);
+        stochastic(H.part[i], random >> 29);
+    }
+    return ~((absolute(v) <= __FLT_MAX__) & (H <= __FLT_MAX__));
 }
 
 // The weight with which a row's z and prediction see the row: 1, so that they do not know its own. Vowpal Wabbit's do.
@@ -308,9 +340,13 @@ class Row {
 
     static bool narrow_all(const Pack pack, std::size_t active, Slot64& bias, std::uint64_t example) {
         bool fits = narrow(bias.v, bias.H, 0, example);
-        for (std::size_t k = 0; k < active; ++k)
-            for (std::size_t i = pack.active[k] * width; i < (pack.active[k] + 1) * width; ++i)
-                fits = narrow(pack.v[i], pack.H[i], pack.slot[i], example) && fits;
+        for (std::size_t k = 0; k < active; ++k) {
+            const std::size_t at = pack.active[k] * width;
+            Vec8 v = Vec8::load(pack.v + at), H = Vec8::load(pack.H + at);
+            fits = !any(narrow(v, H, pack.slot + at, example)) && fits;
+            v.store(pack.v + at);
+            H.store(pack.H + at);
+        }
         return fits;
     }
 };

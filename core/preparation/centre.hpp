@@ -163,16 +163,16 @@ class Centre {
     }
     // The same for a row of columns, in place; those whose offset is kept stay as they are.
     void peek(const std::uint32_t* slots, double* row, std::size_t count) const {
-        double last = -1, seen = 1;  // nearly always the same for all columns
+        double last = -1, share = 1;  // nearly always the same for all columns
         for (std::size_t j = 0; j < count; ++j) {
+            if (!removed(slots[j])) continue;
             const Column& column = columns_[slots[j]];
-            if (column.offset != Offset::removed) continue;
+            const double distance = row[j] - column.mean;
             if (column.weight != last) {
                 last = column.weight;
-                seen = 1.0 / (column.weight + 1.0);
+                share = 1.0 / (column.weight + 1.0);
             }
-            const double distance = row[j] - column.mean;
-            row[j] = distance - distance * seen;
+            row[j] = distance - distance * share;
         }
     }
     // Against the mean as it stands.

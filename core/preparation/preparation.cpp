@@ -108,6 +108,8 @@ void Preparation::centre_wide(std::size_t at, std::size_t columns, Looking looki
     double* row = wide.values.data() + at * columns;
     if (looking == Looking::learning && weight > 0) {
         own_->centre.observe(wide.features.data(), row, columns, weight);
+    } else if (looking == Looking::predicting) {
+        centre().peek(wide.features.data(), row, columns);
     } else {
         for (std::size_t j = 0; j < columns; ++j) row[j] = centred(wide.features[j], row[j], looking, weight);
     }

@@ -2,6 +2,7 @@
 // thread sanitizer, which sees memory that two threads reach without order; built without it, the results are still
 // checked.
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <shared_mutex>
 #include <thread>
 #include <vector>
 
@@ -132,7 +134,8 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
     };
     const auto one_row = [&](int) {
         if (!by_name) return;
-        const std::lock_guard guard(learner.lock());
+        const std::shared_lock guard(learner.lock());
+        check(learner.shares(), "a learner that has learned is shared by those who predict");
         std::vector<double> p(widest);
         const Resolve resolve{learner};
         learner.predict_named(columns, data.x.data(), false, resolve, p.data());
@@ -188,6 +191,71 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
     std::printf("%s: %llu rows learned\n", name, static_cast<unsigned long long>(learned.load()));
 }
 
+// Two numbers that are always equal when nobody writes, whoever reads; and nobody is kept out for ever.
+void share_lock(int rounds) {
+    Lock lock;
+    std::uint64_t a = 0, b = 0, written = 0;
+    std::atomic<std::uint64_t> tried{0};
+    const auto read = [&](int) {
+        const std::shared_lock guard(lock);
+        check(a == b, "nobody writes while one reads");
+    };
+    const auto write = [&](int) {
+        const std::lock_guard guard(lock);
+        ++a;
+        ++b;
+        ++written;
+    };
+    const auto try_to = [&](int) {
+        if (std::shared_lock guard(lock, std::try_to_lock); guard) check(a == b, "nobody writes while one reads");
+        if (std::unique_lock guard(lock, std::try_to_lock); guard) {
+            ++a;
+            ++b;
+            ++tried;
+        }
+    };
+    at_once({read, read, write, try_to}, 200 * rounds);
+    check(written == 400 * static_cast<std::uint64_t>(rounds), "everybody has written");
+    check(a == written + tried && lock.changes() == a, "every change is counted");
+    check(lock.try_lock(), "in the end it is free");
+    lock.unlock();
+}
+
+// Rows enough for many parts, predicted by several threads while one learns. In the end the learner is what one is that
+// nobody asked anything.
+void predict_beside(const char* name, const Setup& setup, const Kernel& kernel, int rounds) {
+    constexpr std::size_t times = 40;
+    const Data data(setup.engine.has_classes());
+    std::vector<double> long_x;
+    for (std::size_t i = 0; i < times; ++i) long_x.insert(long_x.end(), data.x.begin(), data.x.end());
+    DenseInput long_input = data.dense();
+    long_input.data = reinterpret_cast<const char*>(long_x.data());
+    long_input.rows = times * rows;
+    const std::size_t width = std::max<std::size_t>(1, setup.engine.classes);
+    Learner learner(setup, kernel), twin(setup, kernel);
+    std::vector<double> p(rows * width), q(rows * width);
+    learner.learn(data.dense(), {data.y.data(), nullptr}, Into(p).here());
+    twin.learn(data.dense(), {data.y.data(), nullptr}, Into(q).here());
+    std::atomic<bool> done{false};
+    const auto predict = [&] {
+        std::vector<double> all(long_input.rows * width);
+        while (!done) {
+            learner.predict(long_input, false, Into(all).here());
+            check(finite(all), "predictions are numbers");
+        }
+    };
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 3; ++i) readers.emplace_back(predict);
+    for (int i = 0; i < rounds; ++i) {
+        learner.learn(data.dense(), {data.y.data(), nullptr}, Into(p).here());
+        twin.learn(data.dense(), {data.y.data(), nullptr}, Into(q).here());
+        check(p == q, "who predicts changes nothing");
+    }
+    done = true;
+    for (auto& reader : readers) reader.join();
+    std::printf("%s: predicted meanwhile\n", name);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -220,6 +288,27 @@ int main(int count, char** arguments) {
         open.engine.selecting = Selecting::follow;
         open.preparation.pairs = Pairs::all;
         share("classes that join, automatic rates, interactions", open, kernel, rounds, by_name);
+    }
+    share_lock(rounds);
+    {
+        Setup plain;
+        predict_beside("one learner", plain, kernel, rounds);
+        Setup rates;
+        rates.engine.rates = {0.02, 0.1, 0.5, 2.0, 7.0};
+        rates.engine.first_rate = 1;
+        rates.engine.last_rate = 3;
+        rates.engine.selecting = Selecting::follow;
+        rates.preparation.centre = true;
+        rates.preparation.pairs = Pairs::all;
+        predict_beside("automatic rate, centred, interactions", rates, kernel, rounds);
+        rates.preparation.pairs = Pairs::none;
+        rates.engine.options.loss = loss_of("logistic");
+        rates.engine.classes = 3;
+        rates.engine.coupled = true;
+        predict_beside("softmax", rates, kernel, rounds);
+        rates.engine.form = {Shape::trees, Company::second_order};
+        rates.engine.coupled = false;
+        predict_beside("trees, softmax and second order", rates, kernel, rounds);
     }
     std::printf("%d passed, %d failed\n", checks - failures, failures.load());
     return failures != 0;

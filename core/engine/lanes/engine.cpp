@@ -189,9 +189,8 @@ std::size_t LaneEngine::group(LaneBatch& batch, std::size_t longest, std::size_t
     const std::size_t count = batch.octets.size();
     batch.room_each = 8 * longest + 8;
     aligned(batch.room, count * batch.room_each);
-    if (pipeline_
-            .empty())  // two at once fill each other's gaps, if all threads have something to do; one also prepares
-        group_size_ = count + 1 >= 2 * threads ? 2 : 1;
+    // Two at once fill each other's gaps, if all threads have something to do; one of these also prepares.
+    if (pipeline_.empty()) group_size_ = count + 1 >= 2 * threads ? 2 : 1;
     return (count + group_size_ - 1) / group_size_;
 }
 

@@ -64,7 +64,11 @@ class Stager {
             take(slot, extrapolate ? Scale::linear(s, x) : Scale::peek(s, x), 1.0);
         };
         if (one_ != 0) look(0, one_);
-        for (std::size_t k = begin_of(input, r); k < end_of(input, r); ++k) look(input.slots[k], input.values[k]);
+        std::size_t k = begin_of(input, r);
+        for (; k + width <= end_of(input, r); k += width)
+            if (!look_at_eight(input.slots + k, input.values + k))
+                for (std::size_t i = k; i < k + width; ++i) look(input.slots[i], input.values[i]);
+        for (; k < end_of(input, r); ++k) look(input.slots[k], input.values[k]);
         row.end = at_;
         row.weight = 0;
         row.spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
@@ -85,6 +89,20 @@ class Stager {
         grown_ |= rho != 1.0;
         tiny_ |= z * z < tiny_square;
         at_ += z != 0;
+    }
+
+    // Eight features of a row that is only looked at, if none is (nearly) zero, new to its scale or out of the
+    // ordinary.
+    UNITLESS_INLINE bool look_at_eight(const std::uint32_t* slots, const double* values) {
+        if constexpr (std::is_same_v<Scale, RmsScale>) return false;
+        const Vec8 x = Vec8::load(values), s = Vec8::gather(scale_, slots);
+        if (!ordinary(x, s, 1.0)) return false;
+        const Vec8 z = std::is_same_v<Scale, RawScale> ? x : x * (1.0 / s);
+        if (any(z * z < tiny_square)) return false;
+        z.store(to_.z + at_);
+        __builtin_memcpy(to_.slot + at_, slots, width * sizeof(*slots));
+        at_ += width;
+        return true;
     }
 
     // Up to eight features of a row, `count` of them real; gives z^2 of each.

@@ -95,10 +95,10 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pa
     });
 }
 
-template <class Rule>
-double predict_packed(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks,
-                      bool extrapolate, double offset) {
-    look<typename Rule::Scale>(pack, chunks, extrapolate);
+template <class Rule, class Slot>
+double predict_row(const Options& options, const Clock& clock, const Pack& pack, SparsePack<Slot>& features,
+                   std::size_t r, bool extrapolate, double offset) {
+    const std::size_t chunks = features.template look<typename Rule::Scale>(r, extrapolate);
     const double score = with_offset(predict<Rule>(options, clock, pack, chunks, extrapolate), offset);
     return limit_asked(options, clock, score, extrapolate);
 }
@@ -112,20 +112,18 @@ Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack
         SparsePack<Slot> features(input, slots, pack, pack_chunks);
         *pack.bias = {slots[0].scale, slots[0].v, slots[0].H};
         for (std::size_t r = 0; r < input.rows; ++r) {
-            const std::size_t chunks = features.lay_out(r);
-            features.gather(chunks, 2);
             const double h = labels.weight ? labels.weight[r] : 1.0;
             if (h == 0) {
-                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, options.order == Order::vw,
-                                                      offset_of(labels, r));
+                predictions[r] = predict_row<Rule>(options, clock, pack, features, r, options.order == Order::vw,
+                                                   offset_of(labels, r));
                 continue;
             }
-            const bool grown = observe<typename Rule::Scale>(pack, chunks, h, seen_weight(options, h));
-            const Learned learned = row.learn(pack, chunks, grown, labels.y[r], h, rate_of(options, labels, r),
-                                              offset_of(labels, r), clock, predictions[r]);
+            const auto seen = features.template observe<typename Rule::Scale>(r, h, seen_weight(options, h));
+            const Learned learned = row.learn(pack, seen.chunks, seen.grown, labels.y[r], h,
+                                              rate_of(options, labels, r), offset_of(labels, r), clock, predictions[r]);
             if (learned == Learned::diverged) return {Status::diverged, r, 0};
             if (learned == Learned::skipped) continue;
-            features.scatter(chunks, slots);
+            features.put_back(seen.chunks, slots);
             slots[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
         }
         return {};
@@ -146,12 +144,9 @@ void predict_sparse(const Options& options, const Clock& clock, const Pack& pack
         const auto each = [&](const auto* stored) {
             SparsePack features(input, stored, pack, pack_chunks);
             *pack.bias = {stored[0].scale, stored[0].v, stored[0].H};
-            for (std::size_t r = 0; r < input.rows; ++r) {
-                const std::size_t chunks = features.lay_out(r);
-                features.gather(chunks, 4);
+            for (std::size_t r = 0; r < input.rows; ++r)
                 predictions[r] =
-                    predict_packed<Rule>(options, clock, pack, chunks, asking.extrapolate, offset_of(asking, r));
-            }
+                    predict_row<Rule>(options, clock, pack, features, r, asking.extrapolate, offset_of(asking, r));
         };
         if (options.precision == Precision::float32) {
             each(static_cast<const Slot32*>(slots));
