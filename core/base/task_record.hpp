@@ -15,6 +15,7 @@ struct TaskRecord {
         run,      // a batch through some lanes
         score,    // what lanes have predicted of a batch
         drain,    // nothing is prepared before all batches are scored
+        piece,    // of other work that all threads do together while nothing else is done; `batch`: the number of it
     };
     struct Task {
         Kind kind;
@@ -41,6 +42,17 @@ struct TaskRecord {
         if (preparing_since_ != Time{}) note({Kind::prepare, 0, batch}, preparing_since_);
     }
 
+    template <class Action>
+    void note_pieces(std::size_t count, const Action& action) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const Time began = now();
+            action(i);
+            note({Kind::piece, i, shared_}, began);
+        }
+        ++shared_;
+        begin_preparing();
+    }
+
     // The calling thread's; null while it does not record.
     static TaskRecord*& current() {
         static thread_local TaskRecord* record = nullptr;
@@ -49,6 +61,7 @@ struct TaskRecord {
 
   private:
     Time preparing_since_{};
+    std::size_t shared_ = 0;
 };
 
 }  // namespace unitless

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/task_record.hpp"
+
 namespace unitless {
 
 // Which process this is, so that a forked child knows that it is one. Windows has no fork.
@@ -89,13 +91,23 @@ class Workers {
             const std::lock_guard guard(lock_);
             job_ = nullptr;  // threads that wake up from now on find no job
         }
-        for (int i = 0; active_ > 0; ++i) rest(i);  // wait for threads that are still finishing a piece
+        // Wait for threads that are still finishing a piece; at last in sleep, so that they get this one's core.
+        for (int i = 0; i < patience && active_ > 0; ++i) rest(i);
+        if (active_ > 0) {
+            std::unique_lock<std::mutex> guard(lock_);
+            awaited_ = true;
+            left_.wait(guard, [&] { return active_ == 0; });
+            awaited_ = false;
+        }
         lent_ = false;
     }
 
+    // So many calls of `rest` are worth while before one sleeps: some fifty microseconds.
+    static constexpr int patience = 2000;
+
     // Called by a thread that is waiting for another one; i counts the calls.
     static void rest(int i) {
-        if (i > 2000) return std::this_thread::yield();
+        if (i > patience) return std::this_thread::yield();
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #endif
@@ -106,17 +118,17 @@ class Workers {
     std::vector<std::thread> threads_;
     std::atomic<bool> lent_{false};
     std::mutex lock_;
-    std::condition_variable wake_;
+    std::condition_variable wake_, left_;
     Job* job_ = nullptr;
     std::atomic<std::size_t> active_{0}, sleeping_{0};
     std::atomic<std::uint64_t> generation_{0};
-    std::atomic<bool> stopping_{false};
+    std::atomic<bool> stopping_{false}, awaited_{false};
 
     // Work comes in quick succession while a model learns: looking out for it for a moment is much faster than being
     // woken up.
     void wait_for_work() {
         for (std::uint64_t seen = 0;;) {
-            for (int i = 0; i < 2000 && generation_ == seen && !stopping_; ++i) rest(i);
+            for (int i = 0; i < patience && generation_ == seen && !stopping_; ++i) rest(i);
             Job* job;
             {
                 std::unique_lock<std::mutex> guard(lock_);
@@ -131,7 +143,10 @@ class Workers {
             if (!job) continue;
             while (job->work()) {
             }
-            --active_;
+            if (--active_ == 0 && awaited_) {
+                const std::lock_guard guard(lock_);
+                left_.notify_all();
+            }
         }
     }
 };
@@ -160,6 +175,7 @@ void in_parts(Workers& workers, std::size_t count, const Action& action) {
         const Action& action_;
         std::atomic<std::size_t> next_{0};
     };
+    if (TaskRecord* const record = TaskRecord::current()) return record->note_pieces(count, action);
     Parts parts(count, action);
     const bool helped = workers.lend(parts);
     if (helped) workers.call(count - 1);

@@ -17,6 +17,7 @@
 
 #include "base/errors.hpp"
 #include "base/memory.hpp"
+#include "base/workers.hpp"
 #include "learner/results.hpp"
 #include "rows/dense.hpp"
 #include "rows/labels.hpp"
@@ -223,6 +224,7 @@ class NewResults final : public Results {
         count_ = rows * width;
         data_ = std::make_unique_for_overwrite<double[]>(count_);
         ask_for_huge_pages(data_.get(), count_ * sizeof(double));
+        touch();
         return data_.get();
     }
     NewDoubles array() { return hand_over<NewDoubles>(std::move(data_), count_); }
@@ -230,6 +232,16 @@ class NewResults final : public Results {
   private:
     std::unique_ptr<double[]> data_;
     std::size_t count_ = 0;
+
+    // The system clears memory when it is first touched. Where there is much of it, all threads let it do so before
+    // they begin: who learns waits for whoever is busy with a page.
+    void touch() {
+        constexpr std::size_t page = 4096 / sizeof(double), piece = 512 * page, much = 8 * piece;
+        if (count_ < much) return;
+        in_parts(workers(), (count_ + piece - 1) / piece, [this](std::size_t i) {
+            for (std::size_t k = i * piece; k < std::min((i + 1) * piece, count_); k += page) data_[k] = 0;
+        });
+    }
 };
 
 template <class Action>

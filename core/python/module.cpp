@@ -51,7 +51,7 @@ nb::list recorded_tasks() {
     nb::list tasks;
     const TaskRecord* const record = std::exchange(TaskRecord::current(), nullptr);
     if (!record) return tasks;
-    constexpr const char* names[] = {"prepare", "run", "score", "drain"};
+    constexpr const char* names[] = {"prepare", "run", "score", "drain", "piece"};
     for (const TaskRecord::Task& task : record->tasks)
         tasks.append(nb::make_tuple(names[static_cast<int>(task.kind)], task.track, task.batch, task.seconds,
                                     task.first, task.end));

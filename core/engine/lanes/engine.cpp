@@ -285,7 +285,7 @@ void LaneEngine::divide_scoring(std::size_t groups, std::size_t threads) {
     const std::size_t columns = sweeping ? lanes_.rates().size() : lanes_.heads(), size = 8 * group_size_;
     parts_.clear();
     part_ends_.clear();
-    judges_ = threads > groups && counts_losses() ? groups : 0;
+    judges_ = threads > 1 && threads >= groups && counts_losses() ? groups : 0;
     for (std::size_t group = 0; group < judges_; ++group) parts_.push_back({group, group + 1});
     for (std::size_t first = 0, end; first < columns; first = end) {
         if (sweeping) {

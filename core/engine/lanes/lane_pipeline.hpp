@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <mutex>
@@ -101,9 +102,14 @@ class LanePipeline final : public Workers::Job {
         if (task.track == nothing) return false;
         while (task.track != nothing) {
             carry_out(task, known_helpers_);
-            const Guard guard(lock_, true);
-            finish(task);
-            task = claim();
+            bool asleep;
+            {
+                const Guard guard(lock_, true);
+                finish(task);
+                asleep = asleep_;
+                task = claim();
+            }
+            if (asleep) news_.notify_one();
         }
         return true;
     }
@@ -139,6 +145,9 @@ class LanePipeline final : public Workers::Job {
     std::mutex lock_;  // of what follows; only the learner's own thread changes pushed_
     std::size_t pushed_ = 0;
     std::vector<Track> tracks_;
+    std::size_t finished_ = 0;  // tasks
+    bool asleep_ = false;       // the learner's own thread
+    std::condition_variable news_;
 
     // It is held so shortly that nobody should fall asleep over it.
     class Guard {
@@ -168,23 +177,35 @@ class LanePipeline final : public Workers::Job {
         if (record) record->end_preparing(pushed_);
         Task task;
         for (int i = 0;; ++i) {
-            std::size_t complete = pushed_;
+            std::size_t complete = pushed_, finished;
             {
                 const Guard guard(lock_, helpers_);
                 finish(task);
+                finished = finished_;
                 for (const Track& track : tracks_) complete = std::min(complete, track.done);
                 task = pushed_ - complete > most ? claim() : Task{};
             }
             for (; left_ < complete; ++left_) dead_[left_ % depth] = leave(batches_[left_ % places_]);
             if (pushed_ - left_ <= most) break;
-            if (task.track == nothing) {
+            if (task.track == nothing && i < Workers::patience) {
                 Workers::rest(i);
+            } else if (task.track == nothing) {
+                sleep(finished);
             } else {
                 carry_out(task, helpers_);
                 i = 0;
             }
         }
         if (record) record->begin_preparing();
+    }
+
+    // Until more than so many tasks are finished. A thread that is to finish one, and that waits for a core, gets this
+    // one's.
+    void sleep(std::size_t finished) {
+        std::unique_lock<std::mutex> guard(lock_);
+        asleep_ = true;
+        news_.wait(guard, [&] { return finished_ != finished; });
+        asleep_ = false;
     }
 
     // How many batches a track may have had by now.
@@ -236,6 +257,7 @@ class LanePipeline final : public Workers::Job {
         if (task.track == nothing) return;
         ++tracks_[task.track].done;
         tracks_[task.track].busy = false;
+        ++finished_;
     }
 
     void carry_out(const Task& task, Workers* helpers) {
