@@ -7,7 +7,8 @@
 # make sanitize-threads   many threads at one model under the thread sanitizer
 # make fuzz    readers of text, numbers and model files against inputs made up to break them; ten minutes, needs Clang
 # make cross   the core built for ARM and run by qemu gives the bits that it gives here
-# make bench   speed beside Vowpal Wabbit, scikit-learn and River; make bench BENCH=--page puts it into the pages
+# make bench   speed and memory beside other programs; make bench BENCH=--page puts it into the pages, BENCH=threads measures
+#              1, 2, ... threads, BENCH="dense --compare HEAD~1" this version beside that of a commit
 # make bench-serve   the server beside VW's daemon and FastAPI with River: processor time, speed, latency
 # make crash-serve   the server killed 200 times and 100 power cuts, under load; about 10 minutes
 # make docs    the documentation as a site, in site/

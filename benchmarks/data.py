@@ -10,7 +10,7 @@ import functools
 import multiprocessing
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -240,12 +240,23 @@ def _large_tables(store: Store) -> None:
     (store.folder / "large.csv.rows").write_text(str(repeats * len(y)))
 
 
-def _one_row(store: Store) -> None:
-    """The first rows of the large files, to measure the start of the programs."""
+def _tiny(store: Store) -> None:
+    """The first row of each class of the large files, to measure the start of the programs."""
     with store.path("large.csv").open() as file:
-        (store.folder / "tiny.csv").write_text("".join(file.readline() for _ in range(3)))
+        head, rows = file.readline(), _one_of_each(file, lambda line: line.rstrip().rpartition(",")[2])
+        (store.folder / "tiny.csv").write_text(head + rows)
     with store.path("large.vw").open() as file:
-        (store.folder / "tiny.vw").write_text(file.readline())
+        (store.folder / "tiny.vw").write_text(_one_of_each(file, lambda line: line.partition(" ")[0]))
+
+
+def _one_of_each(lines: Iterable[str], label: Callable[[str], str]) -> str:
+    """The first line of the labels -1 and 1."""
+    found: dict[str, str] = {}
+    for line in lines:
+        found.setdefault(label(line), line)
+        if len(found) == 2:
+            break
+    return "".join(found.values())
 
 
 MAKERS: dict[str, Callable[[Store], None]] = {
@@ -262,6 +273,6 @@ MAKERS: dict[str, Callable[[Store], None]] = {
     "large.csv": _large_tables,
     "large.csv.rows": _large_tables,
     "large.parquet": _large_tables,
-    "tiny.csv": _one_row,
-    "tiny.vw": _one_row,
+    "tiny.csv": _tiny,
+    "tiny.vw": _tiny,
 }

@@ -74,7 +74,7 @@ ALL = (
     ),
     Goal("named", "unitless.Learner, names missing", "unitless.Learner, one rate", at_most=1.5),
     Goal("named", "unitless.Learner, new names", "unitless.Learner, one rate", at_most=1.5),
-    Goal("named", "unitless.river, automatic rate alone", "River scaler | logistic", at_least=20),
+    Goal("named", "unitless.river, automatic rate", "River scaler | logistic", at_least=20),
     Goal("predict", "unitless", "NumPy X @ w", at_most=1.5),
     Goal("rates", "automatic rate, 2 threads", "one rate", at_most=2.5),
     Goal("rates", "16 rates, 2 threads", "one rate", at_most=5),

@@ -25,7 +25,8 @@ Contenders = list[Contender]
 partial = functools.partial
 Peer, Floor = partial(Loop, by="peer"), partial(Loop, by="floor")
 
-ONE_RATE = {"learning_rate": 0.5, "centre": False}
+ALONE = {"experts": "none"}  # one learner, as the other programs have
+ONE_RATE = {"learning_rate": 0.5, "centre": False, "falling_scales": False, **ALONE}
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ def named(_: Store) -> Contenders:
         Loop("unitless.Learner, curves", partial(one.learner, shape="curves")),
         Loop("unitless.OneVsAll, 7 classes, one rate", partial(one.classes, learning_rate=0.5)),
         Loop("unitless.river, one rate", partial(classify, make=partial(estimator, **ONE_RATE))),
-        Loop("unitless.river, automatic rate alone", partial(classify, make=partial(estimator, experts="none"))),
-        Loop("unitless.river", partial(classify, make=estimator)),
-        Loop("unitless.river, text labels", partial(classify, make=estimator, words=True)),
+        Loop("unitless.river, automatic rate", partial(classify, make=partial(estimator, **ALONE))),
+        Loop("unitless.river, text labels", partial(classify, make=partial(estimator, **ALONE), words=True)),
+        Loop("unitless.river, defaults", partial(classify, make=partial(estimator, shape="auto"))),
         Peer("River logistic, no scaler", partial(classify, make=bare)),
         *(Peer(f"River logistic, no scaler, {kind}", partial(classify, make=bare, kind=kind)) for kind in kinds[:2]),
         Peer("River scaler | logistic", partial(classify, make=partial(one.river_classifier, scaled=True))),
@@ -104,7 +105,8 @@ def named_numbers(_: Store) -> Contenders:
     fixed = partial(one.our_regressor, target=None, **ONE_RATE)
     return [
         Loop("unitless.river, one rate", partial(one.regress, make=fixed)),
-        Loop("unitless.river", partial(one.regress, make=one.our_regressor)),
+        Loop("unitless.river, automatic rate", partial(one.regress, make=partial(one.our_regressor, **ALONE))),
+        Loop("unitless.river, defaults", partial(one.regress, make=partial(one.our_regressor, shape="auto"))),
         Peer("River linear, no scaler", partial(one.regress, make=partial(one.river_regressor, scaled=False))),
         Peer("River scaler | linear", partial(one.regress, make=partial(one.river_regressor, scaled=True))),
     ]
@@ -384,7 +386,7 @@ ALL = {
         Workload(
             "starting",
             "Start of the program",
-            "A file of one or two rows: the part of the times above that does not depend on the file.",
+            "A file of two rows: the part of the times above that does not depend on the file.",
             "",
             starting,
             files=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 import multiprocessing
@@ -212,6 +213,59 @@ def test_a_commit_that_does_not_exist_is_an_error_before_anything_is_measured() 
     assert done.returncode == 1
     assert "there is no commit 'no-such-commit'" in done.stderr
     assert done.stdout == ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Made:
+    """A contender without a process: its turns take the seconds that it is given."""
+
+    name: str
+    seconds: float
+    by: str = "unitless"
+    build: Any = None
+    problem: str = ""
+
+    def start(self, running: Any) -> Any:
+        if self.problem and (self.build or self.by == "peer"):
+            raise importlib.import_module("passes").Failed(self.problem)
+        facts = importlib.import_module("contenders").Facts(rows=10, loss=0.5)
+        return facts, lambda: self.seconds * (2 if self.build else 1)
+
+    def renamed(self, name: str, build: Any) -> Made:
+        return dataclasses.replace(self, name=name, build=build)
+
+
+def test_a_comparison_has_both_versions_of_our_contenders_and_leaves_out_what_the_old_one_cannot(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    compare, workloads, report = (importlib.import_module(name) for name in ("compare", "workloads", "report"))
+    new_option = Made("with a new option", 1.0, problem="Traceback\n  ...\nOptionError: there is no such option")
+    contenders = [Made("ours", 3.0), new_option, Made("theirs", 1.0, by="peer")]
+    made = workloads.Workload("made", "Made up", "", "", lambda _: contenders)
+    monkeypatch.setitem(workloads.ALL, "made", made)
+    build = importlib.import_module("builds").Build("abc123", pathlib.Path("python"), pathlib.Path("packages"))
+    (result,) = compare.run(["made"], None, 2, build)
+    assert [pair["new"]["name"] for pair in result["pairs"]] == ["ours"]
+    assert report.comparison(result)[1] == ["ours", "300 ms", "600 ms", "0.500", "0.500", "same"]
+    said = capsys.readouterr()
+    assert "0.500" in said.out
+    assert "left out: with a new option, abc123 (OptionError: there is no such option)" in said.err
+
+
+def test_a_peer_that_is_not_installed_is_left_out_and_other_failures_end_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    measure = importlib.import_module("rounds").measure
+    absent = Made("theirs", 1.0, by="peer", problem="ModuleNotFoundError: No module named 'theirs'")
+    assert [one.name for one in measure([Made("ours", 1.0), absent], None, 1, "")] == ["ours"]
+    assert "left out: theirs" in capsys.readouterr().err
+    broken = dataclasses.replace(absent, problem="ValueError: what a row")
+    with pytest.raises(SystemExit, match="what a row"):
+        measure([Made("ours", 1.0), broken], None, 1, "")
 
 
 def test_every_goal_of_the_server_names_contenders_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ class MatrixRows {
     explicit MatrixRows(const CompressedRows& input) : input_(input) {}
 
     std::size_t rows() const { return input_.rows; }
-    std::size_t width() const { return std::max<std::size_t>(1, input_.entries / input_.rows); }
+    std::size_t width() const { return std::max<std::size_t>(1, input_.entries / std::max<std::size_t>(1, rows())); }
     const CompressedRows& input() const { return input_; }
 
     // Are the rows before `end`, from one on, as an engine wants them, so that it can read them where they are? Then

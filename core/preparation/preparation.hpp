@@ -269,7 +269,6 @@ class Preparation {
 
     Preparation(const Knowledge& known, const RowKernel& kernel) : known_(&known), kernel_(&kernel) {}
 
-
     void load_products(const PreparationState& from);
     void load_windows(const PreparationState& from);
 

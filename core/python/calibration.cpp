@@ -1,6 +1,7 @@
-// Quantiles of errors: a state is an array of numbers that Python keeps. The interpreter's lock stays held: no other
-// thread sees half of a change.
+// Quantiles of errors, and frequencies of classes: a state is an array of numbers that Python keeps. The interpreter's
+// lock stays held: no other thread sees half of a change.
 
+#include "calibration/class_frequencies.hpp"
 #include "calibration/error_quantiles.hpp"
 #include "python/learner.hpp"
 
@@ -32,9 +33,33 @@ std::optional<NewDoubles> follow(const Sums& state, const Doubles& errors, const
     return hand_over<NewDoubles>(std::move(reaches), rows);
 }
 
+// `sums`: the weight in all, that of the most frequent class, and of scored rows the weight, errors, log losses,
+// squares.
+std::int64_t follow_classes(const Sums& by_class, const Sums& sums, std::int64_t leader, const Integers& classes,
+                            const std::optional<Doubles>& weight, bool open) {
+    const auto count = static_cast<std::int64_t>(by_class.size());
+    bool good = sums.size() == 6 && leader >= -1 && leader < count && (!weight || weight->size() == classes.size());
+    for (std::size_t i = 0; i < classes.size(); ++i) good = good && classes.data()[i] >= 0 && classes.data()[i] < count;
+    if (!good) throw InputError("classes and their frequencies do not fit together");
+    std::int64_t met = 0;
+    for (std::size_t k = 0; k < by_class.size(); ++k) met += by_class.data()[k] != 0;
+    double* const s = sums.data();
+    ClassFrequencies frequencies{by_class.data(), s[0], s[1], leader, met, open, s[2], s[3], s[4], s[5]};
+    frequencies.follow(classes.data(), weight ? weight->data() : nullptr, classes.size());
+    s[0] = frequencies.total;
+    s[1] = frequencies.most;
+    s[2] = frequencies.weight;
+    s[3] = frequencies.wrong;
+    s[4] = frequencies.lost;
+    s[5] = frequencies.square;
+    return frequencies.leader;
+}
+
 }  // namespace
 
 void define_calibration(nb::module_& m) {
+    m.def("follow_classes", &follow_classes, "by_class"_a, "sums"_a, "leader"_a, "classes"_a, "weight"_a.none(),
+          "open"_a, "Count classes, row after row, each scored by those before it; gives the most frequent one.");
     m.attr("ERROR_LEVELS") =
         nb::cast(std::vector<double>(ErrorQuantiles::levels.begin(), ErrorQuantiles::levels.end()));
     m.def("error_reach", &reach, "state"_a, "level"_a, "steady"_a,

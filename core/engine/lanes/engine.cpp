@@ -189,8 +189,9 @@ std::size_t LaneEngine::group(LaneBatch& batch, std::size_t longest, std::size_t
     const std::size_t count = batch.octets.size();
     batch.room_each = 8 * longest + 8;
     aligned(batch.room, count * batch.room_each);
-    if (pipeline_.empty())  // two at once fill each other's gaps, if all threads have something to do
-        group_size_ = count >= 2 * threads ? 2 : 1;
+    if (pipeline_
+            .empty())  // two at once fill each other's gaps, if all threads have something to do; one also prepares
+        group_size_ = count + 1 >= 2 * threads ? 2 : 1;
     return (count + group_size_ - 1) / group_size_;
 }
 
@@ -259,6 +260,7 @@ std::size_t LaneEngine::wait_for_all() {
 
 void LaneEngine::finish() {
     const std::size_t dead = wait_for_all();
+    pipeline_.let_go();
     if (dead != Octet::never) throw_diverged(dead, rows_end_);
 }
 
@@ -272,6 +274,7 @@ void LaneEngine::settle() noexcept {
         wait_for_all();
     } catch (...) {  // out of memory once more: what matters is that the other threads have stopped, which they have
     }
+    pipeline_.let_go();
 }
 
 // A part has at least so many lanes, if there are as many, so that it is worth a thread's attention. The head of
@@ -410,6 +413,7 @@ std::size_t LaneEngine::effort(std::size_t features) const {
 
 void LaneEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& given) const {
     auto& room = static_cast<LaneRoom&>(given);
+    if (rows.rows == 1 && tells_simply()) return predict_one(rows, asking, predictions, room);
     find_told(room.octets);
     foresee(rows, asking, room);
     tell(room, predictions);

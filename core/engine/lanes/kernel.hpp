@@ -25,7 +25,7 @@ inline constexpr double tiny_square = 0x1p-100;
 struct Stage {
     StagedRow* rows;
     std::uint32_t* slot;
-    double *z, *squared, *rho;  // squared: z^2
+    double *z, *squared, *rho;  // squared: z^2; rho: of rows that have `grown` alone
     double* before;             // scales of the current row's features before it, to go back to
 };
 

@@ -37,7 +37,10 @@ class LanePipeline final : public Workers::Job {
 
     LanePipeline() { dead_.fill(Octet::never); }
     LanePipeline(const LanePipeline&) = delete;
-    ~LanePipeline() { drain(); }
+    ~LanePipeline() {
+        drain();
+        let_go();
+    }
 
     // Where the next batch is to be staged. Without threads that could work on several, two places serve all batches:
     // they stay in the cache.
@@ -72,15 +75,20 @@ class LanePipeline final : public Workers::Job {
         return dead_[(pushed_ + 1) % depth];
     }
 
-    // Works until all batches have left; gives the first row that any of them was lost at.
+    // Works until all batches have left; gives the first row that any of them was lost at. The other threads stay.
     std::size_t drain() {
         wait(0);
-        if (helpers_) helpers_->take_back();
-        helpers_ = nullptr;
         if (TaskRecord* record = TaskRecord::current()) record->note({TaskRecord::Kind::drain, 0, pushed_});
         std::size_t dead = Octet::never;
         for (std::size_t& row : dead_) dead = std::min(dead, std::exchange(row, Octet::never));
         return dead;
+    }
+
+    // After `drain`: the other threads are free for other work. One that has just been called may not run before the
+    // system lets it, so that this is not for every now and then.
+    void let_go() {
+        if (helpers_) helpers_->take_back();
+        helpers_ = nullptr;
     }
 
     // What the other threads do until they find nothing more.

@@ -74,8 +74,7 @@ class Stager {
     double one_;
     double* scale_;
     Stage to_;
-    std::size_t at_ = 0;
-
+    std::size_t begin_ = 0, at_ = 0;  // of the row; where the next feature goes
     bool grown_ = false, tiny_ = false;
 
     void take(std::uint32_t slot, double z, double rho) {
@@ -111,7 +110,7 @@ class Stager {
         const Vec8 squared = z * z;
         z.store(to_.z + at_);
         squared.store(to_.squared + at_);
-        rho.store(to_.rho + at_);
+        if (grown_) rho.store(to_.rho + at_);  // elsewhere nobody looks: fewer lines go from one core to another
         __builtin_memcpy(to_.slot + at_, slots, width * sizeof(*slots));
         if (any((squared < tiny_square) & real)) [[unlikely]] {
             std::size_t kept = 0;
@@ -120,7 +119,7 @@ class Stager {
                 to_.slot[at_ + kept] = to_.slot[at_ + i];
                 to_.z[at_ + kept] = here;
                 to_.squared[at_ + kept] = here * here;
-                to_.rho[at_ + kept] = to_.rho[at_ + i];
+                if (grown_) to_.rho[at_ + kept] = to_.rho[at_ + i];
                 kept += here != 0;
             }
             tiny_ = true;
@@ -149,6 +148,7 @@ class Stager {
 
     UNITLESS_RARE Vec8 one_by_one(const std::uint32_t* slots, const double* values, std::size_t count, double h) {
         double zz[width] = {};
+        for (std::size_t k = begin_; !grown_ && k < at_; ++k) to_.rho[k] = 1.0;
         for (std::size_t i = 0; i < count; ++i) {
             const Observed seen = Scale::observe(scale_[slots[i]], values[i], h);
             take(slots[i], seen.z, seen.rho);
@@ -166,7 +166,7 @@ class Stager {
         return !any(s < Vec8::all(scale_floor)) && !any(s > Vec8::all(scale_ceiling)) && !any_beyond(x, limit);
     }
     StagedRow& begin(std::size_t r) {
-        to_.rows[r].begin = at_;
+        to_.rows[r].begin = begin_ = at_;
         return to_.rows[r];
     }
 };

@@ -10,7 +10,8 @@ import contextlib
 import itertools
 import mmap
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -107,12 +108,68 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     if len(batches) == 1:
         return batches[0]
     kept = Kept(1 << 16)
-    for batch in batches:
+    for batch in _alike_joined(batches):
         kept.add(batch)
     place = joined([(batch.place, batch.rows) for batch in batches])
     if not kept.rows:
         return Batch(NamedRows([]), 0, None, None, place, Position(), 0, [], 0)
     return kept.gather(np.arange(kept.rows), place)
+
+
+def _alike_joined(batches: Sequence[Batch]) -> Iterator[Batch]:
+    """The same rows in fewer batches: neighbours that are tables of the same columns of numbers become one.
+
+    To keep a batch takes a while for each of its columns, however few its rows are.
+    """
+    for form, alike in itertools.groupby(batches, _form):
+        if form is None:
+            yield from alike
+        else:
+            several = list(alike)
+            yield several[0] if len(several) == 1 else _joined_tables(several)
+
+
+def _form(batch: Batch) -> Any:
+    """What tables must have in common for their columns to be joined; None if they cannot be."""
+    data = batch.data
+    if not isinstance(data, Frame) or batch.tags is not None or isinstance(batch.labels, Texts):
+        return None
+    if any(isinstance(column, TextColumn | WordsColumn) for column in data.columns):
+        return None
+    kinds = [(type(column), _numbers(column).dtype) for column in data.columns]
+    return data.names, kinds, data.indicators, type(batch.labels), batch.weight is None, batch.offset is None
+
+
+def _numbers(column: FrameColumn) -> NDArray[Any]:
+    """A column of numbers or flags as an array."""
+    assert not isinstance(column, TextColumn | WordsColumn)
+    return column.numbers if isinstance(column, FlagColumn) else column
+
+
+def _joined_tables(batches: list[Batch]) -> Batch:
+    """Tables of one form as one."""
+    first, frames = batches[0], [batch.data for batch in batches if isinstance(batch.data, Frame)]
+    columns: list[FrameColumn] = []
+    for alike in zip(*(frame.columns for frame in frames), strict=True):
+        numbers = np.concatenate([_numbers(column) for column in alike])
+        columns.append(FlagColumn(numbers) if isinstance(alike[0], FlagColumn) else numbers)
+    rows = sum(batch.rows for batch in batches)
+    labels = [batch.labels.values for batch in batches if isinstance(batch.labels, Numbers)]
+    weight, offset = ([getattr(batch, name) for batch in batches] for name in ("weight", "offset"))
+    return replace(
+        first,
+        data=replace(
+            frames[0],
+            columns=columns,
+            rows=rows,
+            missing=any(frame.missing for frame in frames),
+            whole=all(frame.whole for frame in frames),
+        ),
+        rows=rows,
+        labels=Numbers(np.concatenate(labels)) if labels else None,
+        weight=None if first.weight is None else np.concatenate(weight),
+        offset=None if first.offset is None else np.concatenate(offset),
+    )
 
 
 def picked(batch: Batch, rows: NDArray[np.intp]) -> Batch:

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .reader import Batch
 from .shuffle import concatenated, hashes_of
+
+_ROOM = 8  # so many times the rows of a sample are held before those that have dropped out of it are let go
+
+
+@dataclass
+class _Part:
+    """Rows of one batch: those of the sample, by their places in it, with the hashes of their numbers."""
+
+    batch: Batch
+    places: NDArray[np.intp]
+    hashes: NDArray[np.uint64]
+    numbers: NDArray[np.intp]
+
+    def below(self, hash: np.uint64) -> _Part:
+        """Those with hashes up to this one. The others stay in the batch: to go through all columns takes long."""
+        low = self.hashes <= hash
+        return _Part(self.batch, self.places[low], self.hashes[low], self.numbers[low])
 
 
 class Sample:
@@ -19,8 +38,9 @@ class Sample:
 
     def __init__(self, seed: int, most: int) -> None:
         self._seed, self._most = seed, most
-        self._parts: list[tuple[Batch, NDArray[np.uint64], NDArray[np.intp]]] = []
-        self._count, self._below = 0, np.uint64(2**64 - 1)
+        self._parts: list[_Part] = []
+        self._count = self._held = 0  # rows of the sample, and those that are in memory
+        self._below = np.uint64(2**64 - 1)
 
     def add(self, batch: Batch, numbers: NDArray[np.intp]) -> None:
         """Rows, and their numbers in the stream."""
@@ -28,8 +48,10 @@ class Sample:
         low = hashes <= self._below
         if not low.any():
             return
-        self._parts.append((batch.select(low), hashes[low], numbers[low]))
-        self._count += int(low.sum())
+        part = _Part(batch.select(low), np.arange(int(low.sum())), hashes[low], numbers[low])
+        self._parts.append(part)
+        self._count += part.batch.rows
+        self._held += part.batch.rows
         if self._count > 2 * self._most:
             self._cut()
 
@@ -37,18 +59,29 @@ class Sample:
         """Back to the smallest."""
         if self._count <= self._most:
             return
-        every = np.concatenate([hashes for _, hashes, _ in self._parts])
+        every = np.concatenate([part.hashes for part in self._parts])
         self._below = np.partition(every, self._most - 1)[self._most - 1]
-        kept = []
-        for batch, hashes, numbers in self._parts:
-            low = hashes <= self._below
-            if low.any():
-                kept.append((batch.select(low), hashes[low], numbers[low]))
-        self._parts, self._count = kept, sum(len(hashes) for _, hashes, _ in kept)
+        parts = [part.below(self._below) for part in self._parts]
+        self._parts = [part for part in parts if len(part.places)]
+        self._count = sum(len(part.places) for part in self._parts)
+        self._held = sum(part.batch.rows for part in self._parts)
+        if self._held > _ROOM * self._most:
+            self._join()
+
+    def _join(self) -> None:
+        """One part, of the rows of the sample alone."""
+        batch = concatenated([part.batch for part in self._parts])
+        first = np.cumsum([0, *(part.batch.rows for part in self._parts)])
+        chosen = np.zeros(batch.rows, bool)
+        chosen[np.concatenate([part.places + at for part, at in zip(self._parts, first, strict=False)])] = True
+        hashes, numbers = (np.concatenate([getattr(p, name) for p in self._parts]) for name in ("hashes", "numbers"))
+        self._parts = [_Part(batch.select(chosen), np.arange(len(hashes)), hashes, numbers)]
+        self._held = len(hashes)
 
     def rows(self) -> tuple[Batch, NDArray[np.intp]] | None:
         """The sample, in the order of the stream, with the rows' numbers; None if there is nothing in it."""
         self._cut()
         if not self._parts:
             return None
-        return concatenated([batch for batch, _, _ in self._parts]), np.concatenate([n for _, _, n in self._parts])
+        self._join()
+        return self._parts[0].batch, self._parts[0].numbers

@@ -25,7 +25,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from . import metrics
 from .evaluation import Evaluation, places_of
-from .label_sums import Histogram, LabelSums, running
+from .label_sums import Histogram, LabelSums, running, total_where
 from .metrics import LEAST_SHARE, Found
 
 STATE_VERSION = 1
@@ -422,6 +422,9 @@ class LastLabel:
 
     def add_numbered(self, labels: NDArray[Any], weight: Float64 | None) -> None:
         """The same for classes by number, and for numbers."""
+        if not self._numbers and weight is None and len(labels):
+            self._add_classes(labels)
+            return
         y = labels.astype(np.float64)
         h = weight
         if h is not None and not h.all():
@@ -444,6 +447,16 @@ class LastLabel:
         self._weight = float(running(self._weight, h, None, len(now))[-1])
         if self._numbers:
             self._labels.add(now, h)
+
+    def _add_classes(self, labels: NDArray[Any]) -> None:
+        """Classes without weights."""
+        changed = labels[1:] != labels[:-1]
+        if self._last is not None:
+            changed = np.concatenate([labels[:1] != self._last, changed])
+        self._last = float(labels[-1])
+        self._first = total_where(self._first, changed, None)
+        self._second = total_where(self._second, changed, None)
+        self._weight = float(running(self._weight, None, None, len(changed))[-1])
 
     @property
     def metrics(self) -> dict[str, float]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..inputs import Float64
 from ..models.error_quantiles import ErrorQuantiles, checked_level
-from .label_sums import running
+from .label_sums import running, total_where
 from .metrics import BinaryRows, Metric, NumberRows, Rows
 
 COVERAGE = (
@@ -74,12 +74,22 @@ class Predicted:
         within = self.errors <= reach
         return within if self.right is None else within | self.right
 
+    def total_size(self, start: float, reach: Float64, weight: Float64 | None) -> float:
+        """The sum of the sizes of all rows, from some number on, in order."""
+        if self.right is not None and self.shares is None and weight is None and start.is_integer():
+            return total_where(start + len(reach), self._both(reach), None)
+        return float(running(start, self.sizes(reach), weight)[-1])
+
+    def _both(self, reach: Float64) -> NDArray[np.bool_]:
+        """Of two classes the likelier one is in each set, and the other if its error is within reach."""
+        return np.maximum(self.errors, 1.0 - self.errors) <= reach
+
     def sizes(self, reach: Float64) -> Float64:
         """How wide the intervals are, or how many classes the sets have."""
         if self.right is None:
             return 2.0 * reach
-        if self.shares is None:  # of two classes the likelier one, and the other if its error is within reach
-            return np.asarray(1.0 + (np.maximum(self.errors, 1.0 - self.errors) <= reach), dtype=np.float64)
+        if self.shares is None:
+            return np.asarray(1.0 + self._both(reach), dtype=np.float64)
         sizes, errors, within = np.zeros(len(reach), np.int32), np.empty(len(reach)), np.empty(len(reach), bool)
         for shares in self.shares:
             np.subtract(1.0, shares, out=errors)
@@ -119,8 +129,8 @@ class Coverage:
         total, held, widths = self._sums
         self._sums = (
             total + len(reach) if weight is None else float(running(total, weight, None)[-1]),
-            float(running(held, predicted.held(reach).astype(np.float64), weight)[-1]),
-            float(running(widths, predicted.sizes(reach), weight)[-1]),
+            total_where(held, predicted.held(reach), weight),
+            predicted.total_size(widths, reach, weight),
         )
 
     @property

@@ -28,6 +28,13 @@ def running(start: float, values: Float64 | None, weight: Float64 | None, rows: 
     return np.cumsum(sums, out=sums)
 
 
+def total_where(start: float, which: NDArray[np.bool_], weight: Float64 | None) -> float:
+    """`start` and the weights of some rows, added in order; no weights: each counts 1."""
+    if weight is None and start.is_integer() and start + len(which) < 2**53:  # exact, whatever the order
+        return start + int(np.count_nonzero(which))
+    return float(running(start, which.astype(np.float64), weight)[-1])
+
+
 class LabelSums:
     """Weighted sums of labels and of their squares, both counted from the first label.
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from ..errors import ModelFileError
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -61,7 +62,7 @@ class RunningMean:
             offset = None if offset is None else offset[counted]
         if len(labels):
             with np.errstate(over="ignore", invalid="ignore"):
-                self._counted.add(labels, np.ones(len(labels)) if weight is None else weight, offset)
+                self._counted.add(labels, weight, offset)
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -100,7 +101,8 @@ class _Mean:
         self._weight = self._lost = self._absolute = self._squared = 0.0
         self._labels = LabelSums()
 
-    def add(self, y: Float64, h: Float64, offset: Float64 | None) -> None:
+    def add(self, y: Float64, h: Float64 | None, offset: Float64 | None) -> None:
+        h = np.ones(len(y)) if h is None else h
         o = np.zeros(len(y)) if offset is None else offset
         e = np.ones(len(y)) if self._loss.in_label_unit else np.exp(np.clip(o, -_MOST_OFFSET, _MOST_OFFSET))
         own = y - o if self._loss.in_label_unit else y
@@ -149,7 +151,8 @@ class _Frequencies:
     """Of labels that are classes, by number.
 
     A class has the probability (n_k + 1/2)/(n + K/2), K being 2, or the number of classes met so far and one more for
-    any class that has not been met. The most frequent class is the one that was first to be met so often.
+    any class that has not been met. The most frequent class is the one that was first to be met so often. The core
+    counts: see class_frequencies.hpp.
     """
 
     def __init__(self, open: bool, probabilities: bool) -> None:
@@ -159,28 +162,13 @@ class _Frequencies:
         self._leader = -1  # the most frequent class
         self._weight = self._wrong = self._lost = self._square = 0.0
 
-    def add(self, labels: NDArray[Any], h: Float64, offset: Float64 | None) -> None:
-        truth = labels.astype(np.intp)
+    def add(self, labels: NDArray[Any], h: Float64 | None, offset: Float64 | None) -> None:
+        truth = labels.astype(np.int64)
         self._by_class = np.pad(self._by_class, (0, max(0, int(truth.max()) + 1 - len(self._by_class))))
-        met = int(np.count_nonzero(self._by_class))
-        before, after = np.empty(len(truth)), np.empty(len(truth))
-        for k in np.unique(truth).tolist():
-            rows = np.flatnonzero(truth == k)
-            counts = running(float(self._by_class[k]), h[rows], None)
-            before[rows], after[rows], self._by_class[k] = counts[:-1], counts[1:], counts[-1]
-        most = np.maximum.accumulate(np.concatenate([[self._most], after]))
-        leading = np.maximum.accumulate(np.where(after > most[:-1], np.arange(len(truth)), -1))
-        leaders = np.concatenate([[self._leader], np.where(leading < 0, self._leader, truth[leading])])
-        totals = running(self._total, h, None)
-        classes = met + np.concatenate([[0], np.cumsum(before == 0)[:-1]]) + 1 if self._open else np.full(len(truth), 2)
-        share = (before + 0.5) / (totals[:-1] + classes / 2)
-        first = int(self._leader < 0)
-        self._most, self._leader, self._total = float(most[-1]), int(leaders[-1]), float(totals[-1])
-        wrong, share, h = (leaders[:-1] != truth)[first:].astype(np.float64), share[first:], h[first:]
-        self._wrong = float(running(self._wrong, wrong, h)[-1])
-        self._lost = float(running(self._lost, -np.log(share), h)[-1])
-        self._square = float(running(self._square, (1 - share) ** 2, h)[-1])
-        self._weight = float(running(self._weight, h, None)[-1])
+        sums = np.array([self._total, self._most, self._weight, self._wrong, self._lost, self._square])
+        h = None if h is None else np.ascontiguousarray(h, np.float64)
+        self._leader = _core.follow_classes(self._by_class, sums, self._leader, truth, h, self._open)
+        self._total, self._most, self._weight, self._wrong, self._lost, self._square = sums.tolist()
 
     @property
     def metrics(self) -> dict[str, float]:
