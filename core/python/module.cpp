@@ -64,7 +64,7 @@ nb::list recorded_tasks() {
 NB_MODULE(_core, m) {
     using namespace unitless;
 
-    numpy_empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
+    load_numpy();
     nb::set_leak_warnings(false);  // a model that lives until the program ends is not a leak
 
     nb::register_exception_translator(

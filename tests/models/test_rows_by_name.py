@@ -182,3 +182,47 @@ def test_a_name_that_is_no_text_is_refused_among_rows_that_are_placed() -> None:
     for row in ({7: 1.0}, {**dict.fromkeys(NAMES[:15], 0.5), 7: 1.0}, {**dict.fromkeys(NAMES[1:], 0.5), None: 1.0}):
         with pytest.raises(ul.InputError, match="feature names must be text"):
             m.predict_one(row)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ul.Learner(loss="logistic", learning_rate="auto"),
+        lambda: ul.Learner(loss="logistic", learning_rate="auto", average=True),
+        lambda: ul.OneVsAll([0, 1]),
+        lambda: ul.OneVsAll(learning_rate=0.5),
+        lambda: ul.Softmax([0, 1], learning_rate="auto"),
+    ],
+    ids=["rates", "rates, averaged", "classes and rates", "classes that join", "softmax"],
+)
+def test_rates_are_looked_at_after_the_same_rows_one_at_a_time(make: Callable[[], Any]) -> None:
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(2100, 5)) * [1, 10, 100, 0.1, 1e-6]
+    y = (X @ [1, 0.1, -0.01, 2, 0] + rng.normal(size=len(X)) > 0).astype(int).tolist()
+    rows = [dict(zip(NAMES, row, strict=False)) for row in X.tolist()]
+    together, single = make(), make()
+    together.learn(rows, y)
+    for row, label in zip(rows, y, strict=True):
+        asked, said = single.predict_one(row), single.learn_one(row, label)
+        if len(np.atleast_1d(asked)) == len(np.atleast_1d(said)):  # not where a class joins
+            assert same_bits(asked, said)
+    assert same_bits(single.predict(rows[:50]), [single.predict_one(row) for row in rows[:50]])
+    assert pickle.dumps(single) == pickle.dumps(together)
+
+
+@pytest.mark.parametrize("options", [{"learning_rate": "auto"}, {"learning_rate": "auto", "centre": True}], ids=str)
+def test_a_row_that_diverges_alone_leaves_what_it_leaves_in_a_batch(options: dict[str, Any]) -> None:
+    first = pd.DataFrame([[0.5] * len(NAMES)], columns=NAMES)
+    alone, together = ul.Learner(**options), ul.Learner(**options)
+    row = dict.fromkeys(NAMES, 0.5)
+    for model in (alone, together):
+        model.learn(first, [1.0])
+        for place in range(5):
+            model.learn_one({**row, NAMES[place]: 0.1 * place}, 1.0)
+    for label in (1e308, -1e200):
+        with pytest.raises(ul.DivergedError):
+            alone.learn_one(row, label)
+        with pytest.raises(ul.DivergedError):
+            together.learn([row], [label])
+    assert pickle.dumps(alone) == pickle.dumps(together)
+    assert alone.learn_one(row, 1.0) == together.learn([row], [1.0])[0]

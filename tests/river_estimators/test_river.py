@@ -856,3 +856,43 @@ def test_a_batch_that_is_refused_leaves_no_errors_behind() -> None:
     assert model.model is not None
     assert model.model._errors is not None
     assert model.model._errors.rows == 1
+
+
+@pytest.mark.parametrize("kind", [np.bool_, int, np.int64, float])
+def test_labels_that_equal_booleans_are_the_same_as_booleans(kind: Any) -> None:
+    stream = rows()
+    plain, typed = UnitlessClassifier(shape="linear"), UnitlessClassifier(shape="linear")
+    for place, x in enumerate(stream):
+        label = place % 3 == 0
+        assert typed.predict_proba_one(x) == plain.predict_proba_one(x)
+        plain.learn_one(x, label)
+        typed.learn_one(x, kind(label) if place else label)
+    assert pickle.dumps(typed.model) == pickle.dumps(plain.model)
+
+
+def test_errors_on_the_way_survive_a_copy() -> None:
+    stream = rows()
+    whole, copied = UnitlessRegressor(shape="linear"), UnitlessRegressor(shape="linear")
+    for place, x in enumerate(stream):
+        for model in (whole, copied):
+            model.learn_one(x, float(place % 7))
+        if place % 20 == 5:
+            copied = copy.deepcopy(pickle.loads(pickle.dumps(copied)))
+    assert whole.model is not None
+    assert copied.model is not None
+    assert whole.model._errors.plain() == copied.model._errors.plain()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("row", [None, 7, "text", [("a", 1.0)]], ids=str)
+def test_a_row_that_is_no_mapping_is_refused_after_others(row: Any) -> None:
+    for model, label in ((UnitlessClassifier(shape="linear"), True), (UnitlessRegressor(shape="linear"), 1.0)):
+        for _ in range(5):
+            model.learn_one({"a": 1.0, "b": 2.0}, label)
+        for call in (
+            lambda model=model, label=label: model.learn_one(row, label),
+            lambda model=model: model.predict_one(row),
+        ):
+            with pytest.raises(ul.InputError, match="not a mapping"):
+                call()
+    with pytest.raises(ul.InputError, match="not a mapping"):
+        UnitlessClassifier([False, True]).predict_proba_one(row)

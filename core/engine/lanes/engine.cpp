@@ -412,6 +412,7 @@ std::size_t LaneEngine::effort(std::size_t features) const {
 
 void LaneEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& given) const {
     auto& room = static_cast<LaneRoom&>(given);
+    if (rows.rows == 1 && tells_simply()) return predict_one(rows, asking, predictions, room);
     find_told(room.octets);
     foresee(rows, asking, room);
     tell(room, predictions);

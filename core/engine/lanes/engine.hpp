@@ -116,6 +116,8 @@ class LaneEngine : public Engine {
     void score_sweep(LaneBatch& batch, std::size_t first, std::size_t end);
     void score_class_sweep(LaneBatch& batch, std::size_t first, std::size_t end);
     void score_heads(LaneBatch& batch, std::size_t first, std::size_t end);
+    bool tells_simply() const;
+    void predict_one(const SparseInput& row, const Asking& asking, double* predictions, LaneRoom& room) const;
     void run_alone(const Labels& labels, bool counting);
     void score_alone(const Labels& labels, bool counting, double* predictions);
     bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates() && !keeps_rates(); }

@@ -76,4 +76,25 @@ void LaneEngine::score_alone(const Labels& labels, bool counting, double* predic
     note_in_play(alone_, 0, lanes);
 }
 
+// One octet, or one number, is all that is asked for.
+bool LaneEngine::tells_simply() const {
+    return setup_.selecting != Selecting::sweep && !lanes_.in_blocks() && !places_.on() && !setup_.options.proximal &&
+           !predicts_with_average() && (lanes_.octet_count() == 1 || predict_width() == 1);
+}
+
+void LaneEngine::predict_one(const SparseInput& row, const Asking& asking, double* predictions, LaneRoom& room) const {
+    LaneBatch& batch = room.batch;
+    batch.make_stage(row);
+    kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), row, asking.extrapolate, batch.stage);
+    const std::size_t width = predict_width(), first = lanes_.place(told_lane(0, 0)), o = first / 8;
+    alignas(64) double said[8];
+    const Octet octet{lanes_.octet(o), lanes_.rate_of(o), lanes_.label_of(o),  said,
+                      nullptr,         nullptr,           lanes_.penalty_of(o)};
+    const auto run = lanes_.lanes().size() <= o * 8 + 4 ? kernel_.lanes->run_four : kernel_.lanes->run;
+    run(setup_.options, &octet, 1, {nullptr, nullptr, lanes_.classes(), negative_, 8, asking.offset}, batch.stage, 1,
+        nullptr);
+    predictions[0] = said[first % 8];
+    for (std::size_t head = 1; head < width; ++head) predictions[head] = said[lanes_.place(told_lane(head, 0)) % 8];
+}
+
 }  // namespace unitless
