@@ -104,6 +104,20 @@ def test_a_bad_value_far_into_a_sparse_matrix_changes_nothing(place: int, value:
     assert model.predict(X).tobytes() == before
 
 
+@pytest.mark.parametrize("place", [0, 3, 7, 8, 12, 18])
+def test_a_feature_that_float32_cannot_hold_is_noticed_wherever_it_stands_in_its_row(place: int, kernel: str) -> None:
+    columns = np.arange(0, 190, 10)
+    tiny = np.full(len(columns), 1e-25)
+    tiny[place] = 1.0  # the only feature whose sum of squared gradients is beyond float32
+    usual, steep = (sp.csr_matrix((x, columns, [0, len(columns)]), (1, 1000)) for x in (np.ones(len(columns)), tiny))
+    model = ul.Learner(precision="float32", bits=20, bias=False)
+    model.learn(usual, [1.0])
+    before = model.predict(usual).tobytes()
+    with pytest.raises(ul.DivergedError):
+        model.learn(steep, [1e25])
+    assert model.predict(usual).tobytes() == before
+
+
 @pytest.mark.parametrize("bits", [None, 20], ids=["names", "hashed"])
 def test_names_whose_values_are_sometimes_zero_can_come_row_by_row(bits: int | None) -> None:
     rng = np.random.default_rng(4)

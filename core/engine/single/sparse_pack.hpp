@@ -190,12 +190,12 @@ class SparsePack {
 
     // Row r into the pack, as `observe` and `look` leave it. These know nothing of rules and losses, and as functions
     // of their own they are compiled once for all of them.
-    struct Observed {
+    struct Collected {
         std::size_t chunks;
         bool grown;
     };
     template <class Scale>
-    __attribute__((noinline)) Observed observe(std::size_t r, double h, double as) {
+    __attribute__((noinline)) Collected observe(std::size_t r, double h, double as) {
         const Pack pack = pack_;
         Flags grown;
         const std::size_t chunks =
@@ -213,7 +213,8 @@ class SparsePack {
     // The bias's slot is written too, with anything: its state is kept apart and stored afterwards.
     __attribute__((noinline)) void put_back(std::size_t chunks, Slot* slots) const {
         const Pack pack = pack_;
-        const auto four = [](const double* from) UNITLESS_INLINE_LAMBDA -> const UnalignedFour& {
+        // By reference: how four doubles are given back differs between instruction sets, and GCC warns of it.
+        const auto four = [](const double* from) -> const UnalignedFour& {
             return reinterpret_cast<const UnalignedFour&>(*from);
         };
         for (std::size_t at = 0; at < chunks * width; at += 4)
