@@ -23,8 +23,10 @@ def test_the_stub_lists_what_the_extension_has() -> None:
     assert functions == {name for name, value in vars(_core).items() if type(value).__name__ == "nb_func"}
     readers = (_core.VwReader, _core.LibsvmReader, _core.CsvReader)
     for extension in (_core.Learner, _core.Mixture, _core.TextRows, *readers):
-        methods = {node.name for node in classes[extension.__name__].body if isinstance(node, ast.FunctionDef)}
-        assert methods - {"__init__"} == {name for name in vars(extension) if not name.startswith("__")}
+        body = classes[extension.__name__].body
+        members = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+        members |= {ast.unparse(node.target) for node in body if isinstance(node, ast.AnnAssign)}
+        assert members - {"__init__"} == {name for name in vars(extension) if not name.startswith("__")}
 
 
 def test_the_package_is_typed_and_versioned() -> None:
