@@ -9,17 +9,21 @@ from collections.abc import Iterator
 LINEAR_ALGEBRA = tuple(f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "BLIS"))
 
 
-def of_threads(threads: int | None) -> dict[str, str]:
+def of_threads(threads: int | None) -> dict[str, str | None]:
     """So many threads for everything; None: all cores for unitless, one for linear algebra."""
-    changes = dict.fromkeys(LINEAR_ALGEBRA, str(threads or 1))
-    return changes if threads is None else {**changes, "UNITLESS_THREADS": str(threads)}
+    return {**dict.fromkeys(LINEAR_ALGEBRA, str(threads or 1)), "UNITLESS_THREADS": str(threads) if threads else None}
 
 
 @contextlib.contextmanager
-def environment(changes: dict[str, str]) -> Iterator[None]:
-    """Environment variables for processes that are started within; libraries read them once, when they are loaded."""
+def environment(changes: dict[str, str | None]) -> Iterator[None]:
+    """Environment variables for processes that are started within, None for those that are not to be set.
+
+    Libraries read them once, when they are loaded.
+    """
     before = dict(os.environ)
-    os.environ.update(changes)
+    os.environ.update({name: value for name, value in changes.items() if value is not None})
+    for name in changes.keys() - {name for name, value in changes.items() if value is not None}:
+        os.environ.pop(name, None)
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ import re
 import unitless as ul
 from unitless import _core
 
-PEERS = ("vowpalwabbit", "scikit-learn", "river", "numpy", "scipy", "pandas", "pyarrow")
+PEERS = ("vowpalwabbit", "scikit-learn", "river", "numpy", "scipy", "pandas", "pyarrow", "lightgbm", "fastapi")
 
 
 def compiler() -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import machine
 import scaling
+from goals import ALL as ALL_GOALS
 
 Cells = list[list[str]]
 
@@ -153,8 +154,9 @@ def page(results: dict[str, Any]) -> dict[str, str]:
     """The parts of a run that a page can show, as Markdown, by name."""
     parts = {
         "machine": f"{results['data']}; {results['rounds']} rounds. {machine.sentence(results['machine'])}",
-        "goals": as_markdown(goals(results["goals"])),
     }
+    if len(results["goals"]) == len(ALL_GOALS):  # those of some workloads do not replace a table of all
+        parts["goals"] = as_markdown(goals(results["goals"]))
     for one in results["workloads"]:
         parts[f"workload {one['name']}"] = as_markdown(workload(one))
     for name in STUDIES:
@@ -170,7 +172,7 @@ def markdown(results: dict[str, Any]) -> str:
     parts = page(results)
     blocks = ["# Results", parts["machine"]]
     if results["goals"]:
-        blocks += ["## Goals", parts["goals"]]
+        blocks += ["## Goals", as_markdown(goals(results["goals"]))]
     for one in results["workloads"]:
         blocks += [f"## {one['title']}", one["note"], parts[f"workload {one['name']}"]]
     for name in STUDIES:

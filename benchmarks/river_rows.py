@@ -9,14 +9,18 @@ from data import Store
 from passes import Pass
 
 
-def _progressive(model_of: Any, X: np.ndarray, labels: list[Any]) -> list[dict[Any, float]]:
+def _progressive(model_of: Any, rows: list[dict[int, float]], labels: list[Any]) -> list[dict[Any, float]]:
     """The shares that each row is given before it is learned."""
     model, shares = model_of(), []
-    for values, label in zip(X.tolist(), labels, strict=True):
-        row = dict(enumerate(values))
+    for row, label in zip(rows, labels, strict=True):
         shares.append(model.predict_proba_one(row))
         model.learn_one(row, label)
     return shares
+
+
+def _mappings(X: np.ndarray) -> list[dict[int, float]]:
+    """Rows as River takes them."""
+    return [dict(enumerate(values)) for values in X.tolist()]
 
 
 def forest(store: Store) -> Pass:
@@ -24,10 +28,10 @@ def forest(store: Store) -> Pass:
     from river.forest import ARFClassifier
 
     X, y = store.two_classes("some")
-    X, y = X[: store.size.forest_rows], y[: store.size.forest_rows]
+    rows, y = _mappings(X[: store.size.forest_rows]), y[: store.size.forest_rows]
 
     def run() -> list[dict[Any, float]]:
-        return _progressive(lambda: ARFClassifier(seed=1), X, y.tolist())
+        return _progressive(lambda: ARFClassifier(seed=1), rows, y.tolist())
 
     def loss() -> float:
         share = np.array([one.get(bool(label), 0.5) for one, label in zip(run(), y, strict=True)])
@@ -42,10 +46,10 @@ def softmax(store: Store) -> Pass:
     from river.preprocessing import StandardScaler
 
     X, classes = store.covertype()
-    X, labels = X[: store.size.slow_rows], classes[: store.size.slow_rows].tolist()
+    rows, labels = _mappings(X[: store.size.slow_rows]), classes[: store.size.slow_rows].tolist()
 
     def run() -> list[dict[Any, float]]:
-        return _progressive(lambda: StandardScaler() | SoftmaxRegression(), X, labels)
+        return _progressive(lambda: StandardScaler() | SoftmaxRegression(), rows, labels)
 
     def loss() -> float:
         said = [max(one, key=one.__getitem__) if one else None for one in run()]

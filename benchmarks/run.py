@@ -96,14 +96,15 @@ def run_workload(workload: workloads.Workload, store: Store, rounds: int) -> dic
     return result
 
 
-def run_all(names: list[str], store: Store, results: dict[str, Any]) -> None:
-    """All that is chosen, beside other programs; prints each part when it is measured."""
+def run_all(names: list[str], store: Store, results: dict[str, Any], folder: pathlib.Path) -> None:
+    """All that is chosen, beside other programs; prints and keeps each part when it is measured."""
     for name in names:
         if name in STUDIES:
             results[name] = STUDIES[name](store, results["rounds"])
             print(f"{name.capitalize()}\n{report.study_as_text(name, results[name])}\n", flush=True)
         else:
             results["workloads"].append(run_workload(workloads.ALL[name], store, results["rounds"]))
+        keep_numbers(results, folder)
     results["goals"] = goals.check(results["workloads"], results["threads"])
     if results["goals"]:
         print(f"Goals\n{report.as_text(report.goals(results['goals']))}\n")
@@ -137,7 +138,7 @@ def main() -> None:
             found = compare_builds(options, store)
             (options.results / "compare.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
         else:
-            run_all(options.workloads, store, results)
+            run_all(options.workloads, store, results, options.results)
             keep(results, options.results)
     if options.page:
         import pages
@@ -146,10 +147,14 @@ def main() -> None:
     print(f"{time.perf_counter() - started:.0f} s in all. Numbers, tables and pictures: {options.results}")
 
 
+def keep_numbers(results: dict[str, Any], folder: pathlib.Path) -> None:
+    (folder / "benchmarks.json").write_text(json.dumps(results, indent=1, allow_nan=False), encoding="utf-8")
+
+
 def keep(results: dict[str, Any], folder: pathlib.Path) -> None:
     import pictures  # imported late: its memory would count as that of programs started from here
 
-    (folder / "benchmarks.json").write_text(json.dumps(results, indent=1, allow_nan=False), encoding="utf-8")
+    keep_numbers(results, folder)
     (folder / "benchmarks.md").write_text(report.markdown(results), encoding="utf-8")
     if results["workloads"]:
         pictures.bars(pictures.published(results), folder / "benchmarks.png")

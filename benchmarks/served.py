@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import serve
 import serve_cases
 from builds import Build
 from contenders import By, Facts, Running, Turn
+from passes import Failed
 
 ROWS = 1_000  # whose processor time is reported
 
@@ -29,13 +31,16 @@ class Service:
         folder = running.stack.enter_context(tempfile.TemporaryDirectory(prefix="unitless-serve-"))
         python = str(self.build.python) if self.build else sys.executable
         key, seconds = self.contender.server, running.store.size.serve_seconds
-        server = running.stack.enter_context(serve.started({key}, pathlib.Path(folder), python))[key]
 
         def turn() -> float:
             microseconds = serve.measure(self.contender, server, seconds)["cpu"]
             return ROWS * max(microseconds, 0.01) / 1e6  # the system counts in hundredths of a second: it may say 0
 
-        turn()
+        try:
+            server = running.stack.enter_context(serve.started({key}, pathlib.Path(folder), python))[key]
+            turn()
+        except (SystemExit, subprocess.CalledProcessError) as error:
+            raise Failed(str(error)) from None
         return Facts(ROWS, peak_mb=_resident(server.pid)), turn
 
     def renamed(self, name: str, build: Build | None) -> Service:

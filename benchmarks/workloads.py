@@ -238,7 +238,7 @@ def _pandas(name: str, path: pathlib.Path, rows: int) -> Program:
     return Program(name, [str(script), str(path)], rows, r"log loss ([0-9.e-]+)", by="peer")
 
 
-FIXED = ("--rate", "0.5", "--no-centre")  # one learner: a rate that is given leaves other experts out
+FIXED = ("--rate", "0.5", "--no-centre", "--experts", "none")  # one learner, as the other programs have
 
 
 def vw_file(store: Store) -> Contenders:

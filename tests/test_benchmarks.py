@@ -67,11 +67,12 @@ def test_results_fill_the_marked_blocks_of_pages_and_nothing_else(
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     pages, report = importlib.import_module("pages"), importlib.import_module("report")
     parts = report.page(json.loads((results / "benchmarks.json").read_text()))
-    before = "a\n<!-- results: goals -->\nold\n<!-- end of results -->\nb\n<!-- results: scaling -->\nkept\n"
-    after = pages.filled(before + "<!-- end of results -->\n", parts)
+    before = "a\n<!-- results: workload named -->\nold\n<!-- end of results -->\nb\n"
+    kept = "".join(f"<!-- results: {name} -->\nkept\n<!-- end of results -->\n" for name in ("goals", "scaling"))
+    after = pages.filled(before + kept, parts)
     assert "old" not in after
-    assert parts["goals"] in after
-    assert "kept" in after  # this run has no scaling
+    assert parts["workload named"] in after
+    assert kept in after  # this run has no scaling, and not all goals
     assert pages.filled(after, parts) == after
 
 

@@ -1,12 +1,31 @@
 #include "base/workers.hpp"
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <cstdlib>
 
 namespace unitless {
 namespace {
 thread_local bool alone = false;
+
+unsigned cores() {
+#if defined(__linux__)
+    cpu_set_t mine;  // which may be fewer than the machine has
+    if (sched_getaffinity(0, sizeof mine, &mine) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&mine)));
+#endif
+    return std::max(1u, std::thread::hardware_concurrency());
+}
+
 }  // namespace
+
+unsigned thread_count() {
+    const char* setting = std::getenv("UNITLESS_THREADS");
+    const long asked = setting ? std::strtol(setting, nullptr, 10) : 0;
+    return asked > 0 ? static_cast<unsigned>(std::min(asked, 256L)) : cores();
+}
 
 void work_alone(bool from_here_on) { alone = from_here_on; }
 
@@ -18,10 +37,7 @@ Workers& workers() {
     static Workers* all = nullptr;
     const std::lock_guard guard(making);
     if (all && all->is_here()) return *all;
-    const char* setting = std::getenv("UNITLESS_THREADS");
-    const long asked = setting ? std::strtol(setting, nullptr, 10) : 0;
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    all = new Workers(asked > 0 ? static_cast<unsigned>(std::min(asked, 256L)) : cores);
+    all = new Workers(thread_count());
     return *all;
 }
 

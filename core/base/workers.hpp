@@ -151,7 +151,10 @@ class Workers {
     }
 };
 
-// The threads that all models share: as many as UNITLESS_THREADS says, or as there are cores.
+// How many threads may work: as many as UNITLESS_THREADS says, or as there are cores.
+unsigned thread_count();
+
+// The threads that all models share, so many.
 Workers& workers();
 
 // Whether the calling thread, from here on, works at its models without these. For programs that run one model a

@@ -168,7 +168,8 @@ constexpr std::size_t parts_at_once = 16;
 std::size_t Learner::rows_of_part(const Extent& extent) const {
     const bool as_they_lie = extent.dense && reads(*extent.dense);
     const std::size_t each = as_they_lie ? extent.features : engine_->effort(extent.features);
-    return std::max<std::size_t>(1, work_of_part / std::max<std::size_t>(1, each));
+    // Rows that are read as they lie share what is made ready for each column.
+    return std::max<std::size_t>(as_they_lie ? 64 : 1, work_of_part / std::max<std::size_t>(1, each));
 }
 
 // What is thrown is what the first row would have thrown, were they predicted one after another.
@@ -206,7 +207,7 @@ void Learner::predict_in_parts(const Extent& extent, const Asking& asked, Result
     std::shared_lock guard(lock_);
     const auto alone = [&] { return !shares() || (extent.columns && preparation_.features().space() == Space::unset); };
     begin(false);
-    if (!alone()) {
+    while (!alone()) {
         const std::size_t width = predict_width();
         double* const predictions = results.allocate(extent.rows, width);
         const Asking checked = labels_.checked(asked, extent.rows);
@@ -221,7 +222,7 @@ void Learner::predict_in_parts(const Extent& extent, const Asking& asked, Result
             guard.lock();
             begin(seen != lock_.changes());
             seen = lock_.changes();
-            if (alone() || predict_width() != width) break;
+            if (alone() || predict_width() != width) break;  // all over again, if a class has joined
         }
     }
     guard.unlock();
@@ -557,15 +558,15 @@ void Learner::predict(const Table& table, const Asking& asked, Results& results)
             return found;
         });
         if (found_any) any = true;
-        if (!found_any && !table.missing) return;  // of columns that it does not know, none is there
         DenseRows rows = columns.rows(table.rows, true, preparation.notes());
         predict_columns(rows, part);
     });
     if (!any && !known.any_known() && table.rows &&
         !table.missing) {  // a value that is not there, or never was, is not a wrong column
         const std::shared_lock guard(lock_);
-        throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +
-                         preparation_.features().names()[0] + "', ...");
+        const std::vector<std::string>& names = preparation_.features().names();
+        const std::string known = names.empty() ? "" : "; it knows '" + names[0] + "', ...";
+        throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...)" + known);
     }
 }
 

@@ -12,29 +12,31 @@ namespace {
 
 constexpr std::size_t block_size = 512;  // slots that are merged at once: they stay in the cache
 
-// All locks at once. While it waits for one it holds none, so that nobody who takes several waits for ever.
+// The locks of one learner that is written and of others that are read, all at once. While it waits for one it holds
+// none, so that nobody who takes several waits for ever.
 class AllLocks {
   public:
-    explicit AllLocks(std::vector<Lock*> locks) {
-        std::sort(locks.begin(), locks.end());
-        locks.erase(std::unique(locks.begin(), locks.end()), locks.end());
-        for (std::size_t first = 0;;) {
-            held_.emplace_back(*locks[first]);
-            std::size_t i = 0;
-            for (; i < locks.size(); ++i) {
-                if (i == first) continue;
-                std::unique_lock<Lock> next(*locks[i], std::try_to_lock);
-                if (!next) break;
-                held_.push_back(std::move(next));
+    AllLocks(Lock& written, std::vector<Lock*> read) {
+        std::erase(read, &written);
+        std::sort(read.begin(), read.end());
+        read.erase(std::unique(read.begin(), read.end()), read.end());
+        for (;;) {
+            written_ = std::unique_lock(written);
+            Lock* busy = nullptr;
+            for (auto next = read.begin(); next != read.end() && !busy; ++next) {
+                read_.emplace_back(**next, std::try_to_lock);
+                if (!read_.back()) busy = *next;
             }
-            if (i == locks.size()) return;
-            held_.clear();
-            first = i;
+            if (!busy) return;
+            read_.clear();
+            written_.unlock();
+            const std::shared_lock wait(*busy);
         }
     }
 
   private:
-    std::vector<std::unique_lock<Lock>> held_;
+    std::unique_lock<Lock> written_;
+    std::vector<std::shared_lock<Lock>> read_;
 };
 
 }  // namespace
@@ -57,9 +59,9 @@ std::size_t Learner::lane_count() const {
 }
 
 bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how) {
-    std::vector<Lock*> locks{&lock_};
+    std::vector<Lock*> locks;
     for (const MergedPart& part : parts) locks.push_back(&part.learner->lock_);
-    const AllLocks held(std::move(locks));
+    const AllLocks held(lock_, std::move(locks));
     for (const MergedPart& part : parts) {
         const Clock& clock = part.learner->engine_->clock();
         if (clock.t != part.t || clock.examples != part.examples || part.learner->lane_count() != part.lane_count)

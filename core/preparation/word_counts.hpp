@@ -45,14 +45,17 @@ class WordCounts {
     // What follows the stem in the name of a feature that is shared.
     static std::string shared(std::string_view word) { return '#' + std::to_string(hash_name(word) % places); }
 
-    std::size_t bytes() const { return counts_.size() * 96; }
+    std::size_t bytes() const {
+        const std::lock_guard guard(lock_);
+        return counts_.size() * 96;
+    }
 
   private:
     struct Count {
         std::size_t own = 0, seen = 0;  // names of the column's own, among so many of the first names
     };
     std::unordered_map<std::string, Count, NameHash, std::equal_to<>> counts_;
-    std::mutex lock_;  // of the counts, which are brought up to date when they are asked for
+    mutable std::mutex lock_;  // of the counts, which are brought up to date when they are asked for
 
     // No word begins with '#'.
     static bool is_own(std::string_view name, std::string_view stem) {

@@ -206,10 +206,16 @@ void define_learner(nb::module_& m) {
             "_begin_judging",
             [](PyLearner& self, const Doubles& y, const std::optional<Doubles>& weight,
                const std::optional<Doubles>& offset) {
-                self.learner.begin_judging(labels(y, weight, 0, offset), y.shape(0));
+                const Labels given = labels(y, weight, 0, offset);
+                const nb::gil_scoped_release release;
+                self.learner.begin_judging(given, y.shape(0));
             },
             "y"_a, "weight"_a.none(), "offset"_a.none() = nb::none())
-        .def("_end_judging", [](PyLearner& self) { self.learner.end_judging(); })
+        .def("_end_judging",
+             [](PyLearner& self) {
+                 const nb::gil_scoped_release release;
+                 self.learner.end_judging();
+             })
         .def("_sift_rates",
              [](PyLearner& self) {
                  const nb::gil_scoped_release release;

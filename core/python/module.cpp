@@ -102,6 +102,7 @@ NB_MODULE(_core, m) {
         "keep_memory", &keep_memory,
         "From now on this process keeps freed memory for itself, instead of having it cleared by the system each time "
         "that it is used again.");
+    m.def("thread_count", &thread_count, "How many threads may work: UNITLESS_THREADS, or as many as there are cores.");
     m.def("work_alone", &work_alone, "from_here_on"_a,
           "Whether models that this thread works at, from here on, are worked at by no other thread.");
     m.def(

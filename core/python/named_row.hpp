@@ -43,6 +43,7 @@ class NamedRow {
     // The names are borrowed from the mapping. Before other code can run and change it, they become ours; and another
     // row may then be the last.
     void hold() {
+        if (held_) return;
         for (PyObject* name : memory_.names) Py_INCREF(name);
         held_ = true;
         among_last_ = false;

@@ -72,6 +72,9 @@ def numbered_names(lists: list[list[str]]) -> tuple[list[str], list[NDArray[np.u
 def keep_memory() -> None:
     """Keep freed memory for this process: the system clears what is given back each time that it is used again."""
 
+def thread_count() -> int:
+    """How many threads may work: UNITLESS_THREADS, or as many as there are cores."""
+
 def work_alone(from_here_on: bool) -> None:
     """Whether models that this thread works at, from here on, are worked at by no other thread."""
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
 import json
 import lzma
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import unitless as ul
-from unitless.data import Position, Reader, ReadOptions, open_source, read_ahead, text_stream
+from unitless.data import Position, Reader, ReadOptions, open_source, ordered_work, read_ahead, source, text_stream
 from unitless.data.ordered_work import OneEach, in_order
 
 THREADS = (1, 2, 3, 4, 5)  # one of which learns
@@ -196,14 +200,13 @@ def test_reading_goes_on_from_any_position(tmp_path: Path, monkeypatch: pytest.M
     with_threads(monkeypatch, 4)
     options = FORMATS[kind][1]
     whole = Reader(open_source(str(path), ReadOptions(**options)), ReadOptions(**options))
-    positions = [batch.position for batch in whole.batches()]
-    labels = np.concatenate([batch.labels.values for batch in whole.batches()])  # type: ignore[union-attr]
-    done = 0
-    for position in (positions[2], positions[len(positions) // 2]):
+    all_batches = list(whole.batches())
+    labels = [batch.labels.values for batch in all_batches]  # type: ignore[union-attr]
+    for last in (2, len(all_batches) // 2):
+        position = all_batches[last].position
         again = Reader(open_source(str(path), ReadOptions(**options)), ReadOptions(**options), whole.schema)
         rest = np.concatenate([batch.labels.values for batch in again.batches(position)])  # type: ignore[union-attr]
-        done = len(labels) - len(rest)
-        np.testing.assert_array_equal(rest, labels[done:])
+        np.testing.assert_array_equal(rest, np.concatenate(labels[last + 1 :]))
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -331,6 +334,45 @@ def test_few_items_are_drawn_ahead() -> None:
             assert len(drawn) <= k + 1 + (threads if threads > 1 else 0)
 
 
+def test_pieces_of_long_rows_are_not_all_held_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "data.vw"
+    path.write_text("".join(f"1 | {' '.join(f'x{k}{j}:1' for j in range(200))}\n" for k in range(60)))
+    with_threads(monkeypatch, 6)
+    found = [list(batches(path, "vw"))]
+    monkeypatch.setattr(source, "MOST_AHEAD", 1)
+    drawn: list[int] = []
+
+    def counting(*given: Any) -> Iterator[Any]:
+        for item in in_order(*given):
+            drawn.append(item[0].position)
+            yield item
+
+    monkeypatch.setattr(source, "in_order", counting)
+    opened = open_source(str(path), ReadOptions())
+    with closing(opened.opened(opened.files[0])) as text:  # type: ignore[attr-defined]
+        for piece, _ in opened.pieces(text, text.chunks(small=True), bytes):  # type: ignore[attr-defined]
+            assert text.position == piece.position  # nothing has been read after it
+    assert len(drawn) > 10
+    found.append(list(batches(path, "vw")))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_row_groups_are_read_alike_by_any_number_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {"x": rng.normal(size=5000), "colour": rng.choice(["red", "blue"], 5000), "y": rng.integers(2, size=5000)}
+    )
+    pq.write_table(table, tmp_path / "data.parquet", row_group_size=700)
+    with_threads(monkeypatch, threads)
+    reading = ReadOptions(target="y")
+    reader = Reader(open_source(str(tmp_path / "data.parquet"), reading), reading)
+    labels = np.concatenate([batch.labels.values for batch in reader.batches()])  # type: ignore[union-attr]
+    np.testing.assert_array_equal(labels, table["y"].to_numpy())
+
+
 def test_nothing_is_drawn_ahead_before_it_may_be() -> None:
     drawn: list[int] = []
 
@@ -339,8 +381,13 @@ def test_nothing_is_drawn_ahead_before_it_may_be() -> None:
             drawn.append(k)
             yield k
 
+    def held() -> int:
+        return sum(isinstance(thing, ordered_work._Task) for thing in gc.get_objects())
+
+    before = held()
     for k, _ in in_order(items(), lambda k: k, 4, lambda: False):
         assert drawn[-1] == k
+        assert held() <= before + 1  # the others are gone
 
 
 def test_things_are_used_by_one_thread_at_a_time() -> None:

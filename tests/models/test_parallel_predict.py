@@ -225,6 +225,101 @@ def test_classes_join_in_the_middle_of_a_call() -> None:
     assert len(model.classes) == 42
 
 
+def test_classes_are_predicted_without_keeping_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = array(100)
+    for model in (ul.OneVsAll(["x", "y"]), ul.OneVsAll(), ul.Softmax(["x", "y"])):
+        model.learn(X, ["x", "y"] * 50)
+        ask, learned = type(model)._ask, []
+
+        def while_others_learn(self: Any, *given: Any, ask: Any = ask, learned: Any = learned) -> Any:
+            found = ask(self, *given)
+            other = threading.Thread(target=self.learn, args=(X[:1], ["x"]), daemon=True)
+            other.start()
+            other.join(20)
+            learned.append(not other.is_alive())
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(model), "_ask", while_others_learn)
+            assert model.predict(X).shape == (100, 2)
+            assert set(model.classify(X)) <= {"x", "y"}
+        assert learned == [True, True]
+
+
+def test_labels_fit_the_scores_while_classes_join() -> None:
+    X = array(3000)
+    model = ul.OneVsAll(learning_rate=0.5)
+    model.learn(X[:100], ["x", "y"] * 50)
+    done = threading.Event()
+
+    def join() -> None:
+        for i in range(60):
+            model.learn(X[:1], [str(i)])
+        done.set()
+
+    writer = threading.Thread(target=join)
+    writer.start()
+    while not done.is_set():
+        scores, labels = model._scores_and_labels(model._data(X), False)
+        assert scores.shape == (3000, len(labels))
+        assert labels == model.classes[: len(labels)]
+    writer.join()
+
+
+@pytest.mark.parametrize("shape", ["linear", "trees"])
+def test_a_model_that_knows_no_class_yet_gives_no_score(shape: Any) -> None:
+    model = ul.OneVsAll(learning_rate=0.5, shape=shape)
+    assert model.predict_one({"a": 1.0}).shape == (0,)
+    assert model.predict(np.ones((1, 3))).shape == (1, 0)
+    assert model.predict(np.ones((2, 3))).shape == (2, 0)
+
+
+def test_columns_that_become_known_in_the_middle_of_a_call() -> None:
+    """Rows before that are those of a model that knows none of the columns, and not what lay in memory."""
+    big = pd.DataFrame({"c": np.ones(400_000)})
+    for _ in range(5):
+        model = ul.Learner()
+        model.learn(pd.DataFrame({"a": [1.0, 2.0]}), [0.0, 1.0])
+        before, said = model.predict(pd.DataFrame({"a": [0.0]}))[0], []
+
+        def predict(model: Any = model, said: Any = said) -> None:
+            try:
+                said.append(model.predict(big))
+            except ul.InputError as error:
+                said.append(str(error))
+
+        reader = threading.Thread(target=predict)
+        reader.start()
+        model.learn(pd.DataFrame({"c": [1.0, 2.0]}), [0.0, 1.0])
+        reader.join()
+        after = model.predict(big[:1])[0]
+        assert isinstance(said[0], str) or set(said[0].tolist()) <= {before, after}
+
+
+def test_models_are_merged_while_others_predict_with_them() -> None:
+    X, y = array(2000), np.arange(2000.0) % 2
+    models = [ul.Learner(loss="logistic", bits=12) for _ in range(3)]
+    for k, model in enumerate(models):
+        model.learn(X[k::3], y[k::3])
+    expected = ul.merge(models).predict(X)
+    done = threading.Event()
+
+    def again(model: Any) -> None:
+        while not done.is_set():
+            model.predict(X)
+
+    readers = [threading.Thread(target=again, args=(model,)) for model in models for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        for _ in range(5):
+            assert ul.merge(models).predict(X).tobytes() == expected.tobytes()
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
+
+
 def test_neither_readers_nor_writers_keep_the_others_out() -> None:
     X, y = array(5000), np.arange(5000.0) % 2
     model = ul.Learner(loss="logistic")

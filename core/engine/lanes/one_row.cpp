@@ -8,7 +8,7 @@
 namespace unitless {
 
 void LaneEngine::learn_one(const SparseInput& given, const Labels& labels, double* predictions, std::size_t number) {
-    const bool simple = setup_.selecting != Selecting::sweep && !averages() && !places_.on();
+    const bool simple = setup_.selecting != Selecting::sweep && !averages() && !places_.on() && !helpers_for(1);
     if (!simple || !pipeline_.empty() || look_at_ || sane_rows(labels, 1, !lanes_.classes()) == 0)
         return Engine::learn_one(given, labels, predictions, number);
     LaneBatch& batch = alone_;
@@ -79,7 +79,7 @@ void LaneEngine::score_alone(const Labels& labels, bool counting, double* predic
 // One octet, or one number, is all that is asked for.
 bool LaneEngine::tells_simply() const {
     return setup_.selecting != Selecting::sweep && !lanes_.in_blocks() && !places_.on() && !setup_.options.proximal &&
-           !predicts_with_average() && (lanes_.octet_count() == 1 || predict_width() == 1);
+           !predicts_with_average() && predict_width() > 0 && (lanes_.octet_count() == 1 || predict_width() == 1);
 }
 
 void LaneEngine::predict_one(const SparseInput& row, const Asking& asking, double* predictions, LaneRoom& room) const {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -21,6 +22,7 @@ from .files import File
 from .header import has_header
 from .kept_parts import kept_part
 from .located_rows import Bad, Chunk, Place, Position
+from .ordered_work import threads_to_read
 from .read_options import ENCODING, SKIP_ROWS, ReadOptions
 from .row_places import RowPlaces, places_in_text
 from .schema import Schema, check_names, first_rows
@@ -28,7 +30,6 @@ from .source import FileSource
 from .text_stream import Text
 
 MOST_COLUMNS = 100_000
-_BOM = b"\xef\xbb\xbf"
 _SEPARATOR_LINE = re.compile(rb"(?i)sep=(.)\r?\n")
 
 
@@ -114,13 +115,13 @@ class Delimited(FileSource):
     def _header(self, text: Text, file: File) -> tuple[list[str], str, int]:
         """The names of the columns, what is between them, and where the rows begin."""
         sample = text.peek(64 << 10)
-        if not sample.strip(b"\xef\xbb\xbf \t\r\n"):
+        if not sample.strip(BOM_UTF8 + b" \t\r\n"):
             raise InputError(f"{file.name} is empty")
         if b"\0" in sample:
             raise InputError(
                 f"{file.name} contains zero bytes: it is not a text file, or it has another encoding (such as utf-16)"
             )
-        sample = sample.removeprefix(_BOM)
+        sample = sample.removeprefix(BOM_UTF8)
         comments = comment_lines(sample, self._delimiter)
         if comments:
             for _ in range(comments):
@@ -131,14 +132,16 @@ class Delimited(FileSource):
         delimiter = self._delimiter or (separator[1].decode() if separator else sniff(sample))
         text.quoted(delimiter)
         line = text.line() if separator else b""
-        while not line.strip(_BOM + b" \t\r\n") or (separator and _SEPARATOR_LINE.match(line.removeprefix(_BOM))):
+        while not line.strip(BOM_UTF8 + b" \t\r\n") or (
+            separator and _SEPARATOR_LINE.match(line.removeprefix(BOM_UTF8))
+        ):
             line = text.line()
             if not line:
                 raise InputError(f"{file.name} is empty")
         if b"\r" in line.rstrip(b"\r\n") and b'"' not in line:
             raise InputError(f"{file.name} has lines that end in carriage returns alone; end them with newlines")
         try:
-            cells = next(csv.reader(io.StringIO(line.removeprefix(_BOM).decode(), newline=""), delimiter=delimiter))
+            cells = next(csv.reader(io.StringIO(line.removeprefix(BOM_UTF8).decode(), newline=""), delimiter=delimiter))
         except UnicodeDecodeError:
             raise InputError("this is not valid UTF-8", advice=ENCODING, file=file.name) from None
         except (csv.Error, StopIteration) as error:
@@ -202,7 +205,7 @@ class Delimited(FileSource):
     def _quick(self, names: list[str], delimiter: str, file: File, view: memoryview) -> CsvColumns | None:
         """What the core reads of a chunk, in any thread; None if it needs the careful reader."""
         parser = self._csv_parser(names, delimiter, file) if not self.keep else None
-        return parser.read(view) if parser is not None and view[: len(_BOM)] != _BOM else None
+        return parser.read(view) if parser is not None and not _is_marked(view) else None
 
     def _chunk(
         self,
@@ -215,8 +218,8 @@ class Delimited(FileSource):
     ) -> Chunk:
         """The rows of a chunk, of which the core has read this already; called in order."""
         place = Place(file.name, "row", rows + 1)
-        if read is None and view[: len(_BOM)] == _BOM:
-            view = view[len(_BOM) :] if rows == 0 else view
+        if read is None and _is_marked(view):
+            view = view[len(BOM_UTF8) :] if rows == 0 else view
             parser = self._csv_parser(names, delimiter, file) if not self.keep else None
             read = parser.read(view) if parser is not None else None
         if read is not None:
@@ -287,7 +290,7 @@ class Delimited(FileSource):
                 ),
             )
 
-        table = read(threads=True)
+        table = read(threads=threads_to_read() > 1)
         if not ragged:
             return Chunk(table, table.num_rows, place, Position())
         table = read(threads=False)  # in which rows are numbered
@@ -313,6 +316,11 @@ class Delimited(FileSource):
             bad_numbers=sorted(bad),
             original=original,
         )
+
+
+def _is_marked(data: memoryview) -> bool:
+    """Whether it begins with a byte-order mark."""
+    return bytes(data[: len(BOM_UTF8)]) == BOM_UTF8
 
 
 def comment_lines(sample: bytes, delimiter: str | None) -> int:

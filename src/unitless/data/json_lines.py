@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,13 +18,12 @@ from .arrow import pyarrow
 from .delimited import MOST_COLUMNS
 from .files import File
 from .located_rows import Bad, Chunk, Place, Position
+from .ordered_work import threads_to_read
 from .read_options import SKIP_LINES, ReadOptions
 from .row_places import RowPlaces, places_in_text
 from .schema import Kind, Schema
 from .source import FileSource
 from .text_stream import Text
-
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class JsonLines(FileSource):
         if self.schema is None:
             return None
         data, as_written = bytes(view), frozenset(self._as_written)
-        if data[:3] == _BOM or not _is_plain(data):
+        if data.startswith(BOM_UTF8) or not _is_plain(data):
             return None
         try:
             return _Read(self._read_table(data, settled=True), as_written)
@@ -89,7 +89,7 @@ class JsonLines(FileSource):
         """The rows of a chunk, of which this has been read already; called in order."""
         place = Place(file.name, "line", lines + 1)
         if lines == 0:
-            data = data.removeprefix(_BOM)
+            data = data.removeprefix(BOM_UTF8)
         if lines == 0 and data.lstrip().startswith(b"["):
             raise InputError(f"{file.name} is one JSON array; write one object per line instead (JSON lines)")
         if not data.strip():
@@ -126,7 +126,7 @@ class JsonLines(FileSource):
             try:
                 table = arrow_json.read_json(
                     io.BytesIO(data),
-                    arrow_json.ReadOptions(block_size=len(data) + 16),
+                    arrow_json.ReadOptions(block_size=len(data) + 16, use_threads=threads_to_read() > 1),
                     arrow_json.ParseOptions(explicit_schema=self._explicit(as_text), unexpected_field_behavior="infer"),
                 )
                 dates = [field.name for field in table.schema if types.is_timestamp(field.type)]
@@ -137,10 +137,8 @@ class JsonLines(FileSource):
                 # Numbers that are to be taken as text stay numbers until then. Only the text of pyarrow's error says
                 # which column it is about.
                 column = re.search(r"Column\(/(.*)\) changed from string to (number|boolean)", str(error))
-                known = column is None or column[1] in self._as_written or column[1] not in self._texts()
-                if known or settled:
+                if settled or column is None or column[1] in self._as_written or column[1] not in self._texts():
                     raise
-                assert column is not None
                 self._as_written.add(column[1])
 
     def _texts(self) -> list[str]:

@@ -6,12 +6,13 @@ all items before it.
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from typing import Generic, TypeVar
+
+from .. import _core
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -20,16 +21,8 @@ MOST_THREADS = 9  # more would only wait: one thread learns what the others read
 
 
 def threads_to_read() -> int:
-    """How many threads may be busy with a file, the one that learns from it included.
-
-    As many as UNITLESS_THREADS says, or as there are cores.
-    """
-    try:
-        asked = int(os.environ.get("UNITLESS_THREADS") or 0)
-    except ValueError:
-        asked = 0
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(asked if asked > 0 else cores, MOST_THREADS)
+    """How many threads may be busy with a file, the one that learns from it included."""
+    return min(_core.thread_count(), MOST_THREADS)
 
 
 def in_order(
@@ -51,7 +44,7 @@ def in_order(
     """
     pending: deque[_Task[T, R]] = deque()
     crew = _Crew(work, threads - 1)
-    failure: BaseException | None = None
+    failure: Exception | None = None
     more = True
     try:
         while more or pending:
@@ -61,7 +54,7 @@ def in_order(
                 except StopIteration:
                     more = False
                     break
-                except BaseException as error:  # its turn comes after the items that were drawn before
+                except Exception as error:  # its turn comes after the items that were drawn before
                     failure, more = error, False
                     break
                 if threads > 1:
@@ -120,6 +113,8 @@ class _Crew(Generic[T, R]):
 
     def take(self, task: _Task[T, R], alone: bool) -> None:
         """One more; `alone`: there is no other, so that the caller can do it as well."""
+        if alone and not self._threads:
+            return
         self._tasks.put(task)
         if not alone and len(self._threads) < self._most:
             thread = threading.Thread(target=self._run, name="unitless-parser", daemon=True)

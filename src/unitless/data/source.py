@@ -25,6 +25,7 @@ from .schema import Schema
 from .text_stream import Text, opened_text
 
 R = TypeVar("R")
+MOST_AHEAD = 32 << 20  # bytes of text that lie ahead, even if rows are so long that a piece has many
 DIGESTED = 64 << 10  # bytes at the beginning of a file, and before the place that was reached
 
 
@@ -304,11 +305,22 @@ class FileSource(Source):
         threads = 1 if text.live or text.is_part else max(1, threads_to_read() - 1)  # one learns
         if threads > 1:
             text.keep_chunks()
-        drawn = (Piece(chunk, text.position, text.consumed) for chunk in chunks)
-        worked = in_order(drawn, lambda piece: work(piece.data), threads, may_look_ahead)
+        ahead = 0  # bytes that are drawn and not given back
+
+        def drawn() -> Iterator[Piece]:
+            nonlocal ahead
+            for chunk in chunks:
+                ahead += len(chunk)
+                yield Piece(chunk, text.position, text.consumed)
+
+        def more_ahead() -> bool:
+            return ahead < MOST_AHEAD and may_look_ahead()
+
+        worked = in_order(drawn(), lambda piece: work(piece.data), threads, more_ahead)
         try:
             for piece, found in worked:
                 yield piece, found
+                ahead -= len(piece.data)
                 text.release(piece.data)
         except InputError as error:
             text.locate(error)

@@ -148,7 +148,7 @@ class Text:
         """The next bytes of text, without reading them; of a stream at least a line, or the lines that decide."""
         lines = 1 if self._decided else FIRST_LINES
         while len(self._rest) < size and not self._ended:
-            if self.live and self._rest.lstrip(b"\xef\xbb\xbf \t\r\n").count(b"\n") >= lines:
+            if self.live and self._rest.lstrip(codecs.BOM_UTF8 + b" \t\r\n").count(b"\n") >= lines:
                 break
             self._rest += self._next(size - len(self._rest))
         return self._rest[:size]
@@ -206,7 +206,7 @@ class Text:
 
     def release(self, chunk: memoryview) -> None:
         """A chunk is not needed any more; others may have its memory."""
-        if self._spare is not None and isinstance(chunk.obj, bytearray):
+        if self._spare is not None and isinstance(chunk.obj, bytearray) and len(chunk.obj) <= 2 * CHUNK:
             self._spare.append(chunk.obj)
 
     def _moved(self, room: bytearray, begin: int, end: int, usual: int) -> bytearray:

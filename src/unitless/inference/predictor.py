@@ -28,7 +28,7 @@ from ..models.error_quantiles import checked_level
 from ..models.file import load
 from ..models.learner import Learner
 from ..models.model import Model
-from ..models.one_vs_all import OneVsAll, by_row
+from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import bounds, quantiles_of, shares_of
 from .intervals import Interval, LabelSet, label_sets
 
@@ -497,13 +497,17 @@ class Predictor:
             where = used.place.at(int(np.flatnonzero(missing)[0]))
             raise InputError(f"the offset {self.schema.offset!r} is missing", **where)
         try:
-            with self.model._locked():  # a class that joins meanwhile has no score here, nor a label
-                flat = self.model._ask(used.data, extrapolate, used.offset) if used.rows else np.zeros(0)
-                labels, classes = self.labels, self.class_names
+            if not used.rows:
+                labels = self.labels
+                scores = np.zeros((0, len(labels)) if several else 0)
+            elif isinstance(self.model, OneVsAll):
+                scores, labels = self.model._scores_and_labels(used.data, extrapolate, used.offset)
+            else:
+                scores, labels = self.model._ask(used.data, extrapolate, used.offset), self.labels
         except Error as error:
             raise error.moved(used.place.at) from None
+        classes = self.class_names[: len(labels)] if several else self.class_names
         width = (len(labels),) if several else ()
-        scores = by_row(flat, used.rows, len(labels)) if several else flat
         every = np.full((total, *width), np.nan)
         every[readable] = scores
         codes = numbers = probabilities = None

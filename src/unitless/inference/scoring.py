@@ -37,7 +37,7 @@ from ..losses import LOSSES
 from ..models import file as model_file
 from ..models.error_quantiles import checked_level
 from ..models.learner import Learner
-from ..models.one_vs_all import OneVsAll, by_row
+from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors
 from ..options import USUAL_LEVEL
 from .predictor import places
@@ -266,14 +266,13 @@ class Scoring:
 
     def _scores(self, batch: Batch) -> tuple[Float64, int]:
         """Predictions, and how many classes they are of."""
-        several = isinstance(self.model, OneVsAll)
         try:
-            with self.model._locked():  # a class that joins meanwhile has no score here
-                flat = self.model._ask(batch.data, self._extrapolate, batch.offset)
-                classes = len(self.model.classes) if isinstance(self.model, OneVsAll) else 0
+            if isinstance(self.model, OneVsAll):
+                scores, labels = self.model._scores_and_labels(batch.data, self._extrapolate, batch.offset)
+                return scores, len(labels)
+            return self.model._ask(batch.data, self._extrapolate, batch.offset), 0
         except Error as error:
             raise error.moved(batch.place.at) from None
-        return by_row(flat, batch.rows, classes) if several else flat, classes
 
     def _usable(self, batch: Batch) -> NDArray[np.bool_]:
         """Which rows can be scored; or an error that names the first that cannot."""

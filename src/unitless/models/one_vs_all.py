@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .. import html
+from .. import html, inputs
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
@@ -153,9 +154,22 @@ class OneVsAll(Model):
 
     def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
         """The scores for rows, one column per class; changes nothing."""
-        data = self._data(X)
-        with self._lock:
-            return by_row(self._ask(data, extrapolate), data.rows, len(self._classes.labels))
+        return self._scores_and_labels(self._data(X), extrapolate)[0]
+
+    def _scores_and_labels(
+        self, data: inputs.Input, extrapolate: bool, offset: Any = None
+    ) -> tuple[Float64, list[Label]]:
+        """The scores for rows, and the labels of their columns. Others may predict meanwhile, and classes join."""
+        lock = self._lock if self._classes.open else contextlib.nullcontext()
+        one_by_one = isinstance(data, inputs.NamedRows)  # between two of them, classes could join
+        with lock if one_by_one else contextlib.nullcontext():
+            flat = self._ask(data, extrapolate, offset)
+        with lock:
+            labels = self.classes  # of which those that have joined since are the last
+            if flat.size > data.rows * len(labels):  # it has gone back to an earlier state since
+                flat = self._ask(data, extrapolate, offset)
+        scores = by_row(flat, data.rows, len(labels))
+        return scores, labels[: scores.shape[1]]
 
     def predict_one(self, x: Any, *, extrapolate: bool = False) -> Float64:  # type: ignore[override]
         """The scores for one mapping of names to numbers; changes nothing."""
@@ -168,9 +182,8 @@ class OneVsAll(Model):
         """The class with the largest score, for each row."""
         if not self._classes.labels:
             raise InputError("the model has not learned any class yet")
-        with self._lock:
-            scores, labels = self.predict(X), label_array(self._classes.labels)
-        return np.asarray(labels[scores.argmax(axis=1)])
+        scores, labels = self._scores_and_labels(self._data(X), False)
+        return np.asarray(label_array(labels)[scores.argmax(axis=1)])
 
     def classify_one(self, x: Any) -> Label:
         """The class with the largest score for one mapping of names to numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import IO, TYPE_CHECKING
 
 from .. import compression
@@ -62,7 +63,7 @@ def of_name(path: str) -> Format | None:
 
 def of_content(head: bytes) -> Format:
     """The format that the first bytes of a file's content show."""
-    beginning = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    beginning = head.removeprefix(BOM_UTF8).lstrip()
     for format in FORMATS:
         if beginning.startswith(format.magic):
             return format
