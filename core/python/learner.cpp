@@ -18,7 +18,10 @@ void define_learner(nb::module_& m) {
              "names"_a, "kinds"_a, "missing"_a, "marks"_a, "trim"_a);
     nb::class_<WaitingErrors>(m, "WaitingErrors")
         .def(nb::init<>())
-        .def("add", &WaitingErrors::add)
+        .def("add", [](WaitingErrors& self, const Doubles& scores, double truth,
+                       double weight) { return self.add(scores.data(), scores.size(), truth, weight); })
+        .def("add", [](WaitingErrors& self, double score, double truth,
+                       double weight) { return self.add(&score, 1, truth, weight); })
         .def("rows", &WaitingErrors::rows)
         .def("take", &WaitingErrors::take)
         .def("__len__", &WaitingErrors::size);
@@ -40,6 +43,8 @@ void define_learner(nb::module_& m) {
         .def("_learn_noting", &PyLearner::learn_noting)
         .def("_learn_side", &PyLearner::learn_side)
         .def("_predict_shares", &PyLearner::predict_shares)
+        .def("_learn_class_noting", &PyLearner::learn_class_noting)
+        .def("_predict_class_shares", &PyLearner::predict_class_shares)
         .def("_learn_class", &PyLearner::learn_class, "x"_a.none(), "y"_a.none(), "weight"_a.none(), "numbers"_a)
         .def("_learn_row", &PyLearner::learn_table_row, "columns"_a, "row"_a.none(), "y"_a.none(),
              "weight"_a.none() = 1.0, "offset"_a.none() = 0.0,

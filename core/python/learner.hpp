@@ -41,13 +41,15 @@ class WideResult {
     // The place of the largest, the first of several.
     std::size_t largest() const { return static_cast<std::size_t>(std::max_element(data(), data() + count_) - data()); }
 
+    std::size_t size() const { return count_; }
+    const double* data() const { return count_ <= few ? few_ : many_.data(); }
+
   private:
     static constexpr std::size_t few = 64;
     std::size_t count_ = 0;
     double few_[few];
     std::vector<double> many_;
 
-    const double* data() const { return count_ <= few ? few_ : many_.data(); }
     double* sized(std::size_t count) {
         count_ = count;
         std::fill_n(few_, count <= few ? count : 0, 0.0);
@@ -194,6 +196,14 @@ class PyLearner {
         return found;
     }
 
+    // The number of a class that is known by its label, or null.
+    static PyObject* number_of_class(const nb::dict& numbers, nb::handle y) {
+        const bool plain = PyUnicode_CheckExact(y.ptr()) || PyLong_CheckExact(y.ptr()) || PyBool_Check(y.ptr());
+        return plain ? found_in(numbers, y) : nullptr;
+    }
+    // Below -700 both are the same, to the last bit.
+    static double logistic(double score) { return score > -700.0 ? 1.0 / (1.0 + std::exp(-score)) : std::exp(score); }
+
     // The label of one row, with its weight and offset.
     struct OneLabel {
         double label, weight, offset;
@@ -317,7 +327,7 @@ class PyLearner {
         const OneLabel one(y, weight, 0.0);
         OneResult prediction;
         learn_row(x, one, 0, prediction);
-        return errors.add(prediction.value, one.label, one.weight);
+        return errors.add(&prediction.value, 1, one.label, one.weight);
     }
     // The same for one of two labels; `sides` says which is the positive one. KeyError: it is neither.
     bool learn_side(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& sides, WaitingErrors& errors) {
@@ -330,8 +340,7 @@ class PyLearner {
         check_single();
         OneResult prediction;
         predict_row(x, 0.0, false, prediction);
-        const double score = prediction.value;  // below -700 both are the same, to the last bit
-        const double p = score > -700.0 ? 1.0 / (1.0 + std::exp(-score)) : std::exp(score);
+        const double p = logistic(prediction.value);
         nb::dict shares;
         shares[two[0]] = nb::float_(1.0 - p);
         shares[two[1]] = nb::float_(p);
@@ -339,9 +348,30 @@ class PyLearner {
     }
     // Learns a row whose class is among those that have numbers. None if it is not, or has to be looked at.
     nb::object learn_class(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& numbers) {
-        const bool plain = PyUnicode_CheckExact(y.ptr()) || PyLong_CheckExact(y.ptr()) || PyBool_Check(y.ptr());
-        PyObject* const number = plain ? found_in(numbers, y) : nullptr;
+        PyObject* const number = number_of_class(numbers, y);
         return number ? learn_one_wide(x, number, weight, 0, nb::float_(0.0)) : nb::none();
+    }
+    // The same, where what was predicted is noted; gives whether there is much to be taken now.
+    nb::object learn_class_noting(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& numbers,
+                                  WaitingErrors& errors) {
+        PyObject* const number = number_of_class(numbers, y);
+        if (!number) return nb::none();
+        const OneLabel one(number, weight, 0.0);
+        WideResult scores;
+        learn_row(x, one, 0, scores);
+        return nb::bool_(errors.add(scores.data(), scores.size(), one.label, one.weight));
+    }
+    // The probabilities of classes by label: each against the rest, scaled to add up to 1.
+    nb::dict predict_class_shares(nb::handle x, const nb::list& labels) {
+        WideResult scores;
+        predict_row(x, 0.0, false, scores);
+        const std::size_t count = std::min(scores.size(), nb::len(labels));
+        double total = 0;
+        const auto share = [&](std::size_t k) { return logistic(std::max(scores.data()[k], -700.0)); };
+        for (std::size_t k = 0; k < count; ++k) total += share(k);
+        nb::dict shares;
+        for (std::size_t k = 0; k < count; ++k) shares[labels[k]] = nb::float_(share(k) / total);
+        return shares;
     }
     nb::object learn_one_wide(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes,
                               nb::handle offset) {

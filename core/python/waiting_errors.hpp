@@ -12,26 +12,27 @@ namespace unitless {
 
 class WaitingErrors {
   public:
-    // True if it is time to take them.
-    bool add(double score, double truth, double weight) {
-        scores_.push_back(score);
+    // The scores of a row: one, or one for each class that there was. True if it is time to take all rows.
+    bool add(const double* scores, std::size_t count, double truth, double weight) {
+        scores_.insert(scores_.end(), scores, scores + count);
         truth_.push_back(truth);
         weight_.push_back(weight);
-        return scores_.size() >= many;
+        widths_.push_back(static_cast<double>(count));
+        return truth_.size() >= many;
     }
-    std::size_t size() const { return scores_.size(); }
-    // Scores, labels and weights.
-    nb::tuple rows() const { return nb::make_tuple(array(scores_), array(truth_), array(weight_)); }
+    std::size_t size() const { return truth_.size(); }
+    // Scores one row after the other, labels, weights, and how many scores each row has.
+    nb::tuple rows() const { return nb::make_tuple(array(scores_), array(truth_), array(weight_), array(widths_)); }
     // The same; then there are none.
     nb::tuple take() {
         const nb::tuple taken = rows();
-        for (auto* numbers : {&scores_, &truth_, &weight_}) numbers->clear();
+        for (auto* numbers : {&scores_, &truth_, &weight_, &widths_}) numbers->clear();
         return taken;
     }
 
   private:
     static constexpr std::size_t many = 1024;
-    std::vector<double> scores_, truth_, weight_;
+    std::vector<double> scores_, truth_, weight_, widths_;
 
     static nb::object array(const std::vector<double>& numbers) {
         const ShortArray made(numbers.size());

@@ -81,12 +81,39 @@ struct Vec8 {
         }
         return r;
     }
-    // Only the first `count`; the rest is 0.
-    template <class T>
-    static Vec8 load(const T* from, std::size_t count) {
-        T some[width] = {};
-        for (std::size_t i = 0; i < count; ++i) some[i] = from[i];
-        return load(some);
+    // Only the first `count`, fewer than eight; the rest is 0. Nothing beyond them is touched, and nothing goes through
+    // memory, where a wide load would wait for the narrow stores before it.
+    static Vec8 load(const double* from, std::size_t count) {
+        Vec8 r;
+#if defined(__AVX512F__)
+        r.part[0] = (Register)_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1), from);
+#elif defined(__AVX2__)
+        for (int i = 0; i < registers; ++i)
+            r.part[i] = (Register)_mm256_maskload_pd(from + i * register_width, first_of<std::int64_t>(count, i));
+#else
+        for (int i = 0; i < present; ++i)
+            r.part[i / register_width][i % register_width] = static_cast<std::size_t>(i) < count ? from[i] : 0.0;
+#endif
+        return r;
+    }
+    static Vec8 load(const float* from, std::size_t count) {
+        Vec8 r;
+#if defined(__AVX512F__)
+        const __m512 some = _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), from);
+        const __m256 eight = (__m256)__builtin_shufflevector(some, some, 0, 1, 2, 3, 4, 5, 6, 7);
+        r.part[0] = (Register)_mm512_maskz_cvtps_pd(0xff, eight);
+#elif defined(__AVX2__)
+        for (int i = 0; i < registers; ++i) {
+            const __m256i those = first_of<std::int32_t>(count, i);
+            const __m128 some = _mm_maskload_ps(from + i * register_width, _mm256_castsi256_si128(those));
+            r.part[i] = (Register)_mm256_cvtps_pd(some);
+        }
+#else
+        for (int i = 0; i < present; ++i)
+            r.part[i / register_width][i % register_width] =
+                static_cast<std::size_t>(i) < count ? static_cast<double>(from[i]) : 0.0;
+#endif
+        return r;
     }
     static Vec8 gather(const double* from, const std::uint32_t* at) {
         Vec8 r;
@@ -114,6 +141,16 @@ struct Vec8 {
     void store(double* to) const {
         for (int i = 0; i < registers; ++i) *reinterpret_cast<UnalignedRegister*>(to + i * register_width) = part[i];
     }
+
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  private:
+    // All bits of those places of register i that are among the first `count` of the eight.
+    template <class Integer>
+    static __m256i first_of(std::size_t count, int i) {
+        static constexpr Integer bits[24] = {-1, -1, -1, -1, -1, -1, -1, -1};
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bits + 8 - count + i * register_width));
+    }
+#endif
 };
 
 // One of the eight, without a way through memory.

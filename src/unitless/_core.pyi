@@ -164,13 +164,13 @@ class TableColumns:
 
 class WaitingErrors:
     def __init__(self) -> None: ...
-    def add(self, score: float, truth: float, weight: float, /) -> bool:
-        """Note a row. True if it is time to take all of them."""
+    def add(self, scores: float | NDArray[np.float64], truth: float, weight: float, /) -> bool:
+        """Note a row, with one score or one for each class. True if it is time to take all of them."""
 
-    def rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Scores, labels and weights of the rows so far."""
+    def rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Of the rows so far: scores, one row after the other; labels; weights; how many scores each row has."""
 
-    def take(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def take(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The same; then there are none."""
 
     def __len__(self) -> int: ...
@@ -226,6 +226,10 @@ class Learner:
         self, x: Mapping[str, float], y: Any, weight: float, sides: dict[Any, bool], errors: WaitingErrors, /
     ) -> bool: ...
     def _predict_shares(self, x: Mapping[str, float], two: tuple[Any, Any], /) -> dict[Any, float]: ...
+    def _learn_class_noting(
+        self, x: Mapping[str, float], y: Any, weight: float, numbers: dict[Any, int], errors: WaitingErrors, /
+    ) -> bool | None: ...
+    def _predict_class_shares(self, x: Mapping[str, float], labels: list[Any], /) -> dict[Any, float]: ...
     def _learn_class(
         self, x: Mapping[str, float], y: Any, weight: float, numbers: dict[Any, int], /
     ) -> NDArray[np.float64] | None: ...

@@ -139,13 +139,10 @@ class OneVsAll(Model):
 
     def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
         """Learn from one mapping of names to numbers; gives the scores made before."""
-        if not self._classes.open:  # then only the core changes, which has a lock of its own
-            scores = self._learn_class(x, y, weight, self._classes.by_label)
-            return scores if scores is not None else self._learn_one_wide(x, self._classes.number(y)[0], weight)
+        scores = self._learn_class(x, y, weight, self._classes.by_label)
+        if scores is not None:  # a class that is known: only the core changes, which has a lock of its own
+            return scores
         with self._lock:
-            scores = self._learn_class(x, y, weight, self._classes.by_label)
-            if scores is not None:
-                return scores
             number, new = self._classes.number(y, weight)
             if not new:
                 return self._learn_one_wide(x, number, weight)
@@ -173,10 +170,7 @@ class OneVsAll(Model):
 
     def predict_one(self, x: Any, *, extrapolate: bool = False) -> Float64:  # type: ignore[override]
         """The scores for one mapping of names to numbers; changes nothing."""
-        if not self._classes.open:
-            return self._predict_one_wide(x, extrapolate)
-        with self._lock:
-            return self._predict_one_wide(x, extrapolate)
+        return self._predict_one_wide(x, extrapolate)
 
     def classify(self, X: Any) -> np.ndarray[Any, Any]:
         """The class with the largest score, for each row."""

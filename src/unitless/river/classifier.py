@@ -19,7 +19,16 @@ from ..models.one_vs_all import OneVsAll
 from ..models.softmax import model_of_classes
 from ..options import USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE, Auto, Experts, Order, Precision, Rule, Schedule, Shape
 from . import rows
-from .linear import Linear, Row, learn_side, predict_one, predict_shares, weights_of
+from .linear import (
+    Linear,
+    Row,
+    learn_class_noting,
+    learn_side,
+    predict_class_shares,
+    predict_one,
+    predict_shares,
+    weights_of,
+)
 from .rows import Missing
 
 
@@ -157,11 +166,15 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         """Learn from one row and its label; an example of weight 2 counts as two."""
         if self._direct:
             try:
+                model: Any = self._model
                 if self._two:
-                    if learn_side(self._model, x, y, w, self._side, self._errors.of_scores):
-                        self._errors.tell(self._model)  # type: ignore[arg-type]
+                    many = learn_side(model, x, y, w, self._side, self._errors.waiting)
                 else:
-                    self._note(self._model, self._model.learn_one(x, y, w), y, w)  # type: ignore[arg-type, union-attr]
+                    many = learn_class_noting(model, x, y, w, model._classes.by_label, self._errors.waiting)
+                    if many is None:  # a class that joins, or a label of another kind
+                        self._note(model, model.learn_one(x, y, w), y, w)
+                if many:
+                    self._errors.tell(model)
                 return
             except (InputError, KeyError, TypeError):  # looked at below: it can be learned, or the error explained
                 pass
@@ -184,9 +197,12 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
 
     def predict_proba_one(self, x: Row) -> dict[Any, float]:  # type: ignore[override]
         """The probability of each label; none before the first example, if the classes are not known."""
-        if self._direct and self._two and self._gives_shares:
+        if self._direct and self._gives_shares:
             try:
-                return predict_shares(self._model, x, self._two)  # type: ignore[no-any-return]
+                model: Any = self._model
+                if self._two:
+                    return predict_shares(model, x, self._two)  # type: ignore[no-any-return]
+                return predict_class_shares(model, x, model._classes.labels)  # type: ignore[no-any-return]
             except (InputError, TypeError):  # it may be text
                 pass
         if not self._gives_shares:
@@ -319,5 +335,7 @@ def _logistic(score: float) -> float:
 def _shares(scores: list[float]) -> list[float]:
     """Each class's probability against the rest, scaled so that they add up to 1."""
     each = [_logistic(max(score, -700.0)) for score in scores]  # so that one is not 0
-    total = sum(each)
+    total = 0.0
+    for p in each:  # `sum` is more exact from Python 3.12 on, and the core adds up as this does
+        total += p
     return [p / total for p in each]

@@ -15,43 +15,40 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import follow_errors
 
-MOST_WAITING = 1024
-
 
 class ErrorsOnTheWay:
     """Rows whose errors a model has not been told of yet."""
 
     def __init__(self) -> None:
-        self.of_scores = _core.WaitingErrors()  # of a model that gives one score; the core adds rows by itself
-        self._of_classes: list[tuple[Any, int, float]] = []  # scores, the number of the class, weight
+        self.waiting = _core.WaitingErrors()  # the core adds rows by itself
 
     def add(self, model: Learner | OneVsAll, scores: Any, truth: Any, weight: float) -> None:
         """A row, with the scores that were made before it was learned."""
-        if isinstance(model, OneVsAll):
-            self._of_classes.append((scores, truth, weight))
-            if len(self._of_classes) >= MOST_WAITING:
-                self.tell(model)
-        elif self.of_scores.add(float(scores), float(truth), float(weight)):
+        if self.waiting.add(scores, float(truth), float(weight)):
             self.tell(model)
 
     def tell(self, model: Learner | OneVsAll) -> None:
         """Let the model know of all rows so far."""
-        if isinstance(model, OneVsAll):
-            waiting, self._of_classes = self._of_classes, []
-            # Classes may have joined between two rows: then these have scores of different lengths.
-            for _, rows in groupby(waiting, lambda row: len(row[0])):
-                scores, truth, weight = zip(*rows, strict=True)
-                follow_errors(
-                    model, np.array(scores, np.float64), np.array(truth, np.intp), np.array(weight, np.float64)
-                )
-        elif len(self.of_scores):
-            follow_errors(model, *self.of_scores.take())
+        if not len(self.waiting):
+            return
+        scores, truth, weight, widths = self.waiting.take()
+        if not isinstance(model, OneVsAll):
+            follow_errors(model, scores, truth, weight)
+            return
+        row = at = 0
+        for width, rows in groupby(widths.astype(int).tolist()):  # classes may have joined between two rows
+            end = row + len(list(rows))
+            upto = at + width * (end - row)
+            follow_errors(model, scores[at:upto].reshape(-1, width), truth[row:end].astype(np.intp), weight[row:end])
+            row, at = end, upto
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"of_scores": self.of_scores.rows(), "of_classes": self._of_classes}
+        return {"rows": self.waiting.rows()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.of_scores = _core.WaitingErrors()
-        for row in zip(*state["of_scores"], strict=True):
-            self.of_scores.add(*row)
-        self._of_classes = state["of_classes"]
+        self.__init__()  # type: ignore[misc]
+        scores, *others = state["rows"]
+        at = 0
+        for truth, weight, width in zip(*(column.tolist() for column in others), strict=True):
+            self.waiting.add(scores[at : at + int(width)], truth, weight)
+            at += int(width)

@@ -36,6 +36,8 @@ learn_noting: Any = Learner._learn_noting
 learn_side: Any = Learner._learn_side
 predict_one: Any = Learner.predict_one
 predict_shares: Any = Learner._predict_shares
+learn_class_noting: Any = OneVsAll._learn_class_noting
+predict_class_shares: Any = OneVsAll._predict_class_shares
 
 
 class Linear(base.Estimator):

@@ -155,7 +155,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         """Learn from one row and its target; an example of weight 2 counts as two."""
         if self._direct:
             try:
-                if learn_noting(self._model, x, y, w, self._errors.of_scores):
+                if learn_noting(self._model, x, y, w, self._errors.waiting):
                     self._errors.tell(self._model)  # type: ignore[arg-type]
                 return
             except (InputError, TypeError):  # looked at below: it can be learned, or the error explained
