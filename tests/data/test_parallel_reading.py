@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gc
 import gzip
 import json
 import lzma
+import os
+import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ import pytest
 import unitless as ul
 from unitless.data import Position, Reader, ReadOptions, open_source, ordered_work, read_ahead, source, text_stream
 from unitless.data.ordered_work import OneEach, in_order
+from unitless.training.beside import Beside
 
 THREADS = (1, 2, 3, 4, 5)  # one of which learns
 CHUNK = 200  # bytes: so small that rows, quotes and bad lines lie at all places of a chunk
@@ -219,8 +224,63 @@ def test_training_gives_the_same_model(
     for threads in (1, 4):
         with_threads(monkeypatch, threads)
         result = ul.train(path, FORMATS[kind][1].get("target"), shuffle=shuffle, task="binary", shape="linear")
-        models.append((dict(result.model.weights), dict(result.metrics), dict(result.score)))
+        errors = result.model._errors
+        models.append(
+            [
+                *(dict(found) for found in (result.model.weights, result.metrics, result.score, result.baseline)),
+                *(repr(found) for found in (result.baselines, result.history, errors and errors.reach(0.9))),
+            ]
+        )
     assert models[0] == models[1]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("unitless-counter")]
+
+
+@pytest.mark.parametrize("shuffle", ["--shuffle", "--no-shuffle"])
+def test_the_command_line_says_the_same_whoever_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shuffle: str
+) -> None:
+    path = written(tmp_path, "csv")
+    said = []
+    for threads in (1, 4):
+        command = [sys.executable, "-m", "unitless", "train", str(path), "--target", "y", "--shape", "linear", shuffle]
+        done = subprocess.run(
+            command, env={**os.environ, "UNITLESS_THREADS": str(threads)}, capture_output=True, text=True, check=True
+        )
+        said.append(re.sub(r"[\d.,]+ (s|rows/s)\b", "", done.stderr + done.stdout))
+    assert said[0] == said[1]
+    assert re.search(r"^ +\S+ +\S+ +\S+%? +2,048$", said[0], re.MULTILINE)  # the last line of the table
+
+
+def test_a_run_that_is_interrupted_has_counted_all_that_it_has_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, model = written(tmp_path, "csv"), tmp_path / "model"
+    how: dict[str, Any] = {"shuffle": False, "shape": "linear", "task": "binary"}
+    found = []
+    for threads in (1, 4):
+        with_threads(monkeypatch, threads)
+
+        def stop(run: Any) -> None:
+            if run.progress.rows > 2000:
+                raise KeyboardInterrupt
+
+        with contextlib.suppress(KeyboardInterrupt):
+            ul.train(path, "y", model=str(model), checkpoint=500, progress=stop, **how)
+        kept = ul.load(model)
+        assert kept._training is not None
+        assert kept._training["evaluation"]["examples"] == kept.examples
+        result = ul.train(path, "y", resume=str(model), shuffle=False)
+        found.append([dict(result.metrics), repr(result.history), dict(result.model.weights)])
+    assert found[0] == found[1]
+
+
+def test_an_error_of_what_is_done_beside_is_raised() -> None:
+    beside = Beside(apart=True)
+    beside.do(lambda: None)
+    beside.do(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ZeroDivisionError):
+        beside.end()
+    beside.end()
 
 
 def test_patterns_that_mean_nothing_are_told_whichever_thread_met_the_others(
@@ -349,7 +409,7 @@ def test_pieces_of_long_rows_are_not_all_held_at_once(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(source, "in_order", counting)
     opened = open_source(str(path), ReadOptions())
-    with closing(opened.opened(opened.files[0])) as text:  # type: ignore[attr-defined]
+    with contextlib.closing(opened.opened(opened.files[0])) as text:  # type: ignore[attr-defined]
         for piece, _ in opened.pieces(text, text.chunks(small=True), bytes):  # type: ignore[attr-defined]
             assert text.position == piece.position  # nothing has been read after it
     assert len(drawn) > 10

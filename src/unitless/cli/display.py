@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
+import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import shown
 from . import failures
+
+_PAUSE = 0.1  # seconds between two looks at a run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -142,11 +145,16 @@ class Watch:
         self._task: TaskID | None = None
         self._out = None if quiet else console(stderr=True)
         self._terminal = not quiet and sys.stderr.isatty()
+        self._looked = -math.inf
+        self._owed: Any = None  # a run that has more to show than was shown
 
     def __enter__(self) -> Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._owed is not None:
+            self._looked = -math.inf
+            self.show(self._owed)
         if self._bar is not None:
             self._bar.stop()
 
@@ -177,6 +185,8 @@ class Watch:
         """After a batch."""
         if self._quiet:
             return
+        if self._is_soon(run):
+            return
         self._remark(run)
         if run.evaluation is None:  # the rows are read, to be put into random order
             return self._advance(run.progress, "-", "-", rows=run.read)
@@ -194,6 +204,14 @@ class Watch:
         now = run.evaluation.now
         share = run.progress.rows / max(1, run.read) if run.fitted else None  # of the pass
         self._advance(run.progress, number(now.loss), number(now.since_last), share)
+
+    def _is_soon(self, run: Any) -> bool:
+        """Whether this can wait: while another thread counts, every look waits for it."""
+        now = time.monotonic()
+        soon = run.beside.apart and now - self._looked < _PAUSE
+        self._owed = run if soon else None
+        self._looked = self._looked if soon else now
+        return bool(soon)
 
     def _remark(self, run: Any) -> None:
         """What was noticed on the way, when it is noticed."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -130,7 +131,7 @@ class Follow:
         run, progress, batch = self.run, self.run.progress, part.batch
         first = progress.passes == 0 and not run.finishing
         if first and batch.rows and not self._threshold:
-            self._past.add_next(batch, progress.rows)
+            run.beside.do(partial(self._past.add_next, batch, progress.rows))
         if self._threshold and batch.rows:
             numbers = np.arange(progress.rows, progress.rows + batch.rows)
             held = hashes_of(run.plan.seed, numbers) < self._threshold
@@ -139,7 +140,7 @@ class Follow:
             progress.rows += int(held.sum())
             batch, numbers = batch.select(~held), numbers[~held]
             if first and batch.rows:
-                self._past.add(batch, numbers)
+                run.beside.do(partial(self._past.add, batch, numbers))
         run.learn(batch)
         self._passed(part)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
 from ..models.prediction_errors import follow_errors, has_errors, hide_unmet
+from .beside import Beside
 from .screening import usable
 
 
@@ -43,10 +45,41 @@ class Learning:
         self.progress = Progress()
         self.target: Target | None = None
         self.model: Learner | OneVsAll | None = None
-        self.evaluation: Evaluation | None = None
-        self.baseline: Baseline | None = None  # the trivial answer
-        self.stream_baselines: StreamBaselines | None = None  # others, for rows that are followed
+        self.beside = Beside(apart=False)
+        self._evaluation: Evaluation | None = None
+        self._baseline: Baseline | None = None
+        self._stream_baselines: StreamBaselines | None = None
         self.finishing = False  # these are the rows that were held back
+
+    @property
+    def evaluation(self) -> Evaluation | None:
+        """How good the predictions were that were made before their rows were learned, of all rows so far."""
+        self.beside.wait()
+        return self._evaluation
+
+    @evaluation.setter
+    def evaluation(self, evaluation: Evaluation | None) -> None:
+        self._evaluation = evaluation
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """The trivial answer."""
+        self.beside.wait()
+        return self._baseline
+
+    @baseline.setter
+    def baseline(self, baseline: Baseline | None) -> None:
+        self._baseline = baseline
+
+    @property
+    def stream_baselines(self) -> StreamBaselines | None:
+        """Other trivial answers, for rows that are followed."""
+        self.beside.wait()
+        return self._stream_baselines
+
+    @stream_baselines.setter
+    def stream_baselines(self, baselines: StreamBaselines | None) -> None:
+        self._stream_baselines = baselines
 
     def take_up(self, model: Learner | OneVsAll, target: Target) -> None:
         """From here on it is this model that learns, and nothing has been counted."""
@@ -97,7 +130,7 @@ class Learning:
         assert model is not None
         assert labels is not None
         assert self.target is not None
-        assert self.evaluation is not None
+        assert self._evaluation is not None
         counting = progress.passes == 0 and not self.finishing
         if isinstance(model, OneVsAll):
             with model._lock:
@@ -109,7 +142,8 @@ class Learning:
                 scores = hide_unmet(by_row(flat, batch.rows, known), numbers, weight, known - len(new))
                 truth = np.where(numbers < 0, known, numbers).astype(np.intp)
             if counting:
-                self.evaluation.add_numbered(scores, truth, weight)
+                # Not beside: how many classes there are is asked while rows are counted.
+                self._evaluation.add_numbered(scores, truth, weight)
                 self._observe(truth, weight)
             elif self._follows_on:
                 follow_errors(model, scores, truth, weight)
@@ -120,12 +154,18 @@ class Learning:
             if counting:
                 # Before the first label nothing is known of its unit: up to it there is no prediction to be scored.
                 at = (0 if weight is None else int(np.argmax(weight > 0))) + 1 if blind else 0
-                self.evaluation.add(p[at:], y[at:], None if weight is None else weight[at:])
-                self._observe(y, weight, batch.offset)
+                self.beside.do(partial(self._count, p, y, weight, batch.offset, at))
             elif self._follows_on:
+                self.beside.wait()
                 follow_errors(model, p, y, weight)
         if progress.passes == 0 or self.finishing:
             progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
+
+    def _count(self, p: Float64, y: Float64, weight: Float64 | None, offset: Float64 | None, first: int) -> None:
+        """Predictions of numbers or of two classes, from the first row on that had one."""
+        assert self._evaluation is not None
+        self._evaluation.add(p[first:], y[first:], None if weight is None else weight[first:])
+        self._observe(y, weight, offset)
 
     @property
     def _follows_on(self) -> bool:
@@ -134,11 +174,11 @@ class Learning:
 
     def _observe(self, truth: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
         """For the trivial answers: what the labels were that were learned."""
-        assert self.baseline is not None
-        assert self.stream_baselines is not None
-        self.baseline.observe_numbered(truth, weight, offset)
+        assert self._baseline is not None
+        assert self._stream_baselines is not None
+        self._baseline.observe_numbered(truth, weight, offset)
         if not self.fitted:
-            self.stream_baselines.add_numbered(truth, weight, offset)
+            self._stream_baselines.add_numbered(truth, weight, offset)
 
     def count(
         self,

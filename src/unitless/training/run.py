@@ -16,6 +16,7 @@ from ..data import labels as task_labels
 from ..data.files import check_output
 from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
+from ..data.ordered_work import threads_to_read
 from ..data.progress import Progress
 from ..data.schema import first_rows
 from ..data.source import other_kind
@@ -34,6 +35,7 @@ from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors
 from ..models.softmax import model_of_classes
 from ..options import MANY_CLASSES, USUAL_SHAPE, can_fall, check_names, is_sparse, usual_experts
+from .beside import Beside
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
@@ -248,6 +250,7 @@ class Run(Learning):
         assert self.reader.schema is not None
         assert self.target is not None
         done = self.progress.done
+        self.beside.wait()  # what is known of errors is part of the model
         self.model._training = {
             "schema": self.reader.schema.plain(),
             "target": self.target.plain(),
@@ -274,8 +277,12 @@ class Run(Learning):
             how = "in rounds, by several shards" if self.rounds is not None else "in one go"
             raise OptionError(f"training of this model was begun {how}; go on in the same way")
         way: Way = make(self) if make is not None else Fit(self) if self.fitted else Follow(self)
-        with interruptible() as interrupted:
-            self.progress.done = way.go(Watched(self, watch, interrupted))
+        self.beside = Beside(apart=threads_to_read() > 2)  # one thread reads, and one learns
+        try:
+            with interruptible() as interrupted:
+                self.progress.done = way.go(Watched(self, watch, interrupted))
+        finally:
+            self.beside.end()
         self.interrupted = not self.progress.done
         if self.progress.done and self.model is not None and self.model.options.sparse:
             self.features_met = int(np.count_nonzero(self.model._snapshot()["slots"]))
