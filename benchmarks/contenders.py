@@ -19,6 +19,7 @@ from data import Store
 from environment import environment, of_threads
 from passes import Failed, Prepare, Worker
 
+BYTECODE: dict[str, str | None] = {"PYTHONDONTWRITEBYTECODE": None}  # kept after the first start, as that of peers is
 LAUNCH = pathlib.Path(__file__).with_name("launch.py")
 By = Literal["unitless", "peer", "floor"]
 Turn = Callable[[], float]  # takes a turn; returns its seconds
@@ -116,7 +117,7 @@ class Program:
         with tempfile.TemporaryDirectory() as folder:
             said, report = pathlib.Path(folder) / "said", pathlib.Path(folder) / "report"
             command = [sys.executable, "-I", "-S", str(LAUNCH), str(report), python, *self.arguments]
-            with said.open("w") as out, environment(of_threads(self.threads) if self.threads else {}):
+            with said.open("w") as out, environment(BYTECODE | of_threads(self.threads) if self.threads else BYTECODE):
                 subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=True)
             seconds, code, kilobytes = report.read_text().split()
             text = said.read_text()

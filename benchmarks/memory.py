@@ -283,5 +283,5 @@ ALL = (
     Case("unitless, trees", "column", partial(our_columns, shape="trees", **SHAPED)),
     Case("unitless, second order", "column", partial(our_columns, rule="newton")),
     Case("LightGBM, 100 trees", "column", lightgbm_columns),
-    Case("River ARF", "column", river_columns),
+    Case("River ARF, first rows only", "column", river_columns),
 )

@@ -357,7 +357,7 @@ ALL = {
             "",
             predict,
         ),
-        Workload("merge", "Merging", "Hashed models, all of whose features are known.", "", merge),
+        Workload("merge", "Merging", "Hashed models; all features of ours are known.", "", merge),
         Workload(
             "serve",
             "A server, one row a request",

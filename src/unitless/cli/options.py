@@ -307,7 +307,7 @@ SHAPE = Flag(
 EXPERTS = Flag(
     "experts",
     "auto: other learners beside the rule, mixed with it: second order for tables, softmax for classes, snag for wide "
-    f"and sparse data; or none. {USUAL_EXPERTS} if not given, or none with a --rate.",
+    f"and sparse data; or none. If not given, {USUAL_EXPERTS}; none where rules are compared or --rate is a number.",
     panel=LEARNING,
 )
 
