@@ -24,7 +24,6 @@ from rounds import measure
 import unitless as ul
 
 partial = functools.partial
-BATCH = 1_000  # rows of a call, where threads share a model
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,12 @@ def _file(name: str, file: str, rows: str, *arguments: str) -> Task:
     return Task("files", name, contender)
 
 
-def sharing(store: Store, threads: int) -> Pass:
-    """Python threads that predict batches of rows with one model."""
+def sharing(store: Store, threads: int, rows: int = 1_000) -> Pass:
+    """Python threads that predict with one model, so many rows a call."""
     X, y = store.two_classes("dense")
     model = ul.Learner(loss="logistic")
     model.learn(X, y)
-    batches = [X[first : first + BATCH] for first in range(0, len(y), BATCH)]
+    batches = [X[first : first + rows] for first in range(0, len(y), rows)]
 
     def some(first: int) -> None:
         for batch in batches[first::threads]:
@@ -127,6 +126,7 @@ ALL = (
     _file("train, Parquet", "large.parquet", "large.csv.rows", *workloads.FIXED),
     _file("train, CSV, defaults", "large.csv", "large.csv.rows"),
     _python_threads("predict, one model for all threads", sharing),
+    _python_threads("predict, one model for all threads, 10,000 rows a call", partial(sharing, rows=10_000)),
     _python_threads("learn, a learner for each thread", apart),
 )
 
