@@ -201,7 +201,7 @@ class PyLearner {
         const bool plain = PyUnicode_CheckExact(y.ptr()) || PyLong_CheckExact(y.ptr()) || PyBool_Check(y.ptr());
         return plain ? found_in(numbers, y) : nullptr;
     }
-    // Below -700 both are the same, to the last bit.
+    // Far below 0 it is exp(score), to the last bit, and exp(-score) would not be a number.
     static double logistic(double score) { return score > -700.0 ? 1.0 / (1.0 + std::exp(-score)) : std::exp(score); }
 
     // The label of one row, with its weight and offset.

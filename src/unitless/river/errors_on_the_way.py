@@ -46,7 +46,7 @@ class ErrorsOnTheWay:
         return {"rows": self.waiting.rows()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__()  # type: ignore[misc]
+        self.waiting = _core.WaitingErrors()
         scores, *others = state["rows"]
         at = 0
         for truth, weight, width in zip(*(column.tolist() for column in others), strict=True):

@@ -154,14 +154,16 @@ class Learning:
             if counting:
                 # Before the first label nothing is known of its unit: up to it there is no prediction to be scored.
                 at = (0 if weight is None else int(np.argmax(weight > 0))) + 1 if blind else 0
-                self.beside.do(partial(self._count, p, y, weight, batch.offset, at))
+                self.beside.do(partial(self._count_predictions, p, y, weight, batch.offset, at))
             elif self._follows_on:
                 self.beside.wait()
                 follow_errors(model, p, y, weight)
         if progress.passes == 0 or self.finishing:
             progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
 
-    def _count(self, p: Float64, y: Float64, weight: Float64 | None, offset: Float64 | None, first: int) -> None:
+    def _count_predictions(
+        self, p: Float64, y: Float64, weight: Float64 | None, offset: Float64 | None, first: int
+    ) -> None:
         """Predictions of numbers or of two classes, from the first row on that had one."""
         assert self._evaluation is not None
         self._evaluation.add(p[first:], y[first:], None if weight is None else weight[first:])
