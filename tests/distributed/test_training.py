@@ -145,6 +145,30 @@ def test_a_driver_that_is_killed_is_taken_up_again(files: str, tmp_path: pathlib
     assert again.metrics == whole.metrics
 
 
+@pytest.mark.parametrize(
+    ("count", "held_whole"), [(1, True), (1, False), (10, True), (10, False), (11, True), (11, False), (1000, False)]
+)
+def test_a_checkpoint_is_taken_up_whatever_the_number_of_files(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, count: int, held_whole: bool
+) -> None:
+    if not held_whole:
+        monkeypatch.setattr("unitless.distributed.whole_data.MOST", 0)
+    whole = table()
+    for number in range(count):
+        part = whole.slice(number * ROWS // count, (number + 1) * ROWS // count - number * ROWS // count)
+        csv.write_csv(part, tmp_path / f"part{number:04}.csv")
+    files, checkpoint = str(tmp_path / "part*.csv"), str(tmp_path / "kept.unitless")
+
+    def stop(run: Any) -> None:
+        if len(run.told) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    options = {"shape": "linear", "experts": "none"}
+    assert trained(files, workers=2, checkpoint=checkpoint, progress=stop, **options).interrupted
+    resumed = ul.train(files, ignore=OTHERS["price"], resume=checkpoint, workers=2, **PLAN, passes=1)
+    assert digest(resumed.model) == digest(trained(files, workers=2, **options).model)
+
+
 def test_going_on_takes_the_same_plan(files: str, tmp_path: pathlib.Path) -> None:
     checkpoint = str(tmp_path / "kept.unitless")
 

@@ -103,7 +103,8 @@ class Scales:
 
     def plain(self) -> dict[str, Any]:
         """All that was seen, to be stored or sent."""
-        return {"names": self._names, "sums": {number: found.tolist() for number, found in self._sums.items()}}
+        sums = {str(number): self._sums[number].tolist() for number in sorted(self._sums)}
+        return {"names": self._names, "sums": sums}
 
     @classmethod
     def read(cls, parts: Sequence[Part], plain: dict[str, Any]) -> Scales:

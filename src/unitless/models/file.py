@@ -363,7 +363,8 @@ def _finite(text: str) -> float:
 
 
 def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    # The text as it is stored: keys that are numbers become text in JSON, and text is sorted in another order.
+    digest = hashlib.sha256(json.dumps(header).encode())
     optional = (name for name in _OPTIONAL if name in arrays)
     for name in (*_ARRAYS, *optional, *_shape_names(arrays)):
         array = np.ascontiguousarray(arrays[name])
