@@ -6,6 +6,7 @@
 # make sanitize   the core and its Python bindings under the address and undefined-behaviour sanitizers
 # make sanitize-threads   many threads at one model under the thread sanitizer
 # make fuzz    readers of text, numbers and model files against inputs made up to break them; ten minutes, needs Clang
+# make fuzz-serve   a server against requests made up to break it, for FUZZ_SERVE_SECONDS (60)
 # make cross   the core built for ARM and run by qemu gives the bits that it gives here
 # make bench   speed and memory beside other programs; make bench BENCH=--page puts it into the pages, BENCH=threads measures
 #              1, 2, ... threads, BENCH="dense --compare HEAD~1" this version beside that of a commit
@@ -24,7 +25,7 @@ CPP := $(shell find core tests -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
 export UNITLESS_TESTS := build/core
 
-.PHONY: demo test test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs gallery wheel clean bench-serve crash-serve
+.PHONY: demo test test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs gallery wheel clean bench-serve crash-serve
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -147,6 +148,10 @@ fuzz: $(VENV)/.test
 	    -print_final_stats=1 -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target tests/fuzz/corpus/$$target; \
 	done
 	$(BIN)/python tests/fuzz/model_files.py $(FUZZ_SECONDS)
+
+FUZZ_SERVE_SECONDS ?= 60
+fuzz-serve: $(VENV)/.test
+	$(BIN)/python tests/fuzz/serve.py $(FUZZ_SERVE_SECONDS)
 
 # Debian: apt-get install g++-aarch64-linux-gnu qemu-user. Every kernel of this machine is compared with the other's.
 cross: $(VENV)/.test

@@ -346,15 +346,27 @@ class Evaluation:
         """
         if not self.examples:
             return math.nan, math.nan
-        n = self.weight * self.weight / self._squared_weight
+        n = self._equal_examples
         if "zero_one" in self._sums:
-            return chernoff_interval(self._sums["zero_one"] / self.weight, n)
+            return chernoff_interval(min(1.0, self._sums["zero_one"] / self.weight), n)
         span = self._labels[1] - self._labels[0]
         if span == 0:
             return 0.0, 0.0
         squared = self._sums.get("squared", self._sums["loss"])
-        low, high = chernoff_interval(min(1.0, squared / self.weight / (span * span)), n)
+        rmse = math.sqrt(squared / self.weight)
+        share = min(1.0, rmse / span) ** 2 if math.isfinite(rmse) else 1.0
+        low, high = chernoff_interval(share, n)
         return span * math.sqrt(low), span * math.sqrt(high)
+
+    @property
+    def _equal_examples(self) -> float:
+        """The number of equally weighted examples that would be worth as much: at least one.
+
+        Where the squares of the weights are beyond the range of float64, only that is known.
+        """
+        if not 0 < self._squared_weight < math.inf:
+            return 1.0
+        return max(1.0, self.weight / self._squared_weight * self.weight)
 
     @property
     def score_interval(self) -> tuple[float, float]:
@@ -366,10 +378,10 @@ class Evaluation:
             return self.interval
         second, fourth = self._spread
         mean = self._sums.get("squared", self._sums["loss"]) / self.weight
-        square = (fourth - 2 * mean * second + mean * mean * self._squared_weight) / self.weight**2
+        square = (fourth - 2 * mean * second + mean * mean * self._squared_weight) / self.weight / self.weight
         if not math.isfinite(square) or self.examples < 2:
             return self.interval
-        return rmse_interval(mean, math.sqrt(max(0.0, square)), self.weight**2 / self._squared_weight)
+        return rmse_interval(mean, math.sqrt(max(0.0, square)), self._equal_examples)
 
     def state(self) -> dict[str, Any]:
         """All that has been counted, as JSON can keep it, for `restore`.

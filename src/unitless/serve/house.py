@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from .. import whole_file
-from ..errors import Error
+from ..data.memory import default_memory
+from ..errors import Error, InputError
 from ..version import __version__
 from .backtesting import Backtests
 from .events import Form, Kind
@@ -383,8 +384,12 @@ def _try(created: Created) -> None:
     from .streams.stream import made  # noqa: PLC0415
 
     try:
-        made(created, 0)
+        size = made(created, 0).nbytes
         created_payload(created)
+        if size > default_memory():
+            raise InputError(f"it takes {size:,} bytes, more than a quarter of this machine's memory; use fewer bits")
+    except MemoryError:
+        raise Problem(422, "the model cannot be made", "it takes more memory than there is; use fewer bits") from None
     except Error as error:
         raise Problem(422, "the model cannot be made", str(error)) from None
     except (TypeError, ValueError, OverflowError) as error:

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from ...errors import Error, InputError, OptionError
 from .. import sse, views
 from ..events import Form
 from ..problems import Problem
@@ -44,6 +45,8 @@ def make(service: Service) -> ASGIApp:
         Problem: _said_no,
         HTTPException: _not_found,
         ClientDisconnect: _gone,
+        InputError: _refused,
+        OptionError: _refused,
         Exception: _failed,
     }
     app = Starlette(
@@ -101,6 +104,10 @@ async def _not_found(request: Request, error: HTTPException) -> Response:
         problem = Problem(error.status_code, str(error.detail))
     problem.headers.update({name.lower(): value for name, value in (error.headers or {}).items()})
     return problem_response(problem)
+
+
+async def _refused(_: Request, error: Error) -> Response:
+    return problem_response(Problem(422, "this cannot be done", str(error)))
 
 
 async def _gone(_: Request, error: ClientDisconnect) -> Response:

@@ -5,6 +5,7 @@ Its state is a function of the rows that it was given, in their order. However t
 
 from __future__ import annotations
 
+import copy
 import math
 import struct
 from typing import Any, NamedTuple
@@ -149,6 +150,18 @@ class ServedModel:
     def examples(self) -> int:
         """How many rows it has learned, those of its training included."""
         return 0 if self.model is None else int(self.model.examples)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes; of a model that has not begun, what it will take at the least."""
+        return self._asked.bytes if self.model is None else self.model.nbytes
+
+    def frozen(self) -> ServedModel:
+        """A copy to be looked at from another thread: nothing that is learned meanwhile changes it."""
+        found = copy.copy(self)
+        if self.model is not None:
+            found._take(self.model.copy(), self._two or None)
+        return found
 
     # ------------------------------------------------------------------------------------------------ one row
 

@@ -23,6 +23,9 @@ class Asked:
 
     Args:
         given: "task", "classes", "missing", and options of `Learner` by name.
+
+    Attributes:
+        bytes: the memory that a new model takes, whatever the first label decides.
     """
 
     def __init__(self, given: dict[str, Any]) -> None:
@@ -45,9 +48,10 @@ class Asked:
         if self.loss is not None and self.task is None:
             self.task = "classes" if LOSSES[self.loss].coupled else None
             self.task = "regression" if not LOSSES[self.loss].for_classes else self.task
+        self.bytes = 0
         for task in TASKS if self.task is None else (self.task,):
             if self.task is not None or self.loss is None or self._fits(task):
-                self.model(task, self.classes)
+                self.bytes = max(self.bytes, self.model(task, self.classes).nbytes)
 
     def _fits(self, task: str) -> bool:
         return self.loss is None or LOSSES[self.loss].for_classes == (task != "regression")

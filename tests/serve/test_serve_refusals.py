@@ -1,0 +1,77 @@
+"""Requests that once were errors of the server: each has a reason now, or an answer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from unitless.serve import background
+from unitless.serve.served import ServedModel, describe
+
+PLAIN = {"shape": "linear", "experts": "none"}
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    folder = tmp_path_factory.mktemp("refusals") / "data"
+    settings = {"data": folder, "port": 0, "durability": "process", "snapshot_every": "1h"}
+    with background(**settings) as server, httpx.Client(base_url=server.url, timeout=20) as client:
+        yield client
+
+
+def test_a_model_that_has_learned_nothing_has_no_file(http: httpx.Client) -> None:
+    http.put("/v1/models/empty", json={})
+    answer = http.get("/v1/models/empty/file")
+    assert (answer.status_code, answer.json()["detail"]) == (422, "the model has learned nothing yet")
+
+
+@pytest.mark.parametrize("weight", [1e-160, 1e-300, 5e-324])
+@pytest.mark.parametrize("labels", [(1.5, 2.5), (1e-200, 3e-200), (1e90, -1e90), (True, False), ("a", "b")])
+def test_metrics_can_be_read_whatever_the_weights_and_labels(weight: float, labels: tuple[object, object]) -> None:
+    served = ServedModel("a", "champion", PLAIN)
+    for k in range(6):
+        served.learn({"x": float(k)}, labels[k % 2], weight)
+    json.dumps(describe.progress(served), allow_nan=False)
+    json.dumps(describe.summary(served), allow_nan=False)
+
+
+@pytest.mark.parametrize("look", ["weights", "explain"])
+def test_a_class_may_join_while_someone_looks(look: str) -> None:
+    served = ServedModel("a", "champion", {"task": "classes"} | PLAIN)
+    served.learn({"x": 1.0}, "first")
+    problems: list[Exception] = []
+    learned = threading.Event()
+
+    def watch() -> None:
+        while not learned.is_set() and not problems:
+            try:
+                if look == "weights":
+                    describe.features(served)
+                else:
+                    describe.explanation(served, {"x": 1.0})
+            except Exception as error:
+                problems.append(error)
+
+    watching = [threading.Thread(target=watch) for _ in range(2)]
+    for thread in watching:
+        thread.start()
+    for k in range(400):
+        served.learn({"x": float(k), "y": 1.0}, f"class {k}")
+    learned.set()
+    for thread in watching:
+        thread.join(60)
+    assert problems == []
+
+
+@pytest.mark.parametrize("options", [{"bits": 30}, {"bits": 30, "task": "regression"}, {"bits": 29, "task": "classes"}])
+def test_a_model_that_needs_more_memory_than_there_is_is_refused(
+    http: httpx.Client, options: dict[str, object]
+) -> None:
+    answer = http.put("/v1/models/large", json=options)
+    assert answer.status_code == 422
+    assert "memory" in answer.json()["detail"]
+    assert http.get("/v1/models/large").status_code == 404
