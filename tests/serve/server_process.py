@@ -10,11 +10,11 @@ import multiprocessing
 import os
 import signal
 import socket
-import time
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import power
+import waiting
 
 from unitless.cli import main
 
@@ -93,9 +93,8 @@ class Server:
         for pid in (self.pid, *children):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self.process.join()
-        while any(map(_runs, children)):
-            time.sleep(0.002)
+        self.process.join(waiting.LIMIT)
+        waiting.until(lambda: not any(map(_runs, children)))
 
     def stop(self, seconds: float = 15.0) -> int:
         """SIGTERM; gives the exit code. A server that takes longer is killed, and that is a failure."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 from raw_http import Connection, request
 from server_process import forked
+from waiting import join, until
 
 from unitless.cli import main
 from unitless.serve.http.access import new_token
@@ -28,15 +30,24 @@ EXAMPLE = {"features": {"a": 1.0, "b": "x"}, "label": 1.0}
 SMALL = 'm={"shape": "linear", "experts": "none"}'
 
 
+def first_line(output: Path, is_alive: Callable[[], bool]) -> str:
+    """The first line that a process writes to a file."""
+    until(lambda: "\n" in written(output) or not is_alive())
+    line, end, _ = written(output).partition("\n")
+    assert end, f"the process ended without a line: {line!r}"
+    return line + end
+
+
+def written(output: Path) -> str:
+    return output.read_text() if output.exists() else ""
+
+
 class Running:
     """A server that has said where it is. What it says goes to a file."""
 
     def __init__(self, output: Path, *arguments: str, **environment: str) -> None:
         self.process = forked(arguments, output, environment=environment)
-        while not (output.exists() and "\n" in output.read_text()):
-            assert self.process.is_alive(), self.process.exitcode
-            time.sleep(0.01)
-        self.said = output.read_text().partition("\n")[0] + "\n"
+        self.said = first_line(output, self.process.is_alive)
         self.port = int(self.said.partition("http://127.0.0.1:")[2].partition("/")[0])
 
     def send(self, number: int) -> None:
@@ -59,7 +70,7 @@ def running(*arguments: str, **environment: str) -> Iterator[Running]:
             yield server
         finally:
             server.process.kill()
-            server.process.join()
+            server.process.join(10)
 
 
 @pytest.fixture
@@ -93,6 +104,21 @@ def test_it_says_where_it_is_and_remembers_what_it_learned(tmp_path: Path) -> No
     with running("--config", str(file), UNITLESS_SERVE_PORT="0") as server, Connection(server.port) as connection:
         assert connection.request("POST", "/v1/models/m/predict", {"features": {"a": 3}}).json() == said
         assert server.stop(signal.SIGINT)[0] == 0
+
+
+def test_it_prints_its_address_at_once_into_a_file(tmp_path: Path) -> None:
+    """A service manager or a log file shows the line although Python buffers what is not a terminal."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [*COMMAND, "--data", str(tmp_path / "data"), "--port", "0"]
+    output = tmp_path / "output"
+    with output.open("wb") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
+    try:
+        line = first_line(output, lambda: process.poll() is None)
+    finally:
+        process.kill()
+        process.wait(10)
+    assert re.fullmatch(r"unitless serves no model yet: page http://127\.0\.0\.1:\d+/\n", line)
 
 
 class Load:
@@ -151,11 +177,10 @@ def test_every_request_that_was_taken_is_answered_before_the_end(tmp_path: Path)
         for thread in threads:
             thread.start()
         assert load.many_begun.wait(20)
-        while load.answered < 50 and not load.failures:
-            time.sleep(0.01)
+        until(lambda: load.answered >= 50 or load.failures)
         code, took = server.stop()
         for thread in threads:
-            thread.join(20)
+            join(thread)
         assert (code, load.failures) == (0, [])
         assert took < 10
     with running("--data", data, "--port", "0") as server, Connection(server.port) as connection:
@@ -164,7 +189,7 @@ def test_every_request_that_was_taken_is_answered_before_the_end(tmp_path: Path)
 
 def listens(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port)).close()
+        socket.create_connection(("127.0.0.1", port), 10).close()
     except OSError:
         return False
     return True
@@ -178,8 +203,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
             connection.send(request("POST", "/v1/models/m/learn", None, head) + row)
             assert connection.line().startswith(b"HTTP/1.1 200")
             server.send(signal.SIGTERM)
-            while listens(server.port):
-                time.sleep(0.01)
+            until(lambda: not listens(server.port))
             assert server.process.is_alive()
             code, took = server.stop()
         assert code == 130
@@ -234,7 +258,7 @@ def test_a_package_that_is_not_installed_is_named(tmp_path: Path, package: str) 
 def test_a_new_token_is_printed_once_and_works(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     made = [*COMMAND, "--new-token", "write", "--token-file", str(file)]
-    token = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
+    token = subprocess.run(made, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
     new_token("read", file)
     assert token not in file.read_text()
     arguments = ["--data", str(tmp_path / "data"), "--port", "0", "--new", SMALL, "--token-file", str(file)]

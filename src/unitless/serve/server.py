@@ -41,6 +41,11 @@ STOPPED_WITHIN = 9.0  # seconds in which all is
 _log = logging.getLogger("unitless.serve")
 
 
+def say(line: str) -> None:
+    """Print a line at once: a log file, a pipe or a service manager must not wait for the next ones."""
+    print(line, flush=True)
+
+
 class ServeError(Error):
     """The server cannot start."""
 
@@ -70,7 +75,7 @@ class Server:
         say: is told where the page is.
     """
 
-    def __init__(self, settings: Settings, say: Callable[[str], object] = print) -> None:
+    def __init__(self, settings: Settings, say: Callable[[str], object] = say) -> None:
         self.settings, self._say = settings, say
         self.access = Access.of(settings.token_file)
         self._sockets = _listening(settings.host, settings.port)
@@ -247,7 +252,7 @@ class Server:
         self.stopped.set()
 
 
-def run(settings: Settings, say: Callable[[str], object] = print) -> None:
+def run(settings: Settings, say: Callable[[str], object] = say) -> None:
     """Serve until a signal says to stop.
 
     Raises:

@@ -1,0 +1,50 @@
+"""Waits with a limit, for tests that wait for another thread, process or task."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+LIMIT = 60.0  # seconds; far more than anything takes on a busy machine, and less than a test may take
+
+
+def until(condition: Callable[[], Any], seconds: float = LIMIT) -> None:
+    """Wait until a condition is true.
+
+    Raises:
+        TimeoutError: it is still false when the time is over.
+    """
+    for pause in _pauses(condition, seconds):
+        time.sleep(pause)
+
+
+async def until_async(condition: Callable[[], Any], seconds: float = LIMIT) -> None:
+    """Wait in an event loop until a condition is true.
+
+    Raises:
+        TimeoutError: it is still false when the time is over.
+    """
+    for pause in _pauses(condition, seconds):
+        await asyncio.sleep(pause)
+
+
+def _pauses(condition: Callable[[], Any], seconds: float) -> Iterable[float]:
+    limit = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > limit:
+            raise TimeoutError(f"it did not happen within {seconds:g} s")
+        yield 0.005
+
+
+def join(thread: threading.Thread, seconds: float = LIMIT) -> None:
+    """Wait for the end of a thread.
+
+    Raises:
+        TimeoutError: the thread has not ended when the time is over.
+    """
+    thread.join(seconds)
+    if thread.is_alive():
+        raise TimeoutError(f"thread {thread.name} did not end within {seconds:g} s")
