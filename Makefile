@@ -27,23 +27,14 @@ export UNITLESS_TESTS := build/core
 
 .PHONY: demo test test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs gallery wheel clean bench-serve crash-serve
 
-define install
+# .venv/.NAME: the package with its extra NAME, compiled and installed. The tools that compile it stay in .venv: in the
+# temporary environment that pip makes by default they would have another path each time, and all would be compiled again.
+BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.20' 'ninja>=1.10'
+$(VENV)/.%: $(SOURCES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[$(1)]'
+	$(BIN)/python -m pip install --quiet $(BUILD_TOOLS)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[$*]'
 	@touch $@
-endef
-
-$(VENV)/.demo: $(SOURCES)
-	$(call install,demo)
-
-$(VENV)/.test: $(SOURCES)
-	$(call install,test)
-
-$(VENV)/.bench: $(SOURCES)
-	$(call install,bench)
-
-$(VENV)/.docs: $(SOURCES)
-	$(call install,docs)
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m unitless.demo
@@ -79,13 +70,11 @@ core-tests: $(VENV)/.test
 pytest: $(VENV)/.test
 	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-test-spark: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet 'pyspark>=3.5'
+test-spark: $(VENV)/.test $(VENV)/.spark
 	$(BIN)/python -m pytest -q tests/distributed/test_spark.py tests/distributed/test_training_spark.py
 	$(BIN)/python -m pytest -q tests/test_docs.py -k spark
 
-test-page: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --editable '.[page-test]'
+test-page: $(VENV)/.test $(VENV)/.page-test
 	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }
 	$(BIN)/python -m pytest -q tests/serve/test_serve_page.py
 
@@ -104,10 +93,9 @@ SANITIZED := build/sanitize/venv
 SANITIZED_TESTS := averaging bad_input centre csv_reader exact hard_cases interactions merge merge_order mixture model_file models \
                    one_vs_all predictor repeated_names restored_state row_learning shape_reading shuffle sparse_rows sweep target text_readers weights
 sanitize: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet 'cmake>=3.20' 'nanobind>=2.4'
 	$(BIN)/cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
-	  -DUNITLESS_BINDINGS=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python \
-	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
+	  -DUNITLESS_BINDINGS=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
+	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
 	$(BIN)/cmake --build build/sanitize --parallel 2
 	build/sanitize/core_test
 	build/sanitize/mixture_test
