@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 LIMIT = 60.0  # seconds; far more than anything takes on a busy machine, and less than a test may take
@@ -48,3 +50,13 @@ def join(thread: threading.Thread, seconds: float = LIMIT) -> None:
     thread.join(seconds)
     if thread.is_alive():
         raise TimeoutError(f"thread {thread.name} did not end within {seconds:g} s")
+
+
+@contextlib.contextmanager
+def running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """A process that is killed if it still runs at the end of the block; `Popen` alone would wait for it."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

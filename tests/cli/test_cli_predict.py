@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from waiting import running
 
 import unitless as ul
 from unitless.cli import main
@@ -164,13 +165,13 @@ def test_a_reader_that_stops_is_no_error(folder: pathlib.Path) -> None:
     with open("long.csv", "w") as file:
         file.write("age,job\n" + "30,pilot\n" * 300_000)
     command = [sys.executable, "-m", "unitless", "predict", "people.unitless", "long.csv"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == b"prediction\n"
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait() == 0
+        assert process.wait(60) == 0
 
 
 def test_options_that_cannot_be_are_refused(folder: pathlib.Path, capsys: Capture) -> None:

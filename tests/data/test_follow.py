@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from sources import command, content, refused, write
+from waiting import running
 
 import unitless as ul
 
@@ -159,7 +160,7 @@ def test_the_command_line_follows_until_it_is_interrupted(tmp_path: Path, predic
     model, path = str(tmp_path / "m.unitless"), write(tmp_path / "log.csv", "a,b\n1,2\n")
     predictor.model.save(model)
     command = [sys.executable, "-m", "unitless", "predict", model, path, "--follow"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline(), process.stdout.readline()]
         append(path, "3,4\n")

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from sources import cli, content, refused, write
+from waiting import join, running
 
 import unitless as ul
 
@@ -54,7 +55,7 @@ def test_a_pipe_that_does_not_block_is_waited_for(format: str, data: bytes) -> N
     fcntl.fcntl(read, fcntl.F_SETFL, fcntl.fcntl(read, fcntl.F_GETFL) | os.O_NONBLOCK)
     target = [] if format == "vw" else ["--target", "y"]
     command = [sys.executable, "-m", "unitless", "train", "-", "--format", format, *target, "--json"]
-    with subprocess.Popen(command, stdin=read, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with running(command, stdin=read, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         os.close(read)
 
         def feed() -> None:
@@ -67,7 +68,7 @@ def test_a_pipe_that_does_not_block_is_waited_for(format: str, data: bytes) -> N
         thread = threading.Thread(target=feed)
         thread.start()
         out, errors = process.communicate(timeout=60)
-        thread.join()
+        join(thread)
     assert process.returncode == 0, errors.decode()
     assert json.loads(out)["learned"] == 3000
 
@@ -229,7 +230,7 @@ def test_a_model_does_not_depend_on_how_fast_a_pipe_is(tmp_path: Path, pipes: Ca
         thread = threading.Thread(target=feed)
         thread.start()
         found.append(content(ul.train("-", "y", on_error="skip", shape="linear").model))
-        thread.join()
+        join(thread)
     assert found[0] == found[1]
 
 
@@ -252,7 +253,7 @@ def test_a_named_pipe_is_read_once_and_as_it_comes(tmp_path: Path) -> None:
     first = next(batches).values
     more.set()
     second = [value for part in batches for value in part.values]
-    thread.join()
+    join(thread)
     assert waited == [True]
     assert [*first, *second] == predictor.predict([{"a": 1, "b": 2}, {"a": 3, "b": 4}])
 
@@ -305,7 +306,7 @@ def test_predictions_of_a_pipe_are_written_line_by_line(tmp_path: Path) -> None:
     model = str(tmp_path / "m.unitless")
     trained(tmp_path, "csv").model.save(model)
     command = [sys.executable, "-m", "unitless", "predict", model, "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with running(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         lines = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import pathlib
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 import tasks
 from test_training import trained
 from training_data import digest, write
+from waiting import until
 
 ray = pytest.importorskip("ray")
 from ray import cluster_utils  # noqa: E402
@@ -46,8 +46,7 @@ def test_a_node_that_is_lost_changes_nothing(cluster: cluster_utils.Cluster, tmp
         engine.wait(first)  # their values are kept on the nodes, and some are lost with one
         second = [engine.submit(tasks.slow_pid, folder, (i, 0.4)) for i in range(6)]
         sums = engine.combine(tasks.sums, None, first)
-        while len(list(tmp_path.iterdir())) < 3:
-            time.sleep(0.05)
+        until(lambda: len(list(tmp_path.iterdir())) >= 3)
         cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
         assert engine.get(engine.combine(tasks.listed, None, second)) == [None, *range(6)]
         assert engine.get(sums) == [1_000_000 * i for i in range(6)]

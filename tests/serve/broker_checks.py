@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from waiting import until_async
 
 from unitless.serve.events import Form, Kind
 from unitless.serve.follow import ingestion
@@ -75,12 +76,6 @@ def primary(
     asyncio.run(run())
 
 
-async def until(condition: Callable[[], Any]) -> None:
-    """Wait until something has happened."""
-    while not condition():
-        await asyncio.sleep(0.005)
-
-
 def check_each_message_is_learned_once(broker: Broker, folder: Path) -> None:
     """However often the server is killed on the way."""
     messages = learned(300) + delayed(40) + learned(300, 1)
@@ -91,7 +86,7 @@ def check_each_message_is_learned_once(broker: Broker, folder: Path) -> None:
         async def some(house: House, _: Any, here: Path = here, there: Path = there) -> None:
             live = house.streams["a"]
             before = live.stream.seq
-            await until(lambda: live.stream.seq > before)
+            await until_async(lambda: live.stream.seq > before)
             shutil.copytree(here, there)  # what a server would find that was killed now
 
         primary(here, broker, some)
@@ -100,7 +95,7 @@ def check_each_message_is_learned_once(broker: Broker, folder: Path) -> None:
 
     async def rest(house: House, _: Any) -> None:
         live = house.streams["a"]
-        await until(lambda: live.stream.counts["learned"] == 640)
+        await until_async(lambda: live.stream.counts["learned"] == 640)
         await asyncio.sleep(0.3)
         assert live.stream.counts["learned"] == 640
         assert live.stream.counts["joined"] == 40
@@ -118,7 +113,7 @@ def check_messages_that_are_no_events_are_left_out(broker: Broker, folder: Path)
 
     async def do(house: House, running: ingestion.Ingestions) -> None:
         live = house.streams["a"]
-        await until(lambda: live.stream.counts["learned"] == 10)
+        await until_async(lambda: live.stream.counts["learned"] == 10)
         (one,) = running.all
         assert one.skipped == len(bad)
         assert one.taken == len(good) + len(refused)
@@ -143,7 +138,7 @@ def check_a_replica_has_the_same_bits(broker: Broker, folder: Path) -> None:
             broker.send(messages[120:])
             there, here = house.streams["a"], replica.streams["a"]
             await here.reached(len(messages))
-            await until(lambda: there.stream.counts["learned"] == 280)
+            await until_async(lambda: there.stream.counts["learned"] == 280)
             assert here.model().file() == there.model().file()
             assert here.model().digest == there.model().digest
             assert replica.skipped == 1

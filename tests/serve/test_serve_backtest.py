@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from waiting import until_async
 
 pytest.importorskip("msgspec")
 from unitless.serve import background
@@ -81,11 +82,9 @@ def state(house: House, name: str) -> dict[str, Any]:
 
 async def joined(house: House, name: str) -> None:
     live = house.streams["a"]
-    while name not in live.stream.models:
-        assert name in house.backtests, live.notes
-        await asyncio.sleep(0.01)
-    while (house.folders["a"] / "backtests.json").exists():
-        await asyncio.sleep(0.01)
+    await until_async(lambda: name in live.stream.models or name not in house.backtests)
+    assert name in live.stream.models, live.notes
+    await until_async(lambda: not (house.folders["a"] / "backtests.json").exists())
 
 
 def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Path) -> None:
@@ -167,8 +166,7 @@ def test_what_is_left_of_a_long_log_is_replayed_from_a_snapshot(tmp_path: Path) 
         await history(house, 130, 190)
         await upkeep.snapshot(house.streams["a"])
         live = house.streams["a"]
-        while live.log.first_seq == 1:
-            await asyncio.sleep(0.01)
+        await until_async(lambda: live.log.first_seq > 1)
         assert live.log.first_seq < snapshots.seqs(house.folders["a"])[0]
         await house.create("late", OPTIONS | {"replay": True})
         await joined(house, "late")

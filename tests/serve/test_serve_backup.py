@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from server_process import Server
+from waiting import join
 
 from unitless.client import Client
 
@@ -44,7 +45,7 @@ def test_the_documented_commands_copy_a_running_server(tmp_path: Path) -> None:
                 made = subprocess.run(command.split(), cwd=tmp_path, capture_output=True, text=True, check=False)
                 assert made.returncode in (0, 1), made.stderr  # 1: a file grew meanwhile
             stop.set()
-            learner.join()
+            join(learner)
     finally:
         stop.set()
         assert server.stop() == 0

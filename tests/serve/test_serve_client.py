@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from waiting import join
 
 import unitless as ul
 from unitless.client import AsyncClient, Client, ClientError
@@ -128,7 +129,7 @@ def server() -> Iterator[Server]:
         thread.start()
         yield server
         server.shutdown()
-        thread.join()
+        join(thread)
 
 
 @pytest.fixture(autouse=True)

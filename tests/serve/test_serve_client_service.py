@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from server_process import Server
+from waiting import join
 
 import unitless as ul
 from unitless.client import AsyncClient, Client, ClientError
@@ -155,7 +156,7 @@ def test_a_server_that_is_killed_learns_each_row_once(tmp_path: Path) -> None:
                 assert (result.duplicates, result.problems) == (0, [])
                 total += result.learned
                 done += not killer.is_alive()
-            killer.join()
+            join(killer)
             assert all(learned)
             assert client.model("prices")["examples"] == len(learned) + total
     finally:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from waiting import until_async
 
 pytest.importorskip("msgspec")
 
@@ -128,12 +129,10 @@ def test_streams_come_and_go(tmp_path: Path) -> None:
     async def do(house: House, replica: DirectoryReplica) -> None:
         await house.create("new", LINEAR)
         await learn(house.streams["new"], rows(10))
-        while "new" not in replica.streams:
-            await asyncio.sleep(0.01)
+        await until_async(lambda: "new" in replica.streams)
         await same(house, replica, "new")
         await house.delete("new")
-        while "new" in replica.streams:
-            await asyncio.sleep(0.01)
+        await until_async(lambda: "new" not in replica.streams)
         with pytest.raises(Problem, match="no such model"):
             replica.find("new")
 
@@ -154,8 +153,7 @@ def test_a_log_that_was_cut_is_begun_again(tmp_path: Path) -> None:
         try:
             cut = copy / path.relative_to(tmp_path / "data")
             cut.write_bytes(cut.read_bytes()[:-10])
-            while other.streams["a"].stream.seq != live.stream.seq - 1:
-                await asyncio.sleep(0.01)
+            await until_async(lambda: other.streams["a"].stream.seq == live.stream.seq - 1)
             assert other.streams["a"].stream.models["a"].examples == 19
         finally:
             task.cancel()

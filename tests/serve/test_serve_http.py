@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from raw_http import Connection, request
+from waiting import join
 
 import unitless as ul
 from unitless.cli import main
@@ -206,7 +207,7 @@ def test_a_prediction_waits_for_what_was_written(http: httpx.Client, server: Bac
     thread = threading.Thread(target=ask)
     thread.start()
     http.post(f"/v1/models/{name}/learn", json={**row, "label": 1})
-    thread.join()
+    join(thread)
     assert found[0].json()["seq"] == seq + 1
     bad = http.post(f"/v1/models/{name}/predict", json=row, headers={"unitless-min-seq": "x"})
     assert bad.status_code == 400

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 from raw_http import Connection, request
+from waiting import join, until
 
 import unitless as ul
 from unitless.serve.house import House
@@ -254,8 +255,7 @@ def test_while_logs_are_read_requests_are_told_to_wait(
     starting = threading.Thread(target=server.__enter__)
     starting.start()
     try:
-        while not hasattr(server, "server") or not server.server._listeners:
-            time.sleep(0.01)
+        until(lambda: hasattr(server, "server") and server.server._listeners)
         with Connection(server.port) as connection:
             assert connection.request("GET", "/health/live").status == 200
             for method, path, body in (
@@ -268,12 +268,12 @@ def test_while_logs_are_read_requests_are_told_to_wait(
                 answer = connection.request(method, path, body)
                 assert (answer.status, answer.headers["retry-after"]) == (503, "1")
             read.set()
-            starting.join()
+            join(starting)
             assert connection.request("GET", "/health/ready").status == 200
             assert connection.request("POST", "/v1/models/m/learn", EXAMPLE).status == 200
     finally:
         read.set()
-        starting.join()
+        join(starting)
         server.__exit__(None, None, None)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from waiting import until_async
 
 pytest.importorskip("msgspec")
 from unitless.serve import house as house_module
@@ -104,8 +105,7 @@ def test_what_is_needed_stays_even_if_the_newest_snapshot_is_damaged(tmp_path: P
         await send(house, Kind.label, id="late", label=2)
         await learn(house, 100)
         await upkeep.snapshot(house.streams["a"])
-        while house.streams["a"].log.first_seq == 1:
-            await asyncio.sleep(0.01)
+        await until_async(lambda: house.streams["a"].log.first_seq > 1)
         assert house.streams["a"].log.first_seq <= 102
         prints.append(house.streams["a"].stream.fingerprint())
 

@@ -16,6 +16,7 @@ pytest.importorskip("redis")
 
 import broker_checks
 import redis
+from waiting import until_async
 
 from unitless.errors import OptionError
 from unitless.serve.follow import ingestion
@@ -90,7 +91,7 @@ def test_an_entry_without_the_field_is_no_event(broker: Redis, tmp_path: Path) -
     broker.send(broker_checks.learned(1))
 
     async def do(house: Any, running: Any) -> None:
-        await broker_checks.until(lambda: house.streams["a"].stream.counts["learned"] == 1)
+        await until_async(lambda: house.streams["a"].stream.counts["learned"] == 1)
         assert running.all[0].skipped == 1
 
     broker_checks.primary(tmp_path, broker, do)
@@ -100,10 +101,10 @@ def test_messages_that_were_trimmed_before_they_were_read_are_not_passed_over(br
     broker.send(broker_checks.learned(10))
 
     async def first(house: Any, _: Any) -> None:
-        await broker_checks.until(lambda: house.streams["a"].stream.counts["learned"] == 10)
+        await until_async(lambda: house.streams["a"].stream.counts["learned"] == 10)
 
     async def then(house: Any, running: Any) -> None:
-        await broker_checks.until(lambda: running.all[0].problem)
+        await until_async(lambda: running.all[0].problem)
         assert "may have lost messages" in running.all[0].problem
         assert house.streams["a"].notes == [running.all[0].problem]
         assert house.streams["a"].stream.counts["learned"] == 10
@@ -141,9 +142,9 @@ def test_a_broker_that_is_away_is_waited_for(broker: Redis, tmp_path: Path, monk
 
     async def do(house: Any, running: Any) -> None:
         live = house.streams["a"]
-        await broker_checks.until(lambda: running.all[0].problem)
+        await until_async(lambda: running.all[0].problem)
         assert live.notes == ["it is away"]
-        await broker_checks.until(lambda: live.stream.counts["learned"] == 3 and not live.notes)
+        await until_async(lambda: live.stream.counts["learned"] == 3 and not live.notes)
 
     broker_checks.primary(tmp_path, broker, do)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until_async
 
 pytest.importorskip("msgspec")
 from unitless.serve import snapshotter as process
@@ -122,8 +123,7 @@ def test_snapshots_come_by_themselves_and_at_the_end(tmp_path: Path) -> None:
     writer.learn(20)
 
     async def test(snapshotter: Snapshotter, said: list[str]) -> None:
-        while not snapshots.seqs(writer.folder):
-            await asyncio.sleep(0.02)
+        await until_async(lambda: snapshots.seqs(writer.folder))
         writer.learn(5)
 
     run(writer, test, every=0.1)
@@ -155,8 +155,7 @@ def test_a_deleted_stream_is_forgotten(tmp_path: Path) -> None:
         await snapshotter.request(NAME)
         writer.deleted = True
         shutil.rmtree(writer.folder)
-        while NAME in snapshotter.reports:
-            await asyncio.sleep(0.01)
+        await until_async(lambda: NAME not in snapshotter.reports)
         with pytest.raises(Problem, match="the stream is deleted"):
             await snapshotter.request(NAME)
         assert snapshotter.deaths == 0

@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sources import content, facts, json_lines, mappings, set_chunk, table, write
+from waiting import until
 
 import unitless as ul
 from unitless.data import source
@@ -410,8 +411,7 @@ def test_a_process_that_is_killed_goes_on_until_it_is_done(big: str, tmp_path: P
         ul.load(model)
         model_before = model.stat().st_mtime_ns
         process = start("train", *fixed, "--resume", str(model))
-        while model.stat().st_mtime_ns == model_before and process.poll() is None:
-            time.sleep(0.005)
+        until(lambda then=model_before, now=process: model.stat().st_mtime_ns != then or now.poll() is not None)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err.decode()
     assert killed
