@@ -52,7 +52,7 @@ def main(folder: str = "out") -> None:
     print(f"{np.abs(X).max(0).min():,.0f} to {np.abs(X).max(0).max():,.0f}. Is it class 1?")
     print("One pass, every row predicted before it is learned; learning rate 0.5 where it is not automatic.\n")
     print(f"{'':42}{'raw data':>18}{'other units':>18}")
-    print(f"{'learner':42}{'log loss  error':>18}{'log loss  error':>18}")
+    print(f"{'learner':42}{'log loss  error':>18}{'log loss  error':>18}", flush=True)
     results: dict[str, tuple[Curve, Curve]] = {}
     start = time.perf_counter()
     for title, options in LEARNERS:
@@ -60,7 +60,8 @@ def main(folder: str = "out") -> None:
         other_loss, other_error, other_curve = progressive_loss(options, X * UNITS, y)
         results[title.split()[0]] = (curve, other_curve)
         verdict = "the same" if abs(other_loss - loss) < 1e-9 * loss else "CHANGED"
-        print(f"{title:42}{short(loss):>10}{error:8.2%}{short(other_loss):>10}{other_error:8.2%}  {verdict}")
+        row = f"{title:42}{short(loss):>10}{error:8.2%}{short(other_loss):>10}{other_error:8.2%}  {verdict}"
+        print(row, flush=True)
     seconds = time.perf_counter() - start
     print(f"\n{2 * len(LEARNERS) * len(y):,} rows learned in {seconds:.2f} s.")
     path = plot(results, pathlib.Path(folder))
