@@ -166,8 +166,10 @@ def test_the_container_runs_as_nobody_special_and_is_watched() -> None:
 def test_the_unit_is_one_that_systemd_understands_and_is_confined(tmp_path: Path) -> None:
     text = (DEPLOY / "unitless.service").read_text(encoding="utf-8")
     unit = tmp_path / "unitless.service"
-    unit.write_text(text.replace("/opt/unitless/bin/unitless", sys.executable), encoding="utf-8")
-    verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
+    unit.write_text(text.replace("/opt/unitless/bin/unitless", f'"{sys.executable}"'), encoding="utf-8")
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False, timeout=60
+    )
     if verified.returncode and "unitless.service" not in verified.stderr:
         pytest.skip(f"systemd-analyze does not work here: {verified.stderr}")
     assert not [line for line in verified.stderr.splitlines() if "unitless.service" in line]
@@ -176,6 +178,7 @@ def test_the_unit_is_one_that_systemd_understands_and_is_confined(tmp_path: Path
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
     )
     if "unrecognized option" in rated.stderr:
         pytest.skip("systemd-analyze is too old to rate a file")

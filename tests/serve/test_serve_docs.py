@@ -50,7 +50,9 @@ class Shell:
         self.folder, self.servers = folder, list[subprocess.Popen[bytes]]()
         (folder / "bin").mkdir()
         (folder / "bin" / "python").symlink_to(sys.executable)
-        script = f"#!{sys.executable}\nfrom unitless.cli import main\nraise SystemExit(main())\n"
+        # pip writes this form too: a path with spaces cannot stand after #!
+        begin = f"#!/bin/sh\n'''exec' '{sys.executable}' \"$0\" \"$@\"\n' '''\n"
+        script = f"{begin}from unitless.cli import main\nraise SystemExit(main())\n"
         (folder / "bin" / "unitless").write_text(script, encoding="utf-8")
         (folder / "bin" / "unitless").chmod(0o755)
         self.environment = {
