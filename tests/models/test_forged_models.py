@@ -209,10 +209,10 @@ def test_no_value_of_the_header_makes_a_traceback(trained: dict[str, Trained], n
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 10**400, 2**63, -1, 1.5, "1", None, [], DEEP], ids=str)
-@pytest.mark.parametrize("key", ["rows", "learned", "within", "consumed", "passes", "position", "seconds", "missing"])
+@pytest.mark.parametrize("key", ["rows", "learned", "within", "consumed", "passes", "position", "missing"])
 def test_no_progress_is_resumed_that_cannot_have_been_made(trained: dict[str, Trained], key: str, value: Any) -> None:
     one = trained["binary"]
-    if (key == "seconds" and value in (1.5, 2**63)) or (key == "missing" and value == {}):
+    if key == "missing" and value == {}:
         return
     one.forge(replaced(one.header, ("training", "progress", key), value), one.arrays)
     with pytest.raises(ul.ModelFileError):

@@ -68,6 +68,16 @@ def test_the_file_of_a_model_that_began_in_the_server_is_not_called_interrupted(
     assert "interrupted" not in said
 
 
+def test_the_file_of_a_model_does_not_depend_on_when_its_rows_came(http: httpx.Client, name: str) -> None:
+    other = f"{name}-again"
+    assert http.put(f"/v1/models/{other}", json={"shape": "linear", "experts": "none"}).status_code == 201
+    found = []
+    for one in (name, other):
+        learn(http, one)
+        found.append(http.get(f"/v1/models/{one}/file").content)
+    assert found[0] == found[1]
+
+
 # ----- one row
 
 

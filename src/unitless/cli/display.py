@@ -227,7 +227,8 @@ class Watch:
             self._out.print(header, style="dim" if self._terminal else None)
         for told in run.told[self._shown :]:
             losses = "".join(f"{'-' if math.isnan(loss) else number(loss):>12}" for loss in (told.loss, told.held_loss))
-            self.say(f"{told.number:>6}{told.rows:>12,}{losses}{told.seconds:>9.2f}{told.merging:>9.2f}")
+            times = "".join(f"{'-' if math.isnan(one) else f'{one:.2f}':>9}" for one in (told.seconds, told.merging))
+            self.say(f"{told.number:>6}{told.rows:>12,}{losses}{times}")
         self._shown = len(run.told)
         now, share = run.evaluation.now, run.progress.rows / max(1, run.read)
         self._advance(run.progress, number(now.loss), number(now.since_last), share)

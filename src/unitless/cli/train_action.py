@@ -129,8 +129,7 @@ def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()
     lines += [("missing", _missing(result.missing))] if result.missing else []
     lines.append(("rate", display.rates(result.learning_rate)))
     lines += [("sparsity", display.rates(result.model.sparsity))] if result.model.options.sparse else []
-    passed = result.learned * max(1, result.passes)
-    speed = f", {passed / result.seconds:,.0f} rows/s" if result.seconds else ""
+    speed = f", {result.rows_per_second:,.0f} rows/s" if result.rows_per_second else ""
     lines.append(("time", f"{result.seconds:.2f} s{speed}"))
     lines += [("model", str(result.path))] if result.path and not result.interrupted else []
     display.facts(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -148,6 +148,11 @@ class Bad:
 
     where: str
     problem: str
+
+    def renamed(self, names: Mapping[str, str]) -> Bad:
+        """The same row of a file that is called by another name."""
+        file, comma, place = self.where.rpartition(", ")
+        return replace(self, where=f"{names.get(file, file)}{comma}{place}")
 
     def __str__(self) -> str:
         return f"{self.where}: {self.problem}"

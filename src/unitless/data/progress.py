@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import ModelFileError
@@ -25,7 +25,7 @@ class Progress:
     held: int = 0  # back, to be scored
     passes: int = 0  # finished ones
     consumed: int = 0  # bytes of the source in this pass
-    seconds: float = 0.0
+    seconds: float = 0.0  # since this run began; not stored
     position: Position = field(default_factory=Position)
     within: int = 0  # rows of the chunk at `position` that are done
     missing: Counter[str] = field(default_factory=Counter)
@@ -59,12 +59,19 @@ class Progress:
         self.skipped = self.unlabelled = 0
         self.missing, self.odd, self.bad = Counter(), {}, []
 
+    def renamed(self, names: Mapping[str, str]) -> Progress:
+        """The progress with other names of the files in which something was noticed."""
+        odd = {
+            column: [count, {**place, "file": names.get(place["file"], place["file"])}, value]
+            for column, (count, place, value) in self.odd.items()
+        }
+        return replace(self, odd=odd, bad=[bad.renamed(names) for bad in self.bad])
+
     def plain(self) -> dict[str, Any]:
         """The progress as a model file stores it."""
         numbers = {name: getattr(self, name) for name in _COUNTS}
         return {
             **numbers,
-            "seconds": self.seconds,
             "position": self.position.plain(),
             "missing": dict(self.missing),
             "odd": {name: list(odd) for name, odd in self.odd.items()},
@@ -80,7 +87,6 @@ class Progress:
             file, offset, count = plain["position"]
             progress = cls(
                 **{name: _count(plain[name]) for name in _COUNTS},
-                seconds=plain["seconds"] + 0.0,
                 position=Position(_count(file), _count(offset), _count(count)),
                 missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
                 odd={str(name): _odd(one) for name, one in plain.get("odd", {}).items()},
@@ -89,7 +95,7 @@ class Progress:
             )
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
             progress = None
-        if progress is None or not 0 <= progress.seconds < math.inf or type(progress.done) is not bool:
+        if progress is None or type(progress.done) is not bool:
             raise ModelFileError("this is not a valid model file: what it says about its training is impossible")
         return progress
 

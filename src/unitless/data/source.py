@@ -5,16 +5,16 @@ from __future__ import annotations
 import abc
 import copy
 import fnmatch
-import hashlib
-import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ..errors import InputError, Phrase
 from . import formats
 from .byte_stream import never
 from .csv_columns import CsvColumns
+from .file_identity import content_before, identity_of
 from .files import STDIN, File, FollowedFile
 from .located_rows import Chunk, Position
 from .ordered_work import in_order, threads_to_read
@@ -26,7 +26,6 @@ from .text_stream import Text, opened_text
 
 R = TypeVar("R")
 MOST_AHEAD = 32 << 20  # bytes of text that lie ahead, even if rows are so long that a piece has many
-DIGESTED = 64 << 10  # bytes at the beginning of a file, and before the place that was reached
 
 
 @dataclass(frozen=True)
@@ -101,14 +100,14 @@ class Source(abc.ABC):
         """What was found in the data that a user should know, besides `found`."""
         return []
 
-    @property
+    @cached_property
     def identity(self) -> list[Any]:
-        """To recognise the same data when training goes on."""
+        """To recognize the same data when training goes on."""
         return []
 
-    def content(self, consumed: int) -> list[Any]:
-        """To recognise data of the same name and size that has changed: digests, where so many bytes were read."""
-        return []
+    def content(self, consumed: int) -> list[Any] | None:
+        """To recognize a file that grows, of which so many bytes were read."""
+        return None
 
     def hold(self, schema: Schema) -> None:
         """Read all further data by this schema."""
@@ -128,7 +127,6 @@ class FileSource(Source):
 
     def __init__(self, files: list[File], options: ReadOptions) -> None:
         self.files, self.options = files, options
-        self._digests: dict[tuple[str, int, int], list[str]] = {}  # files that are done with do not change
         self._text: Text | None = None  # that was opened last
         self._path = PathColumns(files)
         self._added: list[str] = []  # columns of the schema that the names of folders give
@@ -155,40 +153,17 @@ class FileSource(Source):
         """Whether one of the files is a pipe or the like."""
         return any(file.size is None for file in self.files)
 
-    @property
+    @cached_property
     def identity(self) -> list[Any]:
-        """The names and sizes of the files."""
-        return [[file.path, file.size] for file in self.files]
+        """The names, sizes and digests of the files, as they were when this was first asked for."""
+        return [identity_of(file) for file in self.files]
 
-    def content(self, consumed: int) -> list[Any]:
-        """For each file that was begun: the place reached, and digests of its first bytes and of those before it.
-
-        `consumed` counts the bytes of all files as stored. None stands for what cannot be read again, such as a pipe.
-        """
-        digests: list[Any] = []
-        for file in self.files:
-            size = file.size or (os.path.getsize(file.path) if isinstance(file, FollowedFile) else 0)
-            place = min(consumed, size)
-            consumed -= place
-            digests.append(self._digested(file, size, place))
-            if consumed <= 0:
-                break
-        return digests
-
-    def _digested(self, file: File, size: int, place: int) -> list[Any] | None:
-        key = file.path, size, place
-        if key not in self._digests:
-            try:
-                if file.size is None and not isinstance(file, FollowedFile):
-                    return None
-                with open(file.path, "rb") if file.size is None else file.open() as stored:
-                    found = [stored.read(DIGESTED if file.size is not None else min(place, DIGESTED))]
-                    stored.seek(max(0, place - DIGESTED))
-                    found.append(stored.read(min(place, DIGESTED)))
-            except OSError:  # training that reads it already goes on
-                return None
-            self._digests[key] = [hashlib.blake2b(part, digest_size=16).hexdigest() for part in found]
-        return [place, *self._digests[key]]
+    def content(self, consumed: int) -> list[Any] | None:
+        """Of a file that grows, digests up to the place that was reached; `consumed` counts the bytes of all files."""
+        last = self.files[-1]
+        if not isinstance(last, FollowedFile):
+            return None
+        return content_before(last, consumed - sum(file.size or 0 for file in self.files[:-1]))
 
     def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """The data from a position on, file by file; up to another one in the same file if it is given."""

@@ -29,6 +29,7 @@ class ZipMember(File):
     archive: File = field(default_factory=_no_file)
     member: str = ""
     length: int = 0  # bytes of its content
+    checksum: int = 0  # CRC-32 of its content
 
     in_parts = False
 
@@ -96,7 +97,7 @@ def unpacked(file: File) -> list[File]:
         raise InputError(
             f"{locked.filename!r} in the zip archive {file.name} is encrypted; unpack it with its password"
         )
-    return [ZipMember(f"{file.path}/{info.filename}", file, info.filename, info.file_size) for info in chosen]
+    return [ZipMember(f"{file.path}/{info.filename}", file, info.filename, info.file_size, info.CRC) for info in chosen]
 
 
 def _listed(names: list[str]) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .. import inputs
 from ..data import Batch, Position, Reader, ReadOptions, Schema, Source, open_source
 from ..data.arrow import pyarrow
+from ..data.file_identity import identity_of
 from ..data.files import File
 from ..data.in_memory import Arrays, Frames, Mappings
 from ..data.located_rows import Chunk, Place
@@ -30,7 +31,6 @@ HEAD_VALUES = 1 << 20  # of each, at most
 MOST_PLACES = 1 << 20  # of all files
 MOST_PLACES_PER_FILE = 1 << 14
 TOGETHER = 8192  # rows of several blocks that are read as one table
-DIGESTED = 64 << 10  # bytes at the beginning and at the end of a file
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,8 @@ class FileSurvey:
         places: how many rows it has, and where reading can begin.
         columns: the names of a table's columns and their Arrow types.
         heads: rows from several places; only column types and no rows if other files have enough of them.
-        identity: a digest of its name, its size, its content as far as that is cheap, and of how it is read.
+        identity: a digest of what it holds and of how it is read.
+        file: its name, size and digest, unless the data is in memory.
     """
 
     name: str
@@ -125,6 +126,7 @@ class FileSurvey:
     columns: tuple[tuple[str, Any], ...]
     heads: tuple[Head, ...]
     identity: str
+    file: list[Any] | None = None
 
     @property
     def rows(self) -> int:
@@ -171,11 +173,10 @@ def survey(spec: DataSpec, file: int) -> FileSurvey:
         columns |= {name: table.schema.field(name).type for name in table.column_names if name not in columns}
     if files > HEADS and file * HEADS // files == (file - 1) * HEADS // files:
         heads = ()
-    content = _digest_of_file(source.files[file]) if source.files else _digest_of_rows(spec, places.rows)
-    said = [name, places.rows, content, spec.digest()]
-    return FileSurvey(
-        name, places, tuple(columns.items()), heads, hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
-    )
+    known = identity_of(source.files[file]) if source.files else None
+    said = [known or _digest_of_rows(spec, places.rows), places.rows, spec.digest()]
+    identity = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
+    return FileSurvey(name, places, tuple(columns.items()), heads, identity, known)
 
 
 def _heads(spec: DataSpec, places: RowPlaces, heads: int) -> tuple[Head, ...]:
@@ -220,17 +221,6 @@ def _head_of(spec: DataSpec, source: Source, chunk: Chunk, rows: int) -> Head:
     if labels is None and not isinstance(source, Arrays):
         labels = chunk.content.label[:rows]
     return Head(chunk.place, rows, None, labels)
-
-
-def _digest_of_file(file: File) -> list[Any]:
-    size = file.size or 0
-    found = hashlib.blake2b(digest_size=16)
-    with file.open() as stored:
-        found.update(stored.read(DIGESTED))
-        if size > DIGESTED:
-            stored.seek(max(DIGESTED, size - DIGESTED))
-            found.update(stored.read(DIGESTED))
-    return [size, found.hexdigest()]
 
 
 def _digest_of_rows(spec: DataSpec, rows: int) -> list[Any]:

@@ -56,20 +56,21 @@ class Round:
     rows: int  # that were learned in it
     loss: float  # progressive, of these rows
     held_loss: float  # of the merged model, on some of the rows held back
-    seconds: float
-    merging: float  # of these, for putting the shards together
     shards: int
+    seconds: float = math.nan  # not known of rounds of an earlier run: a model file stores no times
+    merging: float = math.nan  # of these, for putting the shards together
 
     def plain(self) -> list[float | None]:
         """As a model file stores it."""
-        return [value if math.isfinite(value) else None for value in vars(self).values()]
+        stored = (self.number, self.rows, self.loss, self.held_loss, self.shards)
+        return [value if math.isfinite(value) else None for value in stored]
 
     @classmethod
     def read(cls, plain: list[Any]) -> Round:
         """From a model file."""
-        number, rows, loss, held_loss, seconds, merging, shards = plain
+        number, rows, loss, held_loss, shards = plain
         loss, held_loss = (math.nan if value is None else value for value in (loss, held_loss))
-        return cls(number, rows, loss, held_loss, seconds, merging, shards)
+        return cls(number, rows, loss, held_loss, shards)
 
 
 class Rounds:
@@ -138,6 +139,7 @@ class Rounds:
         self._wait(handles, watched)
         self._surveys = [self.engine.get(handle) for handle in handles]
         self.engine.forget([*handles, common])
+        run.source.identity = [one.file for one in self._surveys if one.file is not None]
         schema, labels = agree(data, self._surveys) if known is None else (known, None)
         data = replace(data, schema=schema)
         run.reader.schema = schema
@@ -288,7 +290,7 @@ class Rounds:
         now = time.perf_counter()
         loss = self._loss_since(counted) if first_pass else math.nan
         held = self._held_loss(SHOWN_ROWS)
-        run.told.append(Round(number + 1, rows, loss, held, now - started, now - merging, len(cells)))
+        run.told.append(Round(number + 1, rows, loss, held, len(cells), now - started, now - merging))
         run.rounds = {
             "identity": run.rounds["identity"],
             "asked": run.rounds["asked"],

@@ -54,6 +54,10 @@ class TrainResult:
         self.passes = progress.passes
         self.missing = dict(progress.missing)
         self.seconds = progress.seconds
+        """How long this run took. Earlier ones, if it went on, are not counted."""
+        passed = self.learned * max(1, self.passes)
+        self.rows_per_second = passed / self.seconds if self.seconds and not run.midway else None
+        """Rows of all passes that were learned in a second; None if this run went on with an earlier one."""
         self.features_met = run.features_met
         """How many features a sparse model had met before it was pruned; None of others."""
         self.fitted = run.fitted
@@ -325,7 +329,7 @@ class TrainResult:
             ],
             "top_features": [[name, value] for name, value in self.top_features()],
             "seconds": self.seconds,
-            "rows_per_second": self.rows / self.seconds if self.seconds else None,
+            "rows_per_second": self.rows_per_second,
             "interrupted": self.interrupted,
         }
 

@@ -13,6 +13,7 @@ import numpy as np
 from .. import inputs, losses
 from ..data import Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
+from ..data.file_identity import labels_of
 from ..data.files import check_output
 from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
@@ -199,7 +200,8 @@ class Run(Learning):
         if then != now:
             other = ", ".join(f"{name} {_setting(then.get(name))}" for name in now if then.get(name) != now[name])
             raise OptionError(f"training of this model was begun with other settings: {other or then}")
-        self.progress = before
+        called = {label: name for name, label in labels_of(self.source.files).items()}
+        self.progress = before.renamed(called)
         self.midway, self.known = True, training.get("known") is True
         self.rounds = training.get("rounds")
         self.evaluation = Evaluation.restore(model, training.get("evaluation") or {})
@@ -214,21 +216,8 @@ class Run(Learning):
         then, now = training.get("source"), self.source.identity
         if then != now:
             return _differing(then, now)
-        then = training.get("content")
-        if then is None:  # written by a version that did not look into the files
-            return None
-        now = self.source.content(before.consumed)
-        if not isinstance(then, list) or len(then) != len(now):
-            return "the model file does not say what was in them"
-        for file, was, found in zip(self.source.files, then, now, strict=False):  # not all were begun
-            if was is None or was == found:
-                continue
-            if not isinstance(was, list) or len(was) != 3 or found is None or was[0] != found[0]:
-                return f"the model file does not say what was in {file.name}"
-            if was[1] != found[1]:
-                return f"{file.name} has the same size as then, but begins with other data"
-            return f"{file.name} has the same size and beginning as then, but other data before byte {found[0]:,}"
-        return None
+        same = training.get("content") == self.source.content(before.consumed)
+        return None if same else f"{self.source.name} holds other data than then"
 
     def _check_stream(self) -> None:
         """What asks for more than one look at the rows does not go with a stream."""
@@ -255,7 +244,7 @@ class Run(Learning):
             "schema": self.reader.schema.plain(),
             "target": self.target.plain(),
             "reading": {**self.reader.options.kept(self.reader.schema.family), **self.source.found},
-            "progress": self.progress.plain(),
+            "progress": self.progress.renamed(labels_of(self.source.files)).plain(),
             "source": self.source.identity,
             "before": self.before,
             "known": self.known,
@@ -276,6 +265,8 @@ class Run(Learning):
         if self.midway and (self.rounds is not None) != (make is not None):
             how = "in rounds, by several shards" if self.rounds is not None else "in one go"
             raise OptionError(f"training of this model was begun {how}; go on in the same way")
+        if make is None:
+            _ = self.source.identity  # of the files as they are before they are read; shards look at them anyway
         way: Way = make(self) if make is not None else Fit(self) if self.fitted else Follow(self)
         self.beside = Beside(apart=threads_to_read() > 2)  # one thread reads, and one learns
         try:
@@ -445,12 +436,14 @@ def _setting(value: Any) -> str:
 
 
 def _differing(then: Any, now: list[Any]) -> str:
-    """How two lists of names and sizes differ."""
-    if not isinstance(then, list) or not all(isinstance(file, list) and len(file) == 2 for file in then):
+    """How two lists of names, sizes and digests differ."""
+    if not isinstance(then, list) or not all(isinstance(file, list) and len(file) == 3 for file in then):
         return "the model file does not name them"
     if len(then) != len(now):
         return f"they were {len(then):,}, not {len(now):,}"
-    (name, size), (found, found_size) = next((a, b) for a, b in zip(then, now, strict=True) if a != b)
+    (name, size, _), (found, found_size, _) = next((a, b) for a, b in zip(then, now, strict=True) if a != b)
     if name != found:
         return f"then there was {str(name)!r} in place of {found!r}"
+    if size == found_size:
+        return f"{found} has the same size as then, but other content"
     return f"{found} had {size} bytes then and has {found_size} now"
