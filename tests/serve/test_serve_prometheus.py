@@ -37,6 +37,9 @@ def house() -> Any:
         task="binary",
         examples=120,
         rejected=2,
+        growth=SimpleNamespace(features=40, most=(50, 0)),
+        classes=[0, 1],
+        nbytes=4000,
         sums=lambda: (100.0, 25.0, 10.0),
         evaluation=Evaluation(loss=0.25, zero_one=0.1, precision=math.nan),
         served=Evaluation(loss=0.5),
@@ -54,7 +57,7 @@ def house() -> Any:
         seq=130,
         mismatch=None,
     )
-    settings = SimpleNamespace(follow=None, durability="disk")
+    settings = SimpleNamespace(follow=None, durability="disk", max_model_bytes=5000)
     live = SimpleNamespace(
         settings=settings,
         stream=stream,
@@ -108,6 +111,11 @@ def test_every_metric_says_what_the_server_knows() -> None:
         ("unitless_snapshot_seq", stream): 64,
         ("unitless_replay_mismatch", stream): 0,
         ("unitless_model_examples", model): 120,
+        ("unitless_model_features", model): 40,
+        ("unitless_model_classes", model): 2,
+        ("unitless_model_bytes", model): 4000,
+        ("unitless_model_limit", (("limit", "features"), *model)): 50,
+        ("unitless_model_limit", (("limit", "bytes"), *model)): 5000,
         ("unitless_model_total_weight", model): 100,
         ("unitless_model_total_loss", model): 25,
         ("unitless_model_total_errors", model): 10,
@@ -122,6 +130,7 @@ def test_every_metric_says_what_the_server_knows() -> None:
 def test_what_is_not_known_is_left_out() -> None:
     names = {(name, labels) for name, labels in read(prometheus.render(house()))}
     assert not any(name == "unitless_model_joined_loss" for name, _ in names)
+    assert not any(dict(labels).get("limit") == "classes" for _, labels in names)
     assert not any(dict(labels).get("metric") == "precision" for _, labels in names)
     assert not any(name == "unitless_follower_lag_seconds" for name, _ in names)
 

@@ -20,6 +20,7 @@ class Kind(IntEnum):
     create = 5  # a model joined the stream
     promote = 6  # a model became the champion
     delete = 7  # a model left the stream
+    limits = 8  # how large models may become
 
 
 class Form(IntEnum):
@@ -60,7 +61,8 @@ class Sent(Row, forbid_unknown_fields=True):
 
 
 DEEPEST = 32  # brackets within brackets
-_TEXT, _BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL), re.compile(rb"[][{}]")
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SQUARE, _OTHERS = bytes.maketrans(b"{}", b"[]"), bytes(set(range(256)) - set(b"[]{}"))
 
 read_row = msgspec.json.Decoder(Row).decode
 read_rows = msgspec.json.Decoder(Row).decode_lines
@@ -76,12 +78,10 @@ def is_too_deep(text: bytes) -> bool:
     """
     if text.count(b"[") + text.count(b"{") <= DEEPEST:
         return False
-    depth = 0
-    for bracket in _BRACKET.findall(_TEXT.sub(b"", text)):
-        depth += 1 if bracket in b"[{" else -1
-        if depth > DEEPEST:
-            return True
-    return False
+    brackets = _TEXT.sub(b"", text).translate(_SQUARE, _OTHERS)
+    for _ in range(DEEPEST):  # each time, the innermost ones go
+        brackets = brackets.replace(b"[]", b"")
+    return brackets.startswith(b"[")  # else it is not JSON, or there are none left
 
 
 def from_broker(source: str, position: str, lines: Sequence[bytes]) -> bytes:

@@ -27,6 +27,7 @@ from .. import whole_file
 from ..data.memory import default_memory
 from ..errors import Error, InputError
 from ..version import __version__
+from . import limiting
 from .backtesting import Backtests
 from .events import Form, Kind
 from .live import LiveStream
@@ -160,10 +161,15 @@ class House:
         if count >= self.settings.most_models:
             detail = f"there are {count:,} models, which is the most that this server holds (most_models)"
             raise Problem(429, "too many models", detail)
-        created = Created(name, role, options, model)
-        _try(created)
+        created = Created(
+            name, role, options, model, limits=limiting.initial(self.settings) if beside is None else None
+        )
         self.changing.add(name)
         try:
+            if model is None:
+                _try(created, self.settings)
+            else:  # to read a large file takes long
+                await asyncio.to_thread(_try, created, self.settings)
             if beside is None:
                 await self._begin(created)
             else:
@@ -379,15 +385,17 @@ def _check_place(beside: Any, role: Any, replay: Any, name: str) -> None:
         raise Problem(422, "no history", '"replay": true is for a model beside another one, whose log it learns')
 
 
-def _try(created: Created) -> None:
+def _try(created: Created, settings: Settings) -> None:
     """Refuse what cannot be made, before it stands in the log."""
     from .streams.stream import made  # noqa: PLC0415
 
     try:
-        size = made(created, 0).nbytes
+        model = made(created, 0)
+        limiting.check(model, settings)
         created_payload(created)
-        if size > default_memory():
-            raise InputError(f"it takes {size:,} bytes, more than a quarter of this machine's memory; use fewer bits")
+        if model.nbytes > default_memory():
+            size = f"it takes {model.nbytes:,} bytes, more than a quarter of this machine's memory"
+            raise InputError(f"{size}; use fewer bits")
     except MemoryError:
         raise Problem(422, "the model cannot be made", "it takes more memory than there is; use fewer bits") from None
     except Error as error:

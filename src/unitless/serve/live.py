@@ -17,17 +17,20 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import InputError
+from . import limiting
 from .events import Form, Kind, Record, Row
 from .log import Log, LogError, Syncer
 from .moments import Moments
 from .problems import Problem
+from .row_limits import RowLimits
 from .served import Said, ServedModel
 from .served.vw import VwText
 from .settings import Settings
-from .streams import Outcome, Stream
+from .streams import Outcome, Stream, limits_payload
 from .tallies import StreamTallies, Tallies
 from .watching import Watch
 
+_REGULATED = 0.05  # seconds between two looks at how large the models are
 _MOST_UNSYNCED = 4 << 20  # bytes that nobody waits for: a new file of the log has to wait until they are on the disk
 Answer: TypeAlias = Callable[["list[Outcome] | Problem"], None]
 
@@ -56,6 +59,7 @@ class LiveStream:
 
     def __init__(self, stream: Stream, log: Log, settings: Settings, syncer: Syncer, server: Tallies) -> None:
         self.stream, self.log, self.settings = stream, log, settings
+        self.row_limits = RowLimits(settings)
         self.moments = Moments(stream.champion)
         self.tallies, self._server = StreamTallies(), server
         self._watch = Watch(stream, self.moments, self.tallies)
@@ -74,6 +78,7 @@ class LiveStream:
         self._synced_seq = stream.seq
         self._last_tick = stream.seq
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._next_look = 0.0  # at how large the models are
 
     # ------------------------------------------------------------------------------------------------ reading
 
@@ -177,6 +182,11 @@ class LiveStream:
         group, self._queue, self._queued = self._queue, [], 0
         if not group:
             return
+        if (moment := time.monotonic()) >= self._next_look:
+            self._next_look = moment + _REGULATED
+            limits = limiting.renewed(self.stream, self.settings)
+            if limits is not None:
+                group.insert(0, _Asked(Kind.limits, Form.json, 1, limits_payload(limits), None, _nobody))
         now = max(self.stream.time, time.time_ns() // 1000)
         try:
             records = self.log.append([(one.kind, one.form, one.rows, one.payload) for one in group], now)

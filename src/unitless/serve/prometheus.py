@@ -73,6 +73,14 @@ METRICS = {
     ),
     "unitless_model_examples": Described(GAUGE, "Rows learned, those of its training included.", _MODEL),
     "unitless_model_rejected_total": Described(COUNTER, "Rows that it alone could not learn.", _MODEL),
+    "unitless_model_features": Described(GAUGE, "Features; of hashed ones, the places for them.", _MODEL),
+    "unitless_model_classes": Described(GAUGE, "Classes.", _MODEL),
+    "unitless_model_bytes": Described(GAUGE, "Memory that the model takes.", _MODEL),
+    "unitless_model_limit": Described(
+        GAUGE,
+        "How many features, classes and bytes it can have; rows that bring more are refused.",
+        ("stream", "model", "limit"),
+    ),
     "unitless_model_total_weight": Described(GAUGE, "Weights of the rows that were judged, added up.", _MODEL),
     "unitless_model_total_loss": Described(GAUGE, "Progressive losses times weights, added up.", _MODEL),
     "unitless_model_total_errors": Described(GAUGE, "Weights of wrongly predicted rows, added up; of classes.", _MODEL),
@@ -134,7 +142,7 @@ def _parts(house: House) -> Iterator[list[Sample]]:
         if house.streams.get(name) is not live:  # deleted while others had their turn
             continue
         models = live.stream.models.values()
-        yield [*_of_stream(live), *(sample for model in models for sample in _of_model(live.stream.name, model))]
+        yield [*_of_stream(live), *(sample for model in models for sample in _of_model(live, model))]
 
 
 def _of_server(house: House) -> Iterator[Sample]:
@@ -171,11 +179,18 @@ def _of_stream(live: LiveStream) -> Iterator[Sample]:
         yield "unitless_snapshot_seq", of, live.snapshot_seq
 
 
-def _of_model(stream: str, model: ServedModel) -> Iterator[Sample]:
-    of = (stream, model.name)
+def _of_model(live: LiveStream, model: ServedModel) -> Iterator[Sample]:
+    of = (live.stream.name, model.name)
     yield "unitless_model_info", (*of, model.role, model.task or "unknown"), 1
     yield "unitless_model_examples", of, model.examples
     yield "unitless_model_rejected_total", of, model.rejected
+    yield "unitless_model_features", of, model.growth.features
+    yield "unitless_model_classes", of, len(model.classes or ())
+    yield "unitless_model_bytes", of, model.nbytes
+    limits = (*model.growth.most, live.settings.max_model_bytes)
+    for name, most in zip(("features", "classes", "bytes"), limits, strict=True):
+        if most:
+            yield "unitless_model_limit", (*of, name), most
     weight, loss, errors = model.sums()
     yield "unitless_model_total_weight", of, weight
     yield "unitless_model_total_loss", of, loss

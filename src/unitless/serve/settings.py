@@ -189,6 +189,15 @@ class Settings:
     accept_version: bool = _setting(
         _switch, False, "Replay records that another version wrote; results may differ in the last bits.", KEPT
     )
+    max_row_features: int = _setting(_whole(1), 5000, "The most features of one row to be learned.", LIMITS, "N")
+    max_name_length: int = _setting(
+        _whole(1), 1000, "The most letters of a feature's name, and of text that becomes a part of it.", LIMITS, "N"
+    )
+    max_columns: int = _setting(_whole(1), 10_000, "The most columns of a table (CSV, Arrow).", LIMITS, "N")
+    max_row_bytes: int = _setting(size, "1MB", "The largest row as JSON.", LIMITS, "SIZE")
+    max_features: int = _setting(_whole(1), 200_000, "The most features of a model.", LIMITS, "N")
+    max_classes: int = _setting(_whole(2), 100, "The most classes of a model.", LIMITS, "N")
+    max_model_bytes: int = _setting(size, "1GB", "The most memory that a model can take.", LIMITS, "SIZE")
     most_models: int = _setting(_whole(1), 1000, "How many models there can be.", LIMITS, "N")
     most_connections: int = _setting(_whole(1), 10_000, "How many connections there can be.", LIMITS, "N")
     most_body: int = _setting(size, "32MB", "The largest request.", LIMITS, "SIZE")

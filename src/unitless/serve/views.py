@@ -76,8 +76,7 @@ def replaying(house: Any, name: str) -> dict[str, Any]:
 def details(live: LiveStream, name: str) -> dict[str, Any]:
     """A model."""
     served = live.model(name)
-    model = served.model
-    features = 0 if model is None else None if model.nbytes > describe.LARGE else len(model.scales)
+    features = None if served.nbytes > describe.LARGE else served.growth.features
     return {**summary(live, name), "options": served.options, "features": features, "digest": served.digest}
 
 

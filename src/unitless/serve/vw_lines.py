@@ -16,10 +16,11 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from .events import Form, Kind
+from .events import Form, Kind, Row
 from .house import House
 from .live import LiveStream
 from .problems import Problem
+from .row_limits import RowLimits
 from .served import vw
 from .settings import Settings, is_loopback
 from .streams import Outcome
@@ -62,7 +63,7 @@ class VwLines(asyncio.Protocol):
 
     def __init__(self, house: House, name: str, connections: set[VwLines], most_connections: int) -> None:
         self._house, self._name, self._connections = house, name, connections
-        self._most_connections = most_connections
+        self._most_connections, self._row_limits = most_connections, RowLimits(house.settings)
         self._reader = _core.VwReader()
         self._rest = b""  # of a line whose end has not come yet
         self._todo: deque[_Lines] = deque()
@@ -143,21 +144,47 @@ class VwLines(asyncio.Protocol):
         if self._ended:
             return
         read = self._reader.read(text, True)
-        if read.rows == read.lines <= MOST_ROWS:
+        if read.rows == read.lines <= MOST_ROWS and not self._has_too_large(text, read):
             self._add(_examples(text, read))
             return
         told, good = dict(read.bad), set(read.line.tolist())
         lines, first = text.split(b"\n")[: read.lines], 0
         while first < len(lines):
             last = first + 1
-            if first in good:
-                while last < len(lines) and last in good and last - first < MOST_ROWS:
+            problem = self._too_large(lines[first])
+            if problem is not None:
+                self._add(_ready(len(lines[first]) + 1, f"error: {problem}\n"))
+            elif first in good:
+                most = min(first + MOST_ROWS, len(lines))
+                while last < most and last in good and not self._too_large(lines[last]):
                     last += 1
                 part = b"\n".join(lines[first:last]) + b"\n"
                 self._add(_examples(part, self._reader.read(part, True)))
             else:
                 self._add(_ready(len(lines[first]) + 1, _refused(lines[first], told.get(first))))
             first = last
+
+    def _has_too_large(self, text: bytes, read: _core.TextRows) -> bool:
+        """Whether there is an example that is too large to be learned."""
+        limits = self._row_limits
+        most = int(np.diff(read.row_ends, prepend=0).max()) if read.rows else 0
+        return most > limits.features or (
+            len(text) > limits.name_length and max(map(len, read.names), default=0) > limits.name_length
+        )
+
+    def _too_large(self, line: bytes) -> str | None:
+        """Why an example is too large to be learned, if it is."""
+        limits = self._row_limits
+        if len(line) <= min(limits.name_length, limits.features):
+            return None
+        read = self._reader.read(line + b"\n", True)
+        if read.rows != 1 or np.isnan(read.label[0]):
+            return None
+        try:
+            limits.check(Row(dict.fromkeys(read.names)), len(line))
+        except Problem as problem:
+            return " ".join(problem.detail.split())
+        return None
 
     # -------------------------------------------------------------------------------------------- from work to answers
 

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from ...errors import OptionError
+from .. import limiting
 from ..events import Form, Kind, Record, Row
 from ..settings import NAME, Settings
 from ..streams import Created, Stream, created_payload
@@ -65,6 +66,7 @@ class BrokerReplica(ReplicaHouse):
         self._after: str | None = None
         self._ticked = 0
         created = _models(address, self.source, settings)
+        created[0].limits = limiting.initial(settings)
         stream = Stream(created[0].name, self._kept.records.__getitem__)
         for one in created:
             stream.apply(Record(0, 0, Kind.create, Form.json, 1, created_payload(one), 0, 0))
@@ -108,7 +110,7 @@ class BrokerReplica(ReplicaHouse):
         for message in messages:
             self._after = message.position
             try:
-                kind, row = event(message.value)
+                kind, row = event(message.value, self._stream.row_limits)
             except ValueError as error:
                 self._skip(message, error)
             else:

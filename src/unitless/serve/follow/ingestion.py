@@ -65,7 +65,7 @@ class Ingestion:
                 wait = min(2 * wait, _LONGEST_WAIT)
 
     async def _take(self, live: LiveStream, messages: list[Message]) -> None:
-        for part in runs(messages):
+        for part in runs(messages, live.row_limits):
             if isinstance(part, Bad):
                 self.skipped += 1
                 self._note(live, f"{self.source.name}: message {part.position} was left out: {part.problem}")

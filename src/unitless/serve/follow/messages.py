@@ -9,6 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from ..events import DEEPEST, Kind, Row, is_too_deep, read_row
+from ..problems import Problem
+from ..row_limits import RowLimits
 from .source import Message
 
 MOST_BYTES = 1 << 20  # of a message
@@ -32,11 +34,15 @@ class Bad(NamedTuple):
     problem: str
 
 
-def event(value: bytes) -> tuple[Kind, Row]:
+def event(value: bytes, limits: RowLimits) -> tuple[Kind, Row]:
     """Which event a message is, and its row.
 
     Features with a label are learned; features with an id are a prediction that waits for its label; an id with a label
     is that label.
+
+    Args:
+        value: the message.
+        limits: of rows.
 
     Raises:
         ValueError: it is none.
@@ -57,15 +63,19 @@ def event(value: bytes) -> tuple[Kind, Row]:
         kind = Kind.prediction
     else:
         raise ValueError('it needs two of "features", "label" and "id"')
+    try:
+        limits.check(row, len(value))
+    except Problem as problem:
+        raise ValueError(problem.detail) from None
     return kind, Row(row.features, row.label, row.weight, row.id)
 
 
-def runs(messages: Sequence[Message]) -> Iterator[Run | Bad]:
+def runs(messages: Sequence[Message], limits: RowLimits) -> Iterator[Run | Bad]:
     """The runs of messages, in order, and between them those that cannot be read as events."""
     run: Run | None = None
     for message in messages:
         try:
-            kind, row = event(message.value)
+            kind, row = event(message.value, limits)
         except ValueError as error:
             if run is not None:
                 yield run

@@ -310,7 +310,7 @@ class _Routes:
             await _reached(request, live)
             if kind == "application/json":
                 return await self._one(action, request, live, model, role)
-            body = BODIES[kind](request.query_params.get("label", "label"))
+            body = BODIES[kind](request.query_params.get("label", "label"), live.settings.max_columns)
             batch = Batch(live, model, action, role, body, self._service.limits.body)
             lines = batch.answers(request.stream())
             first = await anext(lines)
@@ -320,8 +320,10 @@ class _Routes:
 
     async def _one(self, action: str, request: Request, live: LiveStream, model: str, role: Role) -> Response:
         body = await request.body()
+        if len(body) > live.row_limits.bytes:
+            raise live.row_limits.too_large(len(body))
         row = rows.read(body)
-        rows.check(action, row)
+        rows.check(action, row, live.row_limits, len(body))
         require(role, rows.needed(action, row))
         if action == "predict" and row.id is None:
             return Response(rows.predict(live, model, row) + b"\n", media_type="application/json")

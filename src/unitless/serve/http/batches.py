@@ -15,6 +15,7 @@ from .bodies import Body, Item
 
 if TYPE_CHECKING:
     from ..live import LiveStream
+    from ..row_limits import RowLimits
     from ..streams import Outcome
 
 SLICE = 256  # rows of one record, and between two looks at other requests
@@ -108,11 +109,11 @@ class Batch:
         payload: list[bytes] = []
         first = self._count
         self._count += len(items)
-        for line, row in zip(items, _read(items), strict=True):
+        for line, row in zip(items, _read(items, self._live.row_limits), strict=True):
             try:
                 if isinstance(row, Problem):
                     raise row
-                rows.check(self._action, row)
+                rows.check(self._action, row, self._live.row_limits, len(line))  # type: ignore[arg-type]
                 require(self._role, rows.needed(self._action, row))
                 if self._action == "predict" and row.id is None:
                     answers.append(rows.predict(self._live, self._model, row) + b"\n")
@@ -167,9 +168,9 @@ def _fill(future: asyncio.Future[list[Outcome] | Problem]) -> Callable[[list[Out
     return fill
 
 
-def _read(items: list[Item]) -> list[Row | Problem]:
+def _read(items: list[Item], limits: RowLimits) -> list[Row | Problem]:
     """Rows from lines; all in one go if there is nothing wrong with any of them."""
-    lines = [item for item in items if isinstance(item, bytes)]
+    lines = [item for item in items if isinstance(item, bytes) and len(item) <= limits.bytes]
     if len(lines) == len(items) and not any(map(is_too_deep, lines)):
         try:
             found = read_sent_rows(b"\n".join(lines))
@@ -177,12 +178,14 @@ def _read(items: list[Item]) -> list[Row | Problem]:
             found = []
         if len(found) == len(lines):
             return list(found)
-    return [_read_one(item) for item in items]
+    return [_read_one(item, limits) for item in items]
 
 
-def _read_one(item: Item) -> Row | Problem:
+def _read_one(item: Item, limits: RowLimits) -> Row | Problem:
     if isinstance(item, Problem):
         return item
+    if len(item) > limits.bytes:
+        return limits.too_large(len(item))
     try:
         return rows.read(item)
     except Problem as problem:

@@ -15,6 +15,7 @@ from ..problems import Problem
 
 LINES, CSV, ARROW = "application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream"
 OWN = ("id", "weight", "label")  # columns of a table that are not features
+MOST_COLUMNS = 10_000
 
 Item: TypeAlias = "bytes | Problem"  # a row, or why there is none
 
@@ -66,10 +67,11 @@ class Table:
 
     Args:
         label: the name of the column with the labels.
+        most: how many columns there can be.
     """
 
-    def __init__(self, label: str = "label") -> None:
-        self._label, self._names = label, list[str]()
+    def __init__(self, label: str = "label", most: int = MOST_COLUMNS) -> None:
+        self._label, self._most, self._names = label, most, list[str]()
         self._rest: list[str] = []
         self._open = False  # within quotes
         self._decode = _decoder()
@@ -109,11 +111,7 @@ class Table:
                 self._begin(cells)
 
     def _begin(self, names: list[str]) -> None:
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise Problem(422, "the columns cannot be used", f"Two columns are called {twice!r}.")
-        if self._label != "label" and self._label not in names:
-            raise Problem(422, "the columns cannot be used", f"There is no column {self._label!r}, the label.")
+        _check_columns(names, self._label, self._most)
         self._names = names
 
     def _row(self, cells: list[str]) -> Item:
@@ -121,6 +119,19 @@ class Table:
             detail = f"It has {len(cells):,} cells; there are {len(self._names):,} columns."
             return Problem(400, "this row is not like the first line", detail)
         return _line(dict(zip(self._names, cells, strict=True)), self._label, _cell)
+
+
+def _check_columns(names: list[str], label: str, most: int) -> None:
+    if len(names) > most:
+        detail = f"There are {len(names):,} columns; a table can have {most:,} (max_columns)."
+        raise Problem(422, "the columns cannot be used", f"{detail} Leave some out, or raise the setting.")
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            raise Problem(422, "the columns cannot be used", f"Two columns are called {name[:80]!r}.")
+        known.add(name)
+    if label != "label" and label not in known:
+        raise Problem(422, "the columns cannot be used", f"There is no column {label[:80]!r}, the label.")
 
 
 def _decoder() -> Callable[[bytes, bool], str]:
@@ -171,10 +182,11 @@ class Batches:
 
     Args:
         label: the name of the column with the labels.
+        most: how many columns there can be.
     """
 
-    def __init__(self, label: str = "label") -> None:
-        self._label = label
+    def __init__(self, label: str = "label", most: int = MOST_COLUMNS) -> None:
+        self._label, self._most = label, most
         self._held = bytearray()
         self._common: list[bytes] = []  # messages that all batches need: the schema, dictionaries
         self._ended = False
@@ -229,10 +241,7 @@ class Batches:
             raise _not_arrow(str(error)) from None
         if batch.num_rows > 8 * len(message):
             raise _not_arrow("It claims more rows than it has bytes for.")
-        if len(set(names)) < len(names):
-            raise Problem(422, "the columns cannot be used", "Two columns have the same name.")
-        if self._label != "label" and self._label not in names:
-            raise Problem(422, "the columns cannot be used", f"There is no column {self._label!r}, the label.")
+        _check_columns(names, self._label, self._most)
         for start in range(0, batch.num_rows, 256):
             try:
                 part = batch.slice(start, 256).to_pylist()
@@ -299,4 +308,4 @@ def _not_arrow(why: str) -> Problem:
     return Problem(400, "this is not an Arrow stream", why)
 
 
-BODIES: dict[str, Callable[[str], Body]] = {LINES: lambda label: Lines(), CSV: Table, ARROW: Batches}
+BODIES: dict[str, Callable[[str, int], Body]] = {LINES: lambda label, most: Lines(), CSV: Table, ARROW: Batches}

@@ -20,6 +20,7 @@ class Limits:
 
     header: int
     body: int
+    row: int
     receive: float
     connections: int
 
@@ -27,7 +28,7 @@ class Limits:
     def of(cls, settings: Settings, connections: int | None = None) -> Limits:
         """The limits that the settings give."""
         most = settings.most_connections if connections is None else min(connections, settings.most_connections)
-        return cls(settings.most_header, settings.most_body, settings.receive_timeout, most)
+        return cls(settings.most_header, settings.most_body, settings.max_row_bytes, settings.receive_timeout, most)
 
     def header_too_large(self) -> Problem:
         """The head of a request is too large."""

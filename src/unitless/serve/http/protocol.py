@@ -240,7 +240,7 @@ class Protocol(HttpToolsProtocol):
             if action == "predict" and row.id is None:
                 answer = self.good(action, rows.predict(live, model, row))
             else:
-                rows.check(action, row)
+                rows.check(action, row, live.row_limits, len(body))
                 if head.role is Role.read:
                     require(head.role, Role.write)
                 self._submit(live, action, row, rows.logged(action, row, body, model), not head.keep_alive)
@@ -418,6 +418,8 @@ class Protocol(HttpToolsProtocol):
         if not length or self.parser.get_method() != b"POST" or not _ELSEWHERE.isdisjoint(found):
             return None
         target = _TARGET.fullmatch(self.url)
+        if int(length) > self.service.limits.row:
+            return None
         if target is None or not _JSON.fullmatch(found.get(b"content-type", b"")):
             return None
         try:

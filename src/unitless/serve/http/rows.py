@@ -15,6 +15,7 @@ from .access import Role
 
 if TYPE_CHECKING:
     from ..live import LiveStream
+    from ..row_limits import RowLimits
     from ..streams.stream import Outcome
 
 encode = msgspec.json.Encoder().encode
@@ -80,11 +81,17 @@ def _wrong(body: bytes, error: str) -> str:
     return f"there is no field {unknown[0][:80]!r}; {advice}"
 
 
-def check(action: str, row: Row) -> None:
-    """See that a row has what an action needs.
+def check(action: str, row: Row, limits: RowLimits, size: int) -> None:
+    """See that a row has what an action needs, and is not too large to be kept.
+
+    Args:
+        action: "predict", "learn" or "label".
+        row: which.
+        limits: of rows.
+        size: how many bytes its JSON has.
 
     Raises:
-        Problem: 422 if it does not.
+        Problem: 422 if something is wrong with it.
     """
     if action == "label":
         if row.id is None:
@@ -96,6 +103,8 @@ def check(action: str, row: Row) -> None:
         raise Problem(422, "the row cannot be used", detail)
     if action != "predict" and row.label is None:
         raise _lacks("label", "what the model should have predicted")
+    if action != "predict" or row.id is not None:
+        limits.check(row, size)
 
 
 def _lacks(field: str, what: str) -> Problem:

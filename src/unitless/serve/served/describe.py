@@ -48,7 +48,7 @@ def summary(served: ServedModel) -> dict[str, Any]:
         "metrics": {} if evaluation is None else finite(evaluation.metrics),
         "judged_by": "loss" if evaluation is None else evaluation.judged_by,
         "created": served.created / 1e6,
-        "bytes": 0 if model is None else model.nbytes,
+        "bytes": served.nbytes,
         "notes": notes,
     }
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 import math
 import struct
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -18,7 +20,7 @@ from ... import inputs
 from ...data import Schema, Target
 from ...data.labels import number_text, plain_number
 from ...data.progress import Progress
-from ...errors import InputError
+from ...errors import DivergedError, InputError
 from ...evaluation.evaluation import Evaluation
 from ...inputs import Float64
 from ...losses import LOSSES
@@ -27,6 +29,7 @@ from ...models.file import from_bytes, to_bytes
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.prediction_errors import bounds, quantiles_of
+from .growth import Growth
 from .options import Asked
 from .rows import Rows, rows_of
 from .scores import Scores
@@ -93,6 +96,7 @@ class ServedModel:
         self.model: Learner | OneVsAll | None = None
         self._asked = Asked(options)
         self._two: list[Any] = []  # the negative label and the positive one
+        self.growth = Growth()
         if model is not None:
             self._take(model)
             self._begin_counting(model)
@@ -118,6 +122,7 @@ class ServedModel:
 
     def _take(self, model: Learner | OneVsAll, two: list[Any] | None = None) -> None:
         self.model = model
+        self.growth.begin(model)
         self._rows: Rows = rows_of(model, self._asked.missing)
         self._several = isinstance(model, OneVsAll)
         self._loss = LOSSES[model.options.loss]
@@ -233,7 +238,11 @@ class ServedModel:
         A row that is refused changes nothing. A new model that refuses its first row stays new.
         """
         if self.model is not None:
-            return self._learn(features, label, weight)
+            try:
+                return self._learn(features, label, weight)
+            except DivergedError:  # it may have learned some of the row
+                self.growth.begin(self.model)
+                raise
         try:
             self._settle(label)
             return self._learn(features, label, weight)
@@ -244,6 +253,7 @@ class ServedModel:
     def _forget(self) -> None:
         """The first row was refused: what it has settled does not count."""
         self.model, self._two = None, []
+        self.growth.begin(None)
 
     def _learn(self, features: Any, label: Any, weight: float) -> Any:
         model = self.model
@@ -253,12 +263,19 @@ class ServedModel:
         _check_values(features)
         if isinstance(model, OneVsAll):
             known = len(model._classes.labels)
-            scores = self._rows.learn(features, self._class_of(label), weight)[:known]
+            named = self._class_of(label)
+            self.growth.admit_class(named)
+            new = self.growth.admit(self._rows.most_names(features), self._rows.names, features)
+            scores = self._rows.learn(features, named, weight)[:known]
+            self.growth.learned(new)
             self._count(scores, model._classes.known(label), weight)
             return scores if known else None
         blind = self._is_blind(model)
         truth = self._side(label) if self._binary else _number(label)
+        new = self.growth.admit(self._rows.most_names(features), self._rows.names, features)
         score = self._rows.learn(features, truth, weight)
+        if new:
+            self.growth.learned(new)
         if blind:
             score = None
         self._count(score, truth, weight)
@@ -296,12 +313,21 @@ class ServedModel:
             if data is None:
                 return None
             truth = [self._side(label) if self._binary else _number(label) for label in labels]
-            return self._learn_numbers(data, np.array(truth, np.float64), weight, None).tolist()  # type: ignore[no-any-return]
+            new = self.growth.admit(sum(map(self._rows.most_names, features)), self._all_names, features)
+            scores = self._learn_numbers(data, np.array(truth, np.float64), weight, None)
+            self.growth.learned(new)
+            return scores.tolist()  # type: ignore[no-any-return]
+        except DivergedError:
+            self.growth.begin(self.model)
+            raise
         except InputError:
             return None
 
+    def _all_names(self, features: list[Any]) -> Iterable[str]:
+        return chain.from_iterable(map(self._rows.names, features))
+
     def learn_batch(
-        self, data: inputs.Input, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
+        self, data: inputs.TextRows, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
     ) -> Float64:
         """Learn rows that the core has read already, in one call; the scores made before, by row.
 
@@ -317,18 +343,29 @@ class ServedModel:
         try:
             if was_new:
                 self._settle(plain_number(labels[0]))
-            if not self._several and not self._binary:
-                return self._learn_numbers(data, labels, weight, offset)
-            distinct, places = np.unique(labels, return_inverse=True)
-            named = [self._label_of(label) for label in distinct.tolist()]
-            if self._several:
-                return self._learn_classes(data, [named[place] for place in places], weight, offset)
-            truth = np.array([float(self._side(label)) for label in named])[places]
-            return self._learn_numbers(data, truth, weight, offset)
-        except BaseException:
+            names = data.read.names
+            new = self.growth.admit(len(names), iter, names)
+            scores = self._learn_read(data, labels, weight, offset)
+            self.growth.learned(new)
+            return scores
+        except BaseException as error:
             if was_new:
                 self._forget()
+            elif isinstance(error, DivergedError):
+                self.growth.begin(self.model)
             raise
+
+    def _learn_read(
+        self, data: inputs.Input, labels: Float64, weight: Float64 | None, offset: Float64 | None
+    ) -> Float64:
+        if not self._several and not self._binary:
+            return self._learn_numbers(data, labels, weight, offset)
+        distinct, places = np.unique(labels, return_inverse=True)
+        named = [self._label_of(label) for label in distinct.tolist()]
+        if self._several:
+            return self._learn_classes(data, [named[place] for place in places], weight, offset)
+        truth = np.array([float(self._side(label)) for label in named])[places]
+        return self._learn_numbers(data, truth, weight, offset)
 
     def _label_of(self, number: float) -> Any:
         """The label that a number stands for where there are classes."""
@@ -343,13 +380,21 @@ class ServedModel:
         if offset is not None:
             raise InputError("an initial prediction is for numbers and two classes, not for more of them")
         known = len(model.classes)
-        scores = model.learn(data, [self._class_of(label) for label in labels], weight)
+        named = [self._class_of(label) for label in labels]
+        self._admit_classes(model, named)
+        scores = model.learn(data, named, weight)
         weights = [1.0] * len(labels) if weight is None else weight.tolist()
         for row, label, h in zip(scores, labels, weights, strict=True):
             number = model._classes.known(label)
             self._count(row[:known], number, h)
             known = max(known, number + 1 if h else 0)
         return scores
+
+    def _admit_classes(self, model: OneVsAll, labels: list[Any]) -> None:
+        """Refuse rows that have more new classes than the model may get; fewer rows may be taken."""
+        new = [label for label in dict.fromkeys(labels) if model._classes.known(label) < 0]
+        for place, label in enumerate(new):
+            self.growth.admit_class(label, place)
 
     def _learn_numbers(
         self, data: inputs.Input, truth: Float64, weight: Float64 | None, offset: Float64 | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ... import inputs
 from ...data.frame_reader import read_mapping
 from ...data.policy import Policy
+from ...data.row_reader import RowReader
 from ...errors import InputError
 from ...inference.predictor import Predictor, numbered
 from ...inference.row_learning import RowLearning
@@ -19,6 +21,8 @@ from ...models.one_vs_all import OneVsAll
 _learn_one: Any = Learner.learn_one
 _predict_one: Any = Learner.predict_one
 
+_DATE_PARTS = 8  # features that a date becomes, at most
+
 
 class Rows(Protocol):
     """How one kind of model reads features. Scores are a number, of several classes an array."""
@@ -28,6 +32,12 @@ class Rows(Protocol):
 
     def learn(self, features: Any, label: Any, weight: float) -> Any:
         """The same, and then learns the row; nothing is changed if it is refused."""
+
+    def most_names(self, features: Any) -> int:
+        """How many features a row has at most."""
+
+    def names(self, features: Any) -> Iterable[str]:
+        """The names of a row's features."""
 
     def together(self, features: list[Any]) -> inputs.Input | None:
         """Rows as they can be learned in one call, with the same bits; None if they are learned one by one."""
@@ -66,6 +76,12 @@ class NamedFeatures:
                 self._direct = False
         return model.learn_one(self._plain(features), label, weight)
 
+    def most_names(self, features: Any) -> int:
+        return len(features)
+
+    def names(self, features: Any) -> Iterable[str]:
+        return self._plain(features)
+
     def together(self, features: list[Any]) -> inputs.Input | None:
         return inputs.NamedRows(features if self._direct else [self._plain(row) for row in features])
 
@@ -94,9 +110,21 @@ class TableColumns:
 
     def __init__(self, predictor: Predictor) -> None:
         self.predictor, self.learn = predictor, RowLearning(predictor).learn
+        self._reader = RowReader(predictor.model._training or {})
 
     def score(self, features: dict[str, Any]) -> Any:
         return self.predictor.score_one(features)
+
+    def most_names(self, features: Any) -> int:
+        if not isinstance(features, dict):
+            return 0  # refused later
+        kinds = self._reader.schema.kinds
+        texts = (value for name, value in features.items() if kinds.get(name) == "words" and isinstance(value, str))
+        return _DATE_PARTS * len(kinds) + sum(map(len, texts))  # words and pairs of words: fewer than letters
+
+    def names(self, features: Any) -> Iterable[str]:
+        model = self.predictor.model
+        return map(str, self._reader.features(features, model._word_features))
 
     def together(self, features: list[Any]) -> inputs.Input | None:
         return None
@@ -110,6 +138,12 @@ class NumberedColumns:
 
     def score(self, features: Any) -> Any:
         return self.predictor.score_one(features)
+
+    def most_names(self, features: Any) -> int:
+        return 0  # it has the columns of its training
+
+    def names(self, features: Any) -> Iterable[str]:
+        return ()
 
     def learn(self, features: Any, label: Any, weight: float) -> Any:
         return _plain(self.model.learn(numbered(features), [label], [weight])[0])

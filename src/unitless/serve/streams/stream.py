@@ -18,7 +18,7 @@ from ...errors import Error, InputError
 from ..events import Form, Kind, Record, Row, broker_position, rows_of
 from ..log import LogError
 from ..problems import Problem, refused
-from ..served import Said, ServedModel
+from ..served import Limits, Said, ServedModel
 from ..served.vw import VwSaid, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
@@ -47,6 +47,7 @@ class Created(msgspec.Struct, omit_defaults=True):
     options: dict[str, Any]
     model: bytes | None = None  # a model file to go on from
     parts: dict[str, bytes] | None = None  # what it has become by the history of the log
+    limits: Limits | None = None  # of the stream that begins with this model
 
 
 class Ticked(msgspec.Struct, omit_defaults=True):
@@ -68,6 +69,7 @@ _pack = msgspec.msgpack.encode
 _created = msgspec.msgpack.Decoder(Created).decode
 _ticked = msgspec.msgpack.Decoder(Ticked).decode
 _named = msgspec.msgpack.Decoder(Named).decode
+_limits = msgspec.msgpack.Decoder(Limits).decode
 _state = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -87,6 +89,7 @@ class Stream:
         self.time = 0  # of that record
         self.end = 0  # where it ends in the log
         self.join = Join()
+        self.limits = Limits()
         self.counts: Counter[str] = Counter()
         self.sources: dict[str, str] = {}  # of rows from elsewhere: the last place that was taken
         self.listeners: list[Callable[[Lesson], object]] = []  # told of all that is learned; not part of the state
@@ -304,6 +307,9 @@ class Stream:
         else:
             model = made(created, record.time)
         self.models[created.name] = model
+        if created.limits is not None:
+            self.limits = created.limits
+        model.growth.limit(self.limits, model.name)
         if not self.champion or created.role == "champion":
             self._crown(created.name)
 
@@ -328,6 +334,11 @@ class Stream:
         if name == self.champion:  # it has become that since the request was checked
             raise Problem(409, "the champion stays", f"{name!r} is the champion of its stream; promote another first")
         del self.models[name]
+
+    def _limit(self, record: Record) -> None:
+        self.limits = _limits(record.payload)
+        for model in self.models.values():
+            model.growth.limit(self.limits, model.name)
 
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)
@@ -359,6 +370,7 @@ class Stream:
             "counts": dict(sorted(self.counts.items())),
             "sources": dict(sorted(self.sources.items())),
             "models": list(self.models),
+            "limits": self.limits,
         }
         found = {"stream.json": _state(state), **self.join.parts()}
         for place, model in enumerate(self.models.values()):
@@ -377,10 +389,12 @@ class Stream:
         )
         stream.counts, stream.sources = Counter(state["counts"]), state["sources"]
         stream.join = Join.from_parts(parts)
+        stream.limits = msgspec.convert(state.get("limits", {}), Limits)
         for place, name in enumerate(state["models"]):
             head = f"models-{place}-"
             own = {key.removeprefix(head): part for key, part in parts.items() if key.startswith(head)}
-            stream.models[name] = ServedModel.from_parts(own)
+            stream.models[name] = model = ServedModel.from_parts(own)
+            model.growth.limit(stream.limits, name)
         return stream
 
     def fingerprint(self) -> str:
@@ -422,6 +436,11 @@ def created_payload(created: Created) -> bytes:
     return _pack(created)
 
 
+def limits_payload(limits: Limits) -> bytes:
+    """The payload of a record by which models get other limits."""
+    return _pack(limits)
+
+
 def named_payload(name: str) -> bytes:
     """The payload of a record about a model."""
     return _pack(Named(name))
@@ -447,4 +466,5 @@ _OF_STREAMS: dict[Kind, Callable[[Stream, Record], None]] = {
     Kind.create: Stream._create,
     Kind.promote: Stream._promote,
     Kind.delete: Stream._delete,
+    Kind.limits: Stream._limit,
 }

@@ -1,0 +1,74 @@
+"""How large a row may be that is to be learned. It is checked before a row is written into the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .events import Row
+from .problems import Problem
+from .settings import Settings
+
+
+class RowLimits:
+    """The limits of rows.
+
+    Args:
+        settings: of the server.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.features, self.name_length, self.bytes = (
+            settings.max_row_features,
+            settings.max_name_length,
+            settings.max_row_bytes,
+        )
+
+    def check(self, row: Row, size: int) -> None:
+        """See that a row can be learned, now or when its label comes.
+
+        Args:
+            row: which.
+            size: the bytes of its JSON; in few bytes no name is long.
+
+        Raises:
+            Problem: 422 if it has too many features, or one with a long name.
+        """
+        features = row.features
+        if features is not None and len(features) > self.features:
+            raise _problem(
+                f"The row has {len(features):,} features; it can have {self.features:,} (max_row_features).",
+                "Leave out those that do not matter, or raise the setting.",
+            )
+        if size > self.name_length:
+            self._check_lengths(row)
+
+    def _check_lengths(self, row: Row) -> None:
+        if isinstance(row.label, str) and len(row.label) > self.name_length:
+            raise self._too_long("The label", row.label)
+        if not isinstance(row.features, dict):
+            return
+        for name, value in row.features.items():
+            if len(name) > self.name_length:
+                raise self._too_long("The name of a feature", name)
+            if isinstance(value, str) and len(value) > self.name_length:
+                raise self._too_long(f"The text of {_short(name)}", value)
+
+    def _too_long(self, what: str, text: str) -> Problem:
+        return _problem(
+            f"{what} has {len(text):,} letters; it can have {self.name_length:,} (max_name_length): {_short(text)}.",
+            "Shorten it, leave it out, or raise the setting.",
+        )
+
+    def too_large(self, size: int) -> Problem:
+        """A row has too many bytes."""
+        detail = f"The row has {size:,} bytes; a row can have {self.bytes:,} (max_row_bytes)."
+        return Problem(413, "the row is too large", f"{detail} Many rows are sent as JSON lines, CSV or Arrow.")
+
+
+def _problem(what: str, advice: str) -> Problem:
+    return Problem(422, "the row is too large", f"{what} {advice}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
