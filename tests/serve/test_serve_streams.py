@@ -231,7 +231,7 @@ def test_the_model_is_what_the_library_makes_of_the_same_rows(task: str) -> None
     scores = model.learn(plain, labels)
     served = stream.models["s"]
     for x, mapping in zip(rows, plain, strict=True):
-        assert np.array_equal(served.score(x), model.predict_one(mapping))
+        assert np.array_equal(served.scored(x)[0], model.predict_one(mapping))
     evaluation = ul.evaluate.Evaluation(model)
     if task != "classes":
         evaluation.add(scores, labels)

@@ -49,13 +49,14 @@ class Prediction(_FromFields):
     Args:
         prediction: a number, or a label.
         score: the number behind it; of several classes that of the predicted one.
-        probability: of two classes that of the second, of more classes that of the prediction.
+        probability: of the prediction, where classes are predicted.
         probabilities: of each class.
         scores: of each class, where there are more than two.
         interval: the probability with which `low`, `high` and `set` hold, if limits were asked for.
         low: the truth is not below, with this probability; None: nothing is known of it.
         high: the truth is not above.
         set: classes among which the truth is, with this probability.
+        unknown: features that the model has never seen, and did not use; at most 20 are named.
         model: who answered.
         seq: the place in the log up to which the model had learned, or where a prediction with an id stands.
     """
@@ -69,6 +70,7 @@ class Prediction(_FromFields):
     low: float | None = None
     high: float | None = None
     set: list[Any] | None = None
+    unknown: list[str] | None = None
     model: str | None = None
     seq: int | None = None
 

@@ -7,6 +7,9 @@ from typing import Any
 import msgspec
 
 from ..errors import Error
+from ..shown import short
+
+LONGEST = 600  # characters of a message: values that a client has sent can be of any length
 
 
 class Problem(Exception):
@@ -15,7 +18,7 @@ class Problem(Exception):
     Args:
         status: of HTTP.
         title: what kind of problem it is, in few words.
-        detail: what is wrong here, and what to do.
+        detail: what is wrong here, and what to do; the middle of a long one is left out.
         retry_after: seconds after which it is worth to try again.
         more: further fields of the answer.
     """
@@ -23,6 +26,7 @@ class Problem(Exception):
     def __init__(
         self, status: int, title: str, detail: str = "", *, retry_after: int | None = None, **more: Any
     ) -> None:
+        detail = short(detail, LONGEST)
         super().__init__(f"{title}: {detail}" if detail else title)
         self.status, self.title, self.detail, self.more = status, title, detail, more
         self.headers = {} if retry_after is None else {"retry-after": str(retry_after)}
@@ -35,6 +39,11 @@ class Problem(Exception):
     def body(self) -> bytes:
         """The answer as JSON."""
         return msgspec.json.encode(self.fields())
+
+
+def told(error: Error) -> str:
+    """What is wrong, in a message of limited length."""
+    return short(str(error), LONGEST)
 
 
 def refused(error: Error) -> Problem:

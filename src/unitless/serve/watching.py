@@ -93,7 +93,7 @@ class Watch:
             label=row.label,
             prediction=finite(said.prediction),
             score=finite(said.score),
-            loss=finite(model.loss_of(said, row.label)),
+            loss=finite(model.loss_of(outcome.score, row.label)),
             model=outcome.model,
         )
 

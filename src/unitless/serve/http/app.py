@@ -23,6 +23,7 @@ from . import inference_v2, rows
 from .access import Role, require
 from .batches import Batch
 from .bodies import BODIES, LINES
+from .contents import JSON, content_type, read_object, unsupported
 from .openapi import document
 from .pages import POLICY, File, read_all
 
@@ -85,13 +86,15 @@ class _Headers:
                 raise
 
 
-def problem_response(problem: Problem) -> Response:
-    """A problem as an answer."""
+def problem_response(request: Request, problem: Problem) -> Response:
+    """A problem as an answer, in the form that the client's protocol has."""
+    if request.url.path.startswith("/v2"):
+        return inference_v2.error_response(problem)
     return Response(problem.body() + b"\n", problem.status, problem.headers, "application/problem+json")
 
 
-async def _said_no(_: Request, problem: Problem) -> Response:
-    return problem_response(problem)
+async def _said_no(request: Request, problem: Problem) -> Response:
+    return problem_response(request, problem)
 
 
 async def _not_found(request: Request, error: HTTPException) -> Response:
@@ -103,11 +106,11 @@ async def _not_found(request: Request, error: HTTPException) -> Response:
     else:
         problem = Problem(error.status_code, str(error.detail))
     problem.headers.update({name.lower(): value for name, value in (error.headers or {}).items()})
-    return problem_response(problem)
+    return problem_response(request, problem)
 
 
-async def _refused(_: Request, error: Error) -> Response:
-    return problem_response(Problem(422, "this cannot be done", str(error)))
+async def _refused(request: Request, error: Error) -> Response:
+    return problem_response(request, Problem(422, "this cannot be done", str(error)))
 
 
 async def _gone(_: Request, error: ClientDisconnect) -> Response:
@@ -116,50 +119,12 @@ async def _gone(_: Request, error: ClientDisconnect) -> Response:
 
 async def _failed(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem_response(Problem(500, "an error of the server", "Its log says more."))
+    return problem_response(request, Problem(500, "an error of the server", "Its log says more."))
 
 
 def answer(fields: Any, status: int = 200) -> Response:
     """An answer of JSON."""
-    return Response(rows.encode(fields) + b"\n", status, media_type="application/json")
-
-
-def content_type(request: Request) -> str:
-    """What a body is, without parameters."""
-    encoding = request.headers.get("content-encoding", "identity")
-    if encoding != "identity":
-        raise Problem(415, "encoded body", f"The body is encoded with {encoding!r}; send it as it is.")
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-async def read_json(request: Request) -> Any:
-    """The JSON of a body.
-
-    Raises:
-        Problem: 415 if it says that it is something else, 400 if it is not JSON.
-    """
-    kind = content_type(request)
-    if kind != "application/json":
-        raise unsupported(kind, "application/json")
-    try:
-        return msgspec.json.decode(await request.body())
-    except rows.NOT_JSON as error:
-        raise Problem(400, "this is not JSON", str(error)) from None
-
-
-async def read_object(request: Request) -> dict[str, Any]:
-    """The same where it has to be an object."""
-    found = await read_json(request)
-    if not isinstance(found, dict):
-        raise Problem(422, "not an object", f"The body has to be a JSON object, not {type(found).__name__}.")
-    return found
-
-
-def unsupported(kind: str, *taken: str) -> Problem:
-    """A body of a kind that is not taken."""
-    said = f"is {kind!r}" if kind else "is missing"
-    hint = " (curl: --json instead of -d)" if taken[0] == "application/json" else ""
-    return Problem(415, "not this content", f"The content type {said}; send {' or '.join(taken)}{hint}.")
+    return Response(rows.encode(fields) + b"\n", status, media_type=JSON)
 
 
 class _Routes:
@@ -243,7 +208,7 @@ class _Routes:
     async def openapi(self, request: Request) -> Response:
         if self._document is None:
             self._document = document()
-        return Response(self._document, media_type="application/json")
+        return Response(self._document, media_type=JSON)
 
     async def prometheus(self, request: Request) -> Response:
         from .. import prometheus  # noqa: PLC0415  (its library is needed only here)
@@ -276,8 +241,8 @@ class _Routes:
     async def _create(self, request: Request, name: str) -> bool:
         kind = content_type(request)
         if kind != FILE:
-            if kind != "application/json":
-                raise unsupported(kind, "application/json", FILE)
+            if kind != JSON:
+                raise unsupported(kind, JSON, FILE)
             return bool(await self._house.create(name, await read_object(request)))
         asked: dict[str, Any] = dict(request.query_params)
         if "replay" in asked:
@@ -303,12 +268,12 @@ class _Routes:
         async def endpoint(request: Request) -> Response:
             role = self._role(request)
             kind = content_type(request)
-            if kind != "application/json" and kind not in BODIES:
-                raise unsupported(kind, "application/json", *BODIES)
+            if kind != JSON and kind not in BODIES:
+                raise unsupported(kind, JSON, *BODIES)
             require(role, Role.read if action == "predict" else Role.write)
             live, model = self._find(request)
             await _reached(request, live)
-            if kind == "application/json":
+            if kind == JSON:
                 return await self._one(action, request, live, model, role)
             body = BODIES[kind](request.query_params.get("label", "label"), live.settings.max_columns)
             batch = Batch(live, model, action, role, body, self._service.limits.body)
@@ -326,7 +291,7 @@ class _Routes:
         rows.check(action, row, live.row_limits, len(body))
         require(role, rows.needed(action, row))
         if action == "predict" and row.id is None:
-            return Response(rows.predict(live, model, row) + b"\n", media_type="application/json")
+            return Response(rows.predict(live, model, row) + b"\n", media_type=JSON)
         payload = rows.logged(action, row, body, model)
         (outcome,) = await live.submitted(rows.KINDS[action], Form.json, 1, payload, [row])
         if outcome.problem is not None:

@@ -1,11 +1,13 @@
 """The Open Inference Protocol, version 2: prediction for clients of model servers that know nothing of learning.
 
 Features are named tensors of shape [n] or [n, 1], or one tensor of numbers of shape [n, d] for a model whose features
-are numbered. The outputs are "prediction", "score" and, of classes, "probability".
+are numbered. The outputs are "prediction", "score" and, of classes, "probability" (of the prediction). Every model has
+one version, "1", which goes on learning. Errors are `{"error": "..."}`.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,7 +20,9 @@ from starlette.routing import Route
 from ...errors import Error
 from ...version import __version__
 from ..problems import Problem, refused
+from ..served import describe
 from . import rows
+from .contents import check_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 NUMBERS = ("FP64", "FP32", "FP16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8")
 TYPES = (*NUMBERS, "BOOL", "BYTES")
 MOST_ROWS = 100_000
+VERSION = "1"
+_TYPES = {"number": "FP64", "boolean": "BOOL", "text": "BYTES"}
 
 
 class Tensor(msgspec.Struct, omit_defaults=True):
@@ -64,6 +70,13 @@ class InferResponse(msgspec.Struct, omit_defaults=True):
     model_name: str
     outputs: list[Tensor]
     id: str | None = None
+    model_version: str | None = None
+
+
+class InferError(msgspec.Struct):
+    """Why a request was not carried out."""
+
+    error: str
 
 
 _read = msgspec.json.Decoder(InferRequest).decode
@@ -72,15 +85,22 @@ _read = msgspec.json.Decoder(InferRequest).decode
 def routes(service: Service, read: Callable[[Endpoint], Endpoint]) -> list[Route]:
     """The addresses of the protocol."""
     found = _Routes(service)
-    one = "/v2/models/{name}"
+    version = f"/versions/{VERSION}"
+    models = ["/v2/models/{name}", "/v2/models/{name}" + version]
     return [
         Route("/v2", found.server, methods=["GET"]),
         Route("/v2/health/live", found.live, methods=["GET"]),
         Route("/v2/health/ready", found.ready, methods=["GET"]),
-        Route(one, read(found.model), methods=["GET"]),
-        Route(one + "/ready", read(found.model_ready), methods=["GET"]),
-        Route(one + "/infer", read(found.infer), methods=["POST"]),
+        *(Route(one, read(found.model), methods=["GET"]) for one in models),
+        *(Route(one + "/ready", read(found.model_ready), methods=["GET"]) for one in models),
+        *(Route(one + "/infer", read(found.infer), methods=["POST"]) for one in models),
     ]
+
+
+def error_response(problem: Problem) -> Response:
+    """A problem as the protocol has errors."""
+    body = rows.encode(InferError(str(problem))) + b"\n"
+    return Response(body, problem.status, problem.headers, "application/json")
 
 
 class _Routes:
@@ -112,10 +132,13 @@ class _Routes:
         ]
         if served.task in ("binary", "classes"):
             outputs.append({"name": "probability", "datatype": "FP64", "shape": [-1]})
-        return _answer({"name": name, "platform": "unitless", "inputs": [], "outputs": outputs})
+        inputs = _inputs(await asyncio.to_thread(describe.columns, served))
+        found = {"name": name, "versions": [VERSION], "platform": "unitless", "inputs": inputs, "outputs": outputs}
+        return _answer(found)
 
     async def infer(self, request: Request) -> Response:
         live, name = rows.find(self._service.house, request.path_params["name"], request.query_params.get("model"))
+        check_json(request)
         try:
             asked = _read(await request.body())
         except msgspec.ValidationError as error:
@@ -138,11 +161,17 @@ class _Routes:
                 if output.name not in known:
                     raise Problem(422, "no such output", f"{output.name!r} is not one of {', '.join(known)}")
             outputs = [known[output.name] for output in asked.outputs]
-        return _answer(InferResponse(name, outputs, asked.id))
+        return _answer(InferResponse(name, outputs, asked.id, VERSION))
 
 
 def _answer(fields: Any) -> Response:
     return Response(rows.encode(fields) + b"\n", media_type="application/json")
+
+
+def _inputs(columns: list[tuple[str, str]] | int | None) -> list[dict[str, Any]]:
+    if isinstance(columns, int):
+        return [{"name": "features", "datatype": "FP64", "shape": [-1, columns]}]
+    return [{"name": name, "datatype": _TYPES[kind], "shape": [-1]} for name, kind in columns or ()]
 
 
 def _kind(classes: list[Any] | None) -> str:

@@ -48,6 +48,7 @@ class Predicted(msgspec.Struct):
     probability: float | None = None
     scores: dict[str, float] | None = None
     probabilities: dict[str, float] | None = None
+    unknown: list[str] | None = None
     status: str | None = None
     interval: float | None = None
     low: float | None = None
@@ -321,10 +322,8 @@ class _Document:
         described["responses"] = {str(status): good}
         needed = (*problems, *(() if open else (401, 403)), *((404,) if "{name}" in path else ()))
         for problem in sorted(set(needed)):
-            described["responses"][str(problem)] = {
-                "description": _WHY[problem],
-                "content": {PROBLEM: self._ref(ProblemDetails)},
-            }
+            error = {JSON: inference_v2.InferError} if path.startswith("/v2") else {PROBLEM: ProblemDetails}
+            described["responses"][str(problem)] = {"description": _WHY[problem], "content": self._content(error)}
         if open:
             described["security"] = []
         self.paths.setdefault(path, {})[method] = described
@@ -428,14 +427,15 @@ def document() -> bytes:
     found.add("get", "/v2", "The server, for the Open Inference Protocol.", gives={JSON: None}, open=True)
     found.add("get", "/v2/health/live", "The process lives.", gives={JSON: None}, open=True)
     found.add("get", "/v2/health/ready", "Requests are taken.", gives={JSON: None}, problems=(503,), open=True)
-    found.add("get", "/v2/models/{name}", "A model's inputs and outputs.", gives={JSON: None})
-    found.add("get", "/v2/models/{name}/ready", "Whether a model is ready.", gives={JSON: None})
-    found.add(
-        *("post", "/v2/models/{name}/infer", "Predict rows."),
-        takes={JSON: inference_v2.InferRequest},
-        gives={JSON: inference_v2.InferResponse},
-        problems=(400, 413, 422),
-    )
+    for one in ("/v2/models/{name}", f"/v2/models/{{name}}/versions/{inference_v2.VERSION}"):
+        found.add("get", one, "A model's versions, inputs and outputs.", gives={JSON: None})
+        found.add("get", one + "/ready", "Whether a model is ready.", gives={JSON: None})
+        found.add(
+            *("post", one + "/infer", "Predict rows."),
+            takes={JSON: inference_v2.InferRequest},
+            gives={JSON: inference_v2.InferResponse},
+            problems=(400, 413, 415, 422),
+        )
     return found.encoded()
 
 

@@ -13,6 +13,7 @@ from ...models.model import BIAS
 from ...models.one_vs_all import OneVsAll
 from .model import ServedModel
 
+_SENT_AS = {"number": "number", "flag": "number", "boolean": "boolean"}  # by the kind of a column; others as text
 LARGE = 64 << 20  # bytes: of a larger model nothing is listed feature by feature, because that takes too long
 
 
@@ -118,6 +119,25 @@ def features(served: ServedModel, most: int = 100) -> dict[str, Any]:
         }
         return {"classes": by_class, "features": _joined(by_class, most), "curves": _curves(served)}
     return {"features": _listed(weights, scales, importance, most), "curves": _curves(served)}
+
+
+def columns(served: ServedModel) -> list[tuple[str, str]] | int | None:
+    """What a row has for the model: names, each of "number", "boolean" or "text".
+
+    A model that was trained on arrays has no names: then the number of columns. None: that is not known. Of text the
+    model knows features `name=value`; the name stands before the first `=`.
+    """
+    model = served.model
+    if model is None or model.nbytes > LARGE:
+        return None
+    schema = (model._training or {}).get("schema") or {}
+    if schema.get("family") == "table":
+        return [(name, _SENT_AS.get(kind, "text")) for name, kind in schema["columns"]]
+    state = model._snapshot(False)
+    if state["columns"] is not None:
+        return int(state["columns"])
+    names = (name.partition("=") for name in state["names"] or ())
+    return list({name: "text" if text else "number" for name, text, _ in names}.items())
 
 
 def _listed(weights: Any, scales: Any, importance: Any, most: int) -> list[dict[str, Any]]:

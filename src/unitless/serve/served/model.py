@@ -45,10 +45,11 @@ class Said(NamedTuple):
 
     score: float | None
     prediction: Any
-    probability: float | None = None
-    scores: dict[Any, float] | None = None  # of more than two classes
-    probabilities: dict[Any, float] | None = None
+    probability: float | None = None  # of the prediction
+    scores: dict[str, float] | None = None  # of each class, where there are more than two
+    probabilities: dict[str, float] | None = None  # of each class
     more: dict[str, Any] | None = None  # limits of the prediction, where they were asked for
+    unknown: list[str] | None = None  # features that the model has never seen
 
     @property
     def known_score(self) -> float:
@@ -61,9 +62,11 @@ class Said(NamedTuple):
         if self.probability is not None:
             found["probability"] = self.probability
         if self.scores is not None:
-            found["scores"] = _by_text(self.scores)
+            found["scores"] = self.scores
         if self.probabilities is not None:
-            found["probabilities"] = _by_text(self.probabilities)
+            found["probabilities"] = self.probabilities
+        if self.unknown is not None:
+            found["unknown"] = self.unknown
         return found if self.more is None else found | self.more
 
 
@@ -130,6 +133,7 @@ class ServedModel:
         self._link = self._loss.link
         if self._binary:
             self._two = list(two or model.predictor.classes)
+            self._two_texts = tuple(map(_text, self._two))
 
     def _begin_counting(self, model: Learner | OneVsAll) -> None:
         self._progressive = Scores(model, follows=True)
@@ -172,14 +176,17 @@ class ServedModel:
 
     def predict(self, features: Any, interval: float | None = None) -> Said:
         """What it says of a row; changes nothing. Before anything is known of the task, nothing is said."""
-        if self.model is None:
-            return NOTHING
-        said = self.said(self._rows.score(features))
-        return said if interval is None else said._replace(more=self._limits(said, interval))
+        return self.scored(features, interval)[1]
 
-    def score(self, features: Any) -> Any:
-        """The bare score, or scores; None before anything is known of the task."""
-        return None if self.model is None else self._rows.score(features)
+    def scored(self, features: Any, interval: float | None = None) -> tuple[Any, Said]:
+        """The score of a row, or scores (None before anything is known of the task), and what they stand for."""
+        if self.model is None:
+            return None, NOTHING
+        score, unknown = self._rows.score(features)
+        said = self.said(score)
+        if unknown is not None:
+            said = said._replace(unknown=unknown)
+        return score, said if interval is None else said._replace(more=self._limits(score, said, interval))
 
     def said(self, score: Any) -> Said:
         """What a score, or those of several classes, stands for."""
@@ -188,10 +195,13 @@ class ServedModel:
         if self._several:
             return self._of_classes(score)
         if self._binary:
+            negative, positive = self._two
             if not self._link.gives_probabilities:
-                return Said(score, self._two[score > 0])
-            p = 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else math.exp(score)
-            return Said(score, self._two[score > 0], p)
+                return Said(score, positive if score > 0 else negative)
+            negative_text, positive_text = self._two_texts
+            no, yes = _shares(score)
+            shares = {negative_text: no, positive_text: yes}
+            return Said(score, positive, yes, None, shares) if score > 0 else Said(score, negative, no, None, shares)
         if self._link.name == "identity":
             return Said(score, score)
         return Said(score, float(self._link.function(np.array([score]))[0]))
@@ -208,13 +218,14 @@ class ServedModel:
         if not labels:
             return NOTHING
         best = int(np.argmax(scores))
-        by_label = dict(zip(labels, scores.tolist(), strict=True))
+        texts, each = [*map(_text, labels)], scores.tolist()
+        by_text = dict(zip(texts, each, strict=True))
         if not self._link.gives_probabilities:
-            return Said(float(scores[best]), labels[best], None, by_label)
+            return Said(each[best], labels[best], None, by_text)
         shares = self.model.shares(scores[None, :])[0].tolist()
-        return Said(float(scores[best]), labels[best], shares[best], by_label, dict(zip(labels, shares, strict=True)))
+        return Said(each[best], labels[best], shares[best], by_text, dict(zip(texts, shares, strict=True)))
 
-    def _limits(self, said: Said, interval: float) -> dict[str, Any]:
+    def _limits(self, score: Any, said: Said, interval: float) -> dict[str, Any]:
         """Between which numbers the truth lies, or among which classes it is, with this probability."""
         assert self.model is not None
         self._progressive.flush()
@@ -224,10 +235,12 @@ class ServedModel:
             low, high = bounds(np.array([said.prediction]), reach, self._loss.smallest_label)
             ends = [float(end[0]) if math.isfinite(end[0]) else None for end in (low, high)]
             return {"interval": level, "low": ends[0], "high": ends[1]}
-        if self._binary and said.probability is not None:
-            shares = dict(zip(self._two, (1.0 - said.probability, said.probability), strict=True))
-        else:
-            shares = said.probabilities or {}
+        shares: dict[Any, float] = {}
+        if isinstance(self.model, OneVsAll):
+            if said.probabilities is not None:
+                shares = dict(zip(self.model.classes, self.model.shares(score[None, :])[0].tolist(), strict=False))
+        elif said.probabilities is not None:
+            shares = dict(zip(self._two, _shares(score), strict=True))
         ranked = sorted(shares, key=lambda label: -shares[label])
         members = [label for label in ranked if label == said.prediction or 1.0 - shares[label] <= reach]
         return {"interval": level, "set": members}
@@ -343,6 +356,7 @@ class ServedModel:
         try:
             if was_new:
                 self._settle(plain_number(labels[0]))
+            self._rows.learned_elsewhere()
             names = data.read.names
             new = self.growth.admit(len(names), iter, names)
             scores = self._learn_read(data, labels, weight, offset)
@@ -447,12 +461,12 @@ class ServedModel:
         self._served.add(served, truth, weight)
         self._joined.add(at_learning, truth, weight)
 
-    def loss_of(self, said: Said, label: Any) -> float | None:
+    def loss_of(self, score: Any, label: Any) -> float | None:
         """What one prediction cost; None if nothing was predicted."""
-        if self.model is None or said.score is None:
+        if self.model is None or score is None:
             return None
         one = Scores(self.model, follows=False, small=True)
-        one.add(said.score if said.scores is None else np.array([*said.scores.values()]), self._truth(label), 1.0)
+        one.add(score, self._truth(label), 1.0)
         return one.sums()[1]
 
     def _truth(self, label: Any) -> Any:
@@ -584,11 +598,14 @@ def _number(label: Any) -> float:
         raise InputError("the label is larger than any float64 number") from None
 
 
+def _shares(score: float) -> tuple[float, float]:
+    """The probabilities of the negative class and of the positive one, each in full precision."""
+    odds = math.exp(-abs(score))  # of the less likely class against the other
+    likely, unlikely = 1.0 / (1.0 + odds), odds / (1.0 + odds)
+    return (unlikely, likely) if score > 0 else (likely, unlikely)
+
+
 def _text(label: Any) -> str:
     if isinstance(label, bool):
         return "true" if label else "false"
     return label if isinstance(label, str) else number_text(label)
-
-
-def _by_text(values: dict[Any, float]) -> dict[str, float]:
-    return {_text(label): value for label, value in values.items()}

@@ -16,6 +16,7 @@ from ...inference.predictor import Predictor, numbered
 from ...inference.row_learning import RowLearning
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
+from .known_names import ColumnNames, KnownNames
 
 # The core's own methods, without looking them up for each row.
 _learn_one: Any = Learner.learn_one
@@ -27,8 +28,8 @@ _DATE_PARTS = 8  # features that a date becomes, at most
 class Rows(Protocol):
     """How one kind of model reads features. Scores are a number, of several classes an array."""
 
-    def score(self, features: Any) -> Any:
-        """What the model says of a row; changes nothing."""
+    def score(self, features: Any) -> tuple[Any, list[str] | None]:
+        """What the model says of a row, and which of its names the model has never seen; changes nothing."""
 
     def learn(self, features: Any, label: Any, weight: float) -> Any:
         """The same, and then learns the row; nothing is changed if it is refused."""
@@ -42,6 +43,9 @@ class Rows(Protocol):
     def together(self, features: list[Any]) -> inputs.Input | None:
         """Rows as they can be learned in one call, with the same bits; None if they are learned one by one."""
 
+    def learned_elsewhere(self) -> None:
+        """The model has learned rows that were read by others."""
+
 
 class NamedFeatures:
     """Rows of named features. Text becomes a feature `name=value`, and null is what `policy` says.
@@ -53,28 +57,42 @@ class NamedFeatures:
         self.model, self._policy, self._as_text = model, policy, as_text
         self._several = isinstance(model, OneVsAll)
         self._direct = not as_text and policy.booleans == "indicator"
+        self._known = KnownNames(model)
 
-    def score(self, features: dict[str, Any]) -> Any:
+    def score(self, features: dict[str, Any]) -> tuple[Any, list[str] | None]:
         model = self.model
         if self._direct:
             try:
-                return model.predict_one(features) if self._several else _predict_one(model, features)
+                score = model.predict_one(features) if self._several else _predict_one(model, features)
+                return score, None if self._known.has_all(features) else self._known.unknown(features)
             except InputError:  # looked at below: it can be used, or the error is explained
                 self._direct = False
-        return model.predict_one(self._plain(features))
+        row = self._plain(features)
+        return model.predict_one(row), self._known.unknown(row)
 
     def learn(self, features: dict[str, Any], label: Any, weight: float) -> Any:
+        score, row = self._learn(features, label, weight)
+        if not self._known.has_all(row):
+            self._known.add(row)
+        return score
+
+    def _learn(self, features: dict[str, Any], label: Any, weight: float) -> tuple[Any, dict[str, Any]]:
         model = self.model
         if not model.examples:
-            return self._learn_first(self._plain(features), label, weight)
+            row = self._plain(features)
+            return self._learn_first(row, label, weight), row
         if self._direct:
             try:
                 if self._several:
-                    return model.learn_one(features, label, weight)
-                return _learn_one(model, features, label, weight)
+                    return model.learn_one(features, label, weight), features
+                return _learn_one(model, features, label, weight), features
             except InputError:
                 self._direct = False
-        return model.learn_one(self._plain(features), label, weight)
+        row = self._plain(features)
+        return model.learn_one(row, label, weight), row
+
+    def learned_elsewhere(self) -> None:
+        self._known.forget()
 
     def most_names(self, features: Any) -> int:
         return len(features)
@@ -83,6 +101,7 @@ class NamedFeatures:
         return self._plain(features)
 
     def together(self, features: list[Any]) -> inputs.Input | None:
+        self._known.forget()
         return inputs.NamedRows(features if self._direct else [self._plain(row) for row in features])
 
     def _plain(self, features: dict[str, Any]) -> dict[str, Any]:
@@ -111,9 +130,13 @@ class TableColumns:
     def __init__(self, predictor: Predictor) -> None:
         self.predictor, self.learn = predictor, RowLearning(predictor).learn
         self._reader = RowReader(predictor.model._training or {})
+        self._columns = ColumnNames((*predictor.schema.kinds, *predictor.schema.beside))
 
-    def score(self, features: dict[str, Any]) -> Any:
-        return self.predictor.score_one(features)
+    def score(self, features: dict[str, Any]) -> tuple[Any, list[str] | None]:
+        return self.predictor.score_one(features), self._columns.unknown(features)
+
+    def learned_elsewhere(self) -> None:
+        pass
 
     def most_names(self, features: Any) -> int:
         if not isinstance(features, dict):
@@ -136,8 +159,11 @@ class NumberedColumns:
     def __init__(self, predictor: Predictor) -> None:
         self.predictor, self.model = predictor, predictor.model
 
-    def score(self, features: Any) -> Any:
-        return self.predictor.score_one(features)
+    def score(self, features: Any) -> tuple[Any, list[str] | None]:
+        return self.predictor.score_one(features), None
+
+    def learned_elsewhere(self) -> None:
+        pass
 
     def most_names(self, features: Any) -> int:
         return 0  # it has the columns of its training

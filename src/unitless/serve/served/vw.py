@@ -13,6 +13,7 @@ from ... import _core, inputs
 from ...errors import DivergedError, Error, InputError
 from ...inputs import Float64
 from ...models.one_vs_all import OneVsAll
+from ..problems import told
 from .model import MOST_VALUE, MOST_WEIGHT, ServedModel
 from .rows import NamedFeatures
 
@@ -110,7 +111,7 @@ def predict(served: ServedModel, text: VwText) -> VwSaid:
         return VwSaid(_predictions(served, _ask(served, text)), {})
     except Error as error:
         if text.read.rows == 1:
-            return VwSaid([0.0], {0: str(error)})
+            return VwSaid([0.0], {0: told(error)})
         return _joined(text, [(first, predict(served, part)) for first, part in text.smaller()])
 
 
@@ -122,8 +123,8 @@ def _learned(served: ServedModel, text: VwText) -> Iterator[tuple[int, VwSaid]]:
     except Error as error:
         if rows == 1 or isinstance(error, DivergedError):  # rows before the one that diverged are learned
             served.rejected += rows
-            served.last_refusal = str(error)
-            yield 0, VwSaid(np.zeros(rows), dict.fromkeys(range(rows), str(error)))
+            served.last_refusal = told(error)
+            yield 0, VwSaid(np.zeros(rows), dict.fromkeys(range(rows), told(error)))
         else:
             for first, part in text.smaller():
                 yield from ((first + start, said) for start, said in _learned(served, part))

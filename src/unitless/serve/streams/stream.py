@@ -17,7 +17,7 @@ import msgspec
 from ...errors import Error, InputError
 from ..events import Form, Kind, Record, Row, broker_position, rows_of
 from ..log import LogError
-from ..problems import Problem, refused
+from ..problems import Problem, refused, told
 from ..served import Limits, Said, ServedModel
 from ..served.vw import VwSaid, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
@@ -156,8 +156,7 @@ class Stream:
             return before
         model = self.models.get(row.model or self.champion) or self.models[self.champion]
         try:
-            score = model.score(_given(row.features))
-            said = model.predict(row.features, row.interval) if row.interval is not None else model.said(score)
+            score, said = model.scored(_given(row.features), row.interval)
         except Error as error:
             return Outcome("predicted", seq, model.name, problem=refused(error))
         self.join.wait(row.id, Waiting(record.time, record.position, place, in_short(row.features), score, model.name))
@@ -417,7 +416,7 @@ def taught(model: ServedModel, features: Any, label: Any, weight: float, scores:
         score = model.learn(features, label, weight)
     except Error as error:
         model.rejected += 1
-        model.last_refusal = str(error)
+        model.last_refusal = told(error)
     else:
         if scores is not None:
             scores[model.name] = score

@@ -1,0 +1,60 @@
+"""What the body of a request is: its content type, and the JSON in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+
+from ..problems import Problem
+from . import rows
+
+JSON = "application/json"
+
+
+def content_type(request: Request) -> str:
+    """What a body is, without parameters."""
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        raise Problem(415, "encoded body", f"The body is encoded with {encoding!r}; send it as it is.")
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def check_json(request: Request) -> None:
+    """See that a body is called JSON. A page of another site cannot call it so without asking first.
+
+    Raises:
+        Problem: 415 if it is called something else.
+    """
+    kind = content_type(request)
+    if kind != JSON:
+        raise unsupported(kind, JSON)
+
+
+async def read_json(request: Request) -> Any:
+    """The JSON of a body.
+
+    Raises:
+        Problem: 415 if it says that it is something else, 400 if it is not JSON.
+    """
+    check_json(request)
+    try:
+        return msgspec.json.decode(await request.body())
+    except rows.NOT_JSON as error:
+        raise Problem(400, "this is not JSON", str(error)) from None
+
+
+async def read_object(request: Request) -> dict[str, Any]:
+    """The same where it has to be an object."""
+    found = await read_json(request)
+    if not isinstance(found, dict):
+        raise Problem(422, "not an object", f"The body has to be a JSON object, not {type(found).__name__}.")
+    return found
+
+
+def unsupported(kind: str, *taken: str) -> Problem:
+    """A body of a kind that is not taken."""
+    said = f"is {kind!r}" if kind else "is missing"
+    hint = " (curl: --json instead of -d)" if taken[0] == JSON else ""
+    return Problem(415, "not this content", f"The content type {said}; send {' or '.join(taken)}{hint}.")
