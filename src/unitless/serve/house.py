@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .. import whole_file
-from ..data.memory import default_memory
-from ..errors import Error, InputError
+from ..errors import Error
 from ..version import __version__
 from . import limiting
 from .backtesting import Backtests
@@ -393,9 +392,6 @@ def _try(created: Created, settings: Settings) -> None:
         model = made(created, 0)
         limiting.check(model, settings)
         created_payload(created)
-        if model.nbytes > default_memory():
-            size = f"it takes {model.nbytes:,} bytes, more than a quarter of this machine's memory"
-            raise InputError(f"{size}; use fewer bits")
     except MemoryError:
         raise Problem(422, "the model cannot be made", "it takes more memory than there is; use fewer bits") from None
     except Error as error:

@@ -168,6 +168,7 @@ class ServedModel:
     def frozen(self) -> ServedModel:
         """A copy to be looked at from another thread: nothing that is learned meanwhile changes it."""
         found = copy.copy(self)
+        found.growth = Growth()
         if self.model is not None:
             found._take(self.model.copy(), self._two or None)
         return found
