@@ -50,6 +50,29 @@ def test_make_targets_exist() -> None:
     assert called <= targets
 
 
+def line_of(file: str, pattern: str) -> str:
+    """What stands in the brackets of a pattern in the one line of a file that it describes."""
+    (found,) = re.findall(rf"^{pattern}$", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    return str(found)
+
+
+def test_make_installs_what_the_build_needs() -> None:
+    """The build tools are in .venv, so that a second build finds what the first one has compiled."""
+    required = re.findall(r'"([^"]+)"', line_of("pyproject.toml", r"requires = \[(.*)\]"))
+    installed = re.findall(r"'([^']+)'", line_of("Makefile", "BUILD_TOOLS := (.*)"))
+    assert required
+    assert set(required) <= set(installed)
+    assert " --no-build-isolation " in line_of("Makefile", r"(.* --editable .*)")
+
+
+def test_continuous_integration_runs_the_tests_in_an_empty_environment() -> None:
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    tests = [line for line in lines if re.search(r"\bmake (test|sanitize)\S*($|;)", line)]
+    assert len(tests) >= 5
+    assert all('"${empty[@]}" make ' in line for line in tests)
+    assert any(line.startswith("empty=(env -i HOME=") for line in lines)
+
+
 def test_scripts_exist() -> None:
     configured = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     text = "\n".join([configured, *(run for path in WORKFLOWS for run in commands_of(path))])
