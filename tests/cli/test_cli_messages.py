@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import pathlib
 from types import SimpleNamespace
 
@@ -101,3 +103,12 @@ def test_an_interruption_in_a_later_pass_says_which(passes: int, interrupted: bo
     vars(outcome).update(fitted=False, shuffled="", kept="last", kept_pass=1)
     assert display.learned(outcome, interrupted) == rows
     assert not interrupted or display.of_pass(outcome) == after
+
+
+def test_a_terminal_without_a_character_gets_its_number(folder: pathlib.Path) -> None:
+    (folder / "names.csv").write_text("a,job,y\n" + "1,łó,2\n2,x,3\n" * 20, encoding="utf-8")
+    out = io.TextIOWrapper(io.BytesIO(), "latin-1", write_through=True)
+    with contextlib.redirect_stdout(out):
+        assert main(["train", "names.csv", "--target", "y", "--model", "m", "--quiet"]) == 0
+        assert main(["inspect", "m", "--all"]) == 0
+    assert "job=\\u0142ó" in out.buffer.getvalue().decode("latin-1")  # type: ignore[attr-defined]

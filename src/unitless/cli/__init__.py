@@ -7,6 +7,7 @@ answers at once.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Any
@@ -20,6 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    _print_any_character()
     given = quick.read(sys.argv[1:] if arguments is None else arguments)
     try:
         if given is not None:
@@ -31,6 +33,12 @@ def main(arguments: list[str] | None = None) -> int:
         print("unitless: the command line needs more: pip install 'unitless[cli]'", file=sys.stderr)
         return 2
     return run(arguments)
+
+
+def _print_any_character() -> None:
+    """Print \\u0142 where the encoding of the standard output has no such character, as the standard error does."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _train(given: dict[str, Any]) -> int:
