@@ -46,7 +46,7 @@ sys.exit(failures.answered(work))
 
 
 def test_a_reader_that_stops_early_is_no_failure() -> None:
-    command = f"{sys.executable} -m unitless train --help | head -1 > {os.devnull}; exit ${{PIPESTATUS[0]}}"
+    command = f"'{sys.executable}' -m unitless train --help | head -1 > {os.devnull}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 

@@ -409,7 +409,7 @@ def test_wrong_use_is_told_in_one_message(
 
 def test_a_run_with_all_streams_closed_still_trains(tmp_path: Path) -> None:
     path, model = write(tmp_path / "a.csv", "x,y\n1,2.5\n2,3.5\n3,5\n"), tmp_path / "m"
-    command = f"exec {sys.executable} -m unitless train {path} --target y -q --model {model} <&- "
+    command = f"exec '{sys.executable}' -m unitless train {path} --target y -q --model {model} <&- "
     for closed in ("", ">&-", "2>&-"):
         run = subprocess.run(["bash", "-c", command + closed], capture_output=True, timeout=60, check=False)
         assert run.returncode == 0, run.stderr.decode()
@@ -420,7 +420,7 @@ def test_a_run_with_all_streams_closed_still_trains(tmp_path: Path) -> None:
 
 def test_a_reader_of_the_output_may_leave_early(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", csv_of(two_classes(), ("no", "yes")))
-    command = f"set -o pipefail; {sys.executable} -m unitless train {path} --target y --json | true"
+    command = f"set -o pipefail; '{sys.executable}' -m unitless train {path} --target y --json | true"
     run = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=False)
     assert b"Traceback" not in run.stderr
     assert b"Exception" not in run.stderr

@@ -18,9 +18,9 @@ from . import quick
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; gives its exit code."""
     if sys.stdout is None:  # closed by whoever started it
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     _print_any_character()
     given = quick.read(sys.argv[1:] if arguments is None else arguments)
     try:
