@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import os
 import pathlib
 import signal
 import subprocess
@@ -158,6 +159,21 @@ def test_a_cluster_that_is_not_there() -> None:
     lines = run.stdout.splitlines()
     assert lines[0].startswith("the Ray cluster at 127.0.0.1:1 cannot be reached: ")
     assert lines[1] == "workers has no use for a cluster that is there: 127.0.0.1:1 has its own"
+
+
+HOMELESS = """
+import tasks
+from unitless.distributed.on_ray import RayEngine
+with RayEngine(workers=1) as engine:
+    print(engine.get(engine.submit(tasks.filled, None, 2)).sum())
+"""
+
+
+def test_a_home_folder_that_cannot_be_written() -> None:
+    environment = {**os.environ, "HOME": "/dev/null/home", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", HOMELESS]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    assert (run.returncode, run.stdout) == (0, "2000000\n"), run.stderr
 
 
 def test_ray_is_not_installed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
 import signal
 import tempfile
 import threading
@@ -228,6 +229,21 @@ def _join(address: str | None, workers: int | None, joined: contextlib.ExitStack
         raise WorkerError(f"{what}: {str(error).strip().partition(chr(10))[0]}", advice=advice) from None
 
 
+_TOKEN = secrets.token_hex(32)  # one for each process, because Ray reads it once
+
+
+def _token() -> dict[str, str]:
+    """A token of access, for Ray of a version that would write one to the home folder, where it cannot."""
+    if "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ:
+        return {}
+    folder = os.path.expanduser("~/.ray")
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return {}
+    return {"RAY_AUTH_TOKEN": _TOKEN}
+
+
 @contextlib.contextmanager
 def _starting(own: bool) -> Iterator[None]:
     """While Ray starts: nothing is reported to anybody, and signals stay with whoever handles them.
@@ -235,7 +251,7 @@ def _starting(own: bool) -> Iterator[None]:
     A cluster of this machine's own listens to this machine alone. Ray does so where it believes that there can be no
     other machines, as on a Mac.
     """
-    settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_task_oom_retries": str(RETRIES)}
+    settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_task_oom_retries": str(RETRIES), **(_token() if own else {})}
     before = {name: os.environ.get(name) for name in settings}
     polite_kill = signal.getsignal(signal.SIGTERM)
     os.environ.update(settings)
