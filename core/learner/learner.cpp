@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <shared_mutex>
 #include <unordered_set>
@@ -661,6 +662,11 @@ std::size_t Learner::bytes() const {
 Clock Learner::clock() const {
     const std::shared_lock guard(lock_);
     return engine_->clock();
+}
+
+std::size_t Learner::limited_labels() const {
+    const std::shared_lock guard(lock_);
+    return static_cast<std::size_t>(std::llround(labels_.state().target.limited));  // a merged mean may be a fraction
 }
 
 Snapshot Learner::snapshot(bool slots) const {

@@ -100,6 +100,8 @@ class Learner {
 
     std::size_t bytes() const;
     Clock clock() const;
+    // Labels that were learned as the nearest label of the range before them, see `Target`.
+    std::size_t limited_labels() const;
 
     // Values, slopes or importance-aware changes of the learner's loss.
     void loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const;

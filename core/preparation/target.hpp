@@ -1,7 +1,12 @@
 // The label without its unit and offset: y = c + u, c the first label, and the learning rate multiplied by R, the
 // running size of u, where a step has no unit of its own. Then y -> a y + b maps predictions the same way.
+//
+// One wrong label must not capture R, or the weights. A label is far if it lies outside the range of all n labels
+// before it by more than 16 + 64/n times that range. A far label is learned as the nearest label of the range, unless
+// another far one came within the last 100 rows: then the labels really go that far, and it is learned as it is.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -12,6 +17,11 @@ struct Target {
     bool on = false, paced = true, started = false;
     double centre = 0;                       // c
     double weight = 0, sum = 0, square = 0;  // of the labels: sum h, sum h u, sum h u^2
+    double far_rows = 0;                     // for so many more rows a far label is learned as it is
+    double limited = 0;                      // far labels that were learned as the nearest label of the range
+    // The range of u and the number of labels. Engines keep them too: files have them from there.
+    double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+    double rows = 0;
 
     // The label of one example becomes u; gives the pace, R or 1. Examples without weight are not looked at. A label
     // whose square leaves the range of numbers becomes infinite, so that the learner diverges there, and is not kept.
@@ -22,15 +32,33 @@ struct Target {
         }
         y -= centre;
         if (h > 0) {
+            limit(y);
             const double more = weight + h, total = sum + h * y, squares = square + h * (y * y);
             if (!std::isfinite(more + total + squares)) return y = std::numeric_limits<double>::infinity();
             weight = more;
             sum = total;
             square = squares;
+            low = std::min(low, y);
+            high = std::max(high, y);
+            rows += 1;
         }
         return pace();
     }
     double pace() const { return !paced ? 1.0 : weight > 0 ? std::sqrt(square / weight) : 0.0; }
+
+  private:
+    static constexpr double far_ranges = 16, early_ranges = 64, confirming_rows = 100;
+
+    void limit(double& u) {
+        const double range = high - low, margin = range * (far_ranges + early_ranges / rows);
+        const bool confirmed = far_rows > 0;
+        if (confirmed) far_rows -= 1;
+        if (!(range > 0) || (low - margin <= u && u <= high + margin)) return;  // without a range nothing is far
+        far_rows = confirming_rows;
+        if (confirmed) return;
+        limited += 1;
+        u = std::clamp(u, low, high);
+    }
 };
 
 }  // namespace unitless

@@ -230,7 +230,9 @@ void define_learner(nb::module_& m) {
         .def_prop_ro("total_weight",
                      [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().t; }); })
         .def_prop_ro("examples",
-                     [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().examples; }); });
+                     [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().examples; }); })
+        .def_prop_ro("limited_labels",
+                     [](const PyLearner& self) { return unlocked_get([&] { return self.learner.limited_labels(); }); });
 }
 
 }  // namespace unitless

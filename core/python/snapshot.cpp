@@ -53,9 +53,9 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
     to["scores"] = copied<NewDoubles>(scores);
     to["followed"] = copied<NewDoubles>(from.engine.followed);
     to["errors"] = copied<NewDoubles>(from.engine.errors);
-    to["target"] = copied<NewDoubles>(std::vector<double>{from.labels.target.started ? 1.0 : 0.0,
-                                                          from.labels.target.centre, from.labels.target.weight,
-                                                          from.labels.target.sum, from.labels.target.square});
+    const Target& target = from.labels.target;
+    to["target"] = copied<NewDoubles>(std::vector<double>{target.started ? 1.0 : 0.0, target.centre, target.weight,
+                                                          target.sum, target.square, target.far_rows, target.limited});
     std::vector<std::uint32_t> products, kinds;
     for (const auto& product : from.preparation.products)
         for (const std::uint32_t x : {product.left, product.right, product.slot}) products.push_back(x);
@@ -134,15 +134,26 @@ Snapshot snapshot_of(const nb::dict& from) {
     const auto scores = numbers("scores"), target = numbers("target"), means = numbers("centre_means");
     const auto products = slots("products"), kinds = slots("centre_kinds");
     to.preparation.centre_features = slots("centre_features");
-    if (heads.size() != rates.size() || scores.size() % 6 != 0 || target.size() != 5 || products.size() % 3 != 0 ||
+    if (heads.size() != rates.size() || scores.size() % 6 != 0 || target.size() != 7 || products.size() % 3 != 0 ||
         kinds.size() != to.preparation.centre_features.size() || means.size() != 2 * kinds.size())
         throw InputError("the model's arrays differ in length");
     for (std::size_t i = 0; i < heads.size(); ++i) to.engine.lanes.push_back({heads[i], rates[i]});
     for (std::size_t i = 0; i < scores.size(); i += 6)
         to.engine.scores.push_back(
             {scores[i], scores[i + 1], scores[i + 2], scores[i + 3], scores[i + 4], scores[i + 5]});
-    to.labels.target = {false, true, target[0] != 0, target[1], target[2], target[3], target[4]};
-    if (to.labels.target.started) to.engine.clock.pace = to.labels.target.pace();
+    to.labels.target = {.started = target[0] != 0,
+                        .centre = target[1],
+                        .weight = target[2],
+                        .sum = target[3],
+                        .square = target[4],
+                        .far_rows = target[5],
+                        .limited = target[6]};
+    if (to.labels.target.started) {
+        to.engine.clock.pace = to.labels.target.pace();
+        to.labels.target.low = to.engine.clock.label_min;
+        to.labels.target.high = to.engine.clock.label_max;
+        to.labels.target.rows = static_cast<double>(to.engine.clock.examples);
+    }
     for (std::size_t i = 0; i < products.size(); i += 3)
         to.preparation.products.push_back({products[i], products[i + 1], products[i + 2]});
     for (std::size_t i = 0; i < kinds.size(); ++i)

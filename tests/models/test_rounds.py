@@ -128,7 +128,7 @@ def test_means_are_those_of_all_rows() -> None:
     means = state[0]["centre_means"].reshape(-1, 2)
     assert np.allclose(means[:, 0], X.mean(axis=0)[state[0]["centre_features"] - 1], rtol=1e-9)
     assert (means[:, 1] == 1000).all()
-    _, centre, weight, total, _ = state[0]["target"]
+    _, centre, weight, total, *_ = state[0]["target"]
     assert centre + total / weight == pytest.approx(y.mean())
 
 

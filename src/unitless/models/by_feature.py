@@ -81,7 +81,7 @@ def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapsh
     """The v of a sparse model, [slot][lane], in whose place its state has u (core/engine/lanes/proximal_rows.hpp)."""
     lanes = state["lane_rates"]
     u, H = state["v"].reshape(-1, len(lanes)), state["H"].reshape(-1, len(lanes))
-    _, _, weight, _, square = state["target"].tolist()
+    _, _, weight, _, square, _, _ = state["target"].tolist()
     pace = math.sqrt(square / weight) if weight > 0 else 1.0
     tempo = pace * (math.sqrt(state["T"] / state["N"]) if state["N"] > 0 else 1.0)
     rates, penalties = np.array(candidates.rates)[lanes], np.array(candidates.penalties)[lanes]

@@ -55,6 +55,7 @@ from ..errors import Error, ModelFileError
 from ..losses import LOSSES
 from ..options import Company, Kept, Options, Shape
 from ..rules import RULES
+from . import target_state
 from .foreign import is_vw_model
 from .kernels import chosen_kernel
 
@@ -435,12 +436,16 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     require(not (np.isnan(scores) | (scores == -math.inf)).any(), "scores that are not numbers")
     for name in ("followed", "errors"):
         require((np.isfinite(arrays[name]) & (arrays[name] >= 0)).all(), "scores that are not numbers")
-    require(len(arrays["target"]) == 5 and np.isfinite(arrays["target"]).all(), "a target that is not finite")
+    require(
+        len(arrays["target"]) == len(target_state.FIELDS) and np.isfinite(arrays["target"]).all(),
+        "a target that is not finite",
+    )
     means = arrays["centre_means"]
     require(np.isfinite(means).all() and (means[1::2] >= 0).all(), "a mean that is not finite")
     require(options.centre or not len(arrays["centre_features"]), "means of columns that are not centred")
     require((arrays["centre_kinds"] <= 1).all(), "means of an unknown kind")
-    require(arrays["target"][0] in (0, 1) and arrays["target"][2] >= 0 <= arrays["target"][4], "an impossible target")
+    require(arrays["target"][0] in (0, 1) and arrays["target"][2] >= 0, "an impossible target")
+    require((arrays["target"][4:] >= 0).all(), "an impossible target")
     heads = int(arrays["lane_heads"].max(initial=0)) + 1
     classes = int(arrays[_ANNOUNCED].sum()) if _ANNOUNCED in arrays else heads - header["open"]
     require(header["labels"] is None or classes == len(header["labels"]), "other classes than it has")

@@ -16,6 +16,7 @@ from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
 from ..options import Options
+from . import target_state
 from .by_feature import latest_look, name_slots, scored_weight
 from .classes import Label
 
@@ -77,7 +78,7 @@ class Part:
     errors: Float64  # [rate]
     means: Float64  # [feature]: of centred columns
     masses: Float64  # [feature]: the weight behind each mean
-    target: Float64  # started, centre, weight, sum, square
+    target: Float64  # what is known of the labels, see target_state.py
     label_range: tuple[float, float]
     averaged: bool  # are the averaged weights kept?
     suspended: bool  # are rates no longer chosen?
@@ -117,9 +118,9 @@ class Part:
     def shifted(self, means: Float64, target: Float64) -> Part:
         """The same with other means and another centre of the labels."""
         offset = self.offset(target)
-        weight, total, square = self.target[2:] if self.target[0] else np.zeros(3)
-        about = np.array([target[0], target[1], weight, total + weight * offset, 0.0])
-        about[4] = square + 2 * offset * total + weight * offset * offset
+        weight, total, square, far_rows, limited = self.target[2:] if self.target[0] else np.zeros(5)
+        moved = square + 2 * offset * total + weight * offset * offset
+        about = np.array([target[0], target[1], weight, total + weight * offset, moved, far_rows, limited])
         return replace(
             self,
             target=about,
@@ -138,13 +139,13 @@ def common_offsets(parts: list[Part], base: Part | None, options: Options) -> tu
     means = np.where(highest == lowest, highest, means)
     started = [part.target for part in parts if part.target[0]]
     if not options.target or not started:
-        return means, np.zeros(5)
-    start = base.target if base is not None and base.target[0] else np.zeros(5)
+        return means, np.zeros(len(target_state.FIELDS))
+    start = base.target if base is not None and base.target[0] else np.zeros(len(target_state.FIELDS))
     weight = _added([target[2] for target in started], start[2])
     centre = _added([target[2] * target[1] + target[3] for target in started], start[2] * start[1] + start[3]) / weight
     if len({target[1] for target in started}) == 1:
         centre = started[0][1]
-    return means, np.array([1.0, centre, 0.0, 0.0, 0.0])
+    return means, np.array([1.0, centre, *np.zeros(len(target_state.FIELDS) - 2)])
 
 
 def _added_scores(parts: list[Part], base: Part | None, t: float) -> Float64:
@@ -370,6 +371,7 @@ def combine(parts: list[Part], base: Part | None) -> Part:
 
     target = parts[0].target.copy()
     target[2:] = _added([part.target[2:] for part in parts], base.target[2:] if base else None)
+    target[target_state.FAR_ROWS] = 0.0  # no part's far label says anything about the next row of all
     heard = [part for part in parts if part.totals["examples"]] or parts
     seen = [part for part in everyone if part.totals["examples"]] or everyone
     means = np.max([np.where(part.masses > 0, part.means, -np.inf) for part in everyone], axis=0)

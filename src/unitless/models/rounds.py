@@ -24,6 +24,7 @@ from .. import _core
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES
+from . import target_state
 from .by_feature import latest_look, scored_weight
 from .classes import Label
 from .company import companion_arrays, companion_options, companion_state, companions
@@ -49,7 +50,7 @@ class Said:
 
     labels: list[Label] | None
     means: dict[Feature, tuple[float, float]]  # of centred columns: the mean, and the weight behind it
-    target: Float64  # started, centre, weight, sum, square
+    target: Float64  # what is known of the labels, see target_state.py
     label_range: tuple[float, float]
     totals: dict[str, float]  # t, T, N, examples, averaged_t
     scores: Any  # of its own lanes and heads, as in its state
@@ -192,18 +193,19 @@ def _common_target(options: Options, said: list[Said]) -> tuple[Float64, list[tu
     """What is known of the labels' offset and unit, and the ranges of labels less the common offset."""
     started = [one.target for one in said if one.target[0]]
     if not options.target or not started:
-        return np.zeros(5), [one.label_range for one in said]
+        return np.zeros(len(target_state.FIELDS)), [one.label_range for one in said]
     centre = _mean([(float(own[1]), 1.0) for own in started])
     if len({float(own[1]) for own in started}) > 1:
         centre = sum(float(own[2] * own[1] + own[3]) for own in started) / sum(float(own[2]) for own in started)
-    sums = np.zeros(3)
+    sums = np.zeros(4)
     ranges = []
     for one in said:
-        _, own_centre, weight, total, square = one.target
+        _, own_centre, weight, total, square, _, limited = one.target
         offset = own_centre - centre if one.target[0] else 0.0
-        sums += weight, total + weight * offset, square + 2 * offset * total + weight * offset * offset
+        sums += weight, total + weight * offset, square + 2 * offset * total + weight * offset * offset, limited
         ranges.append((one.label_range[0] + offset, one.label_range[1] + offset))
-    return np.array([1.0, centre, *(sums / len(said))]), ranges
+    *moments, limited = sums / len(said)
+    return np.array([1.0, centre, *moments, 0.0, limited]), ranges
 
 
 # ---------------------------------------------------------------------------------------------------- large things
@@ -468,7 +470,7 @@ def whole(options: Options, state: State, weight: float, examples: int) -> State
     own["t"], own["examples"] = weight, examples
     if options.average:
         own["next_look"] = latest_look(options, examples, len(own["slots"]))
-    own["target"] = own["target"] * np.array([1.0, 1.0, shards, shards, shards])
+    own["target"] = own["target"] * np.array([1.0, 1.0, shards, shards, shards, 1.0, shards])
     own["centre_means"] = (own["centre_means"].reshape(-1, 2) * np.array([1.0, shards])).ravel()
     own["followed"] = own["followed"] * shards
     names = companions(own)

@@ -29,7 +29,13 @@ LEAST = 500  # rows below which nothing is said about it
 
 def notes(run: Run) -> list[Phrase]:
     """One line each."""
-    found = [_in_time(run) if run.fitted else _forgotten(run), _no_better(run), _known(run), _idle(run)]
+    found = [
+        _in_time(run) if run.fitted else _forgotten(run),
+        _no_better(run),
+        _known(run),
+        _idle(run),
+        _far_labels(run),
+    ]
     return [note for note in found if note is not None]
 
 
@@ -40,6 +46,18 @@ def _known(run: Run) -> Phrase | None:
     return Phrase(
         f"the model has learned from {run.source.name} before, so that its score there may be too good: "
         "score it on new rows"
+    )
+
+
+def _far_labels(run: Run) -> Phrase | None:
+    """Single labels were so far from all others that the model learned nearer ones instead."""
+    count = 0 if run.model is None else run.model.limited_labels
+    if not count:
+        return None
+    times = "once" if count == 1 else f"{count:,} times in all passes"
+    return Phrase(
+        f"a label lay far outside the range of all labels before it ({times}), and the model learned the nearest label "
+        "of that range instead, so that a wrong label cannot ruin it: check the largest and the smallest labels"
     )
 
 

@@ -34,6 +34,8 @@ def summary(served: ServedModel) -> dict[str, Any]:
         low, high = (math.nan, math.nan) if evaluation is None else evaluation._labels
         if {low, high} <= {0.0, 1.0} and low != high:
             notes.append('labels 0 and 1 are learned as numbers; for two classes create it with "task": "binary"')
+    if model is not None and model.limited_labels:
+        notes.append(f"{model.limited_labels:,} labels far outside the range of all others were learned as its limit")
     if served.rejected:
         notes.append(f"{served.rejected:,} rows that others learned were refused; the last: {served.last_refusal}")
     return {

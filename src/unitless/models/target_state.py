@@ -1,0 +1,6 @@
+"""The array "target" of a state: what is known of the labels' own unit and offset (core/preparation/target.hpp)."""
+
+from __future__ import annotations
+
+FIELDS = ("started", "centre", "weight", "sum", "square", "far_rows", "limited")
+FAR_ROWS, LIMITED = FIELDS.index("far_rows"), FIELDS.index("limited")
