@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -150,17 +150,21 @@ class Passed:
     last_seq: int = 0
 
 
-def offline(log: Path, options: dict[str, dict[str, Any]]) -> Passed:
+def offline(
+    log: Path, options: dict[str, dict[str, Any]], skipped: Mapping[str, tuple[Collection[int], int]] | None = None
+) -> Passed:
     """Learn all rows of a log in their order.
 
     Args:
         log: its folder.
         options: of the models that are there from the first row to the last, by name, each with its task. The first is
             the champion.
+        skipped: rows that a model does not learn, and the last row up to which it does not learn labels of predictions
+            among them.
     """
     passed = Passed({name: Offline(**chosen) for name, chosen in options.items()})
     champion = passed.models[next(iter(options))]
-    waiting: dict[str, tuple[int, dict[str, Any], str, Any]] = {}
+    waiting: dict[str, tuple[int, dict[str, Any], str, Any, int]] = {}
     done: dict[str, int] = {}
     for kind, form, rows, seq, time, content in records(log):
         passed.last_seq = seq + rows - 1
@@ -179,20 +183,23 @@ def offline(log: Path, options: dict[str, dict[str, Any]]) -> Passed:
             if kind == PREDICTION:
                 asked = row.get("model") or next(iter(options))
                 said = passed.models[asked].predict(features) if champion.learned else None
-                waiting[id] = time, features, asked, said
+                waiting[id] = time, features, asked, said, seq + place
                 continue
             if kind == LABEL and id not in waiting:
                 continue
-            served = {}
+            served, prediction = {}, None
             if id in waiting:
-                _, first, asked, said = waiting[id]
+                _, first, asked, said, prediction = waiting[id]
+                prediction = prediction if kind == LABEL else None
                 served[asked] = said
                 features = first if kind == LABEL else features
             if not _usable(champion.task, features, label):
                 continue
             weight = 1.0 if row.get("weight") is None else row["weight"]
             scores = {
-                name: model.learn(features, label, weight, served.get(name)) for name, model in passed.models.items()
+                name: model.learn(features, label, weight, served.get(name))
+                for name, model in passed.models.items()
+                if not _is_skipped((skipped or {}).get(name), seq + place, prediction)
             }
             passed.learned.append(Learned(seq + place, id, features, label, scores))
             if id is not None:
@@ -200,6 +207,13 @@ def offline(log: Path, options: dict[str, dict[str, Any]]) -> Passed:
                 waiting.pop(id, None)
     passed.waiting = list(waiting)
     return passed
+
+
+def _is_skipped(skipped: tuple[Collection[int], int] | None, seq: int, prediction: int | None) -> bool:
+    if skipped is None:
+        return False
+    rows, asked_at = skipped
+    return seq in rows or (prediction in rows and seq <= asked_at)
 
 
 def _counted(evaluation: Evaluation, rows: list[tuple[Any, Any, float]]) -> Evaluation:

@@ -45,6 +45,7 @@ NEEDED = [
     ("GET", "/v1/models/m", None, "read"),
     ("GET", "/v1/models/m/metrics", None, "read"),
     ("GET", "/v1/models/m/weights", None, "read"),
+    ("GET", "/v1/models/m/snapshots", None, "read"),
     ("POST", "/v1/models/m/predict", ROW, "read"),
     ("GET", "/v2/models/m", None, "read"),
     ("POST", "/v1/models/m/predict", KEPT, "write"),
@@ -53,6 +54,7 @@ NEEDED = [
     ("PUT", "/v1/models/m", {}, "admin"),
     ("GET", "/v1/models/m/file", None, "admin"),
     ("POST", "/v1/models/m/promote", None, "admin"),
+    ("POST", "/v1/models/m/replay", {"name": "m-again"}, "admin"),
 ]
 
 

@@ -5,48 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from waiting import until_async
 
 pytest.importorskip("msgspec")
+from in_house import joined, recovered, with_house
+
 from unitless.serve import background
 from unitless.serve.events import Form, Kind
 from unitless.serve.house import House
 from unitless.serve.problems import Problem
-from unitless.serve.settings import Settings
 from unitless.serve.streams import snapshots
 from unitless.serve.upkeep import Upkeep
 
 OPTIONS = {"stream": "a", "role": "challenger", "learning_rate": 0.3, "shape": "linear", "experts": "none"}
-
-Test: TypeAlias = Callable[[House, Upkeep], Awaitable[None]]
-
-
-def recovered(folder: Path, **settings: Any) -> House:
-    """What a server finds when it starts; closed already."""
-    house = House.open(folder, Settings.of(environment={}, data=folder, **settings))
-    house.close()
-    return house
-
-
-def with_house(folder: Path, test: Test, **settings: Any) -> None:
-    async def whole() -> None:
-        given = {"data": folder, "durability": "process", "snapshot_every": 1000} | settings
-        house = House.open(folder, Settings.of(environment={}, **given))
-        upkeep = Upkeep(house)
-        upkeep.start()
-        try:
-            await asyncio.wait_for(test(house, upkeep), 60)
-        finally:
-            await upkeep.stop(5.0)
-            await house.drain()
-            house.close()
-
-    asyncio.run(whole())
 
 
 def row(k: int, **more: Any) -> bytes:
@@ -77,14 +52,10 @@ def state(house: House, name: str) -> dict[str, Any]:
     model = house.streams["a"].stream.models[name]
     parts: dict[str, Any] = dict(model.parts())
     told = json.loads(parts.pop("state.json"))
-    return {**parts, **{key: value for key, value in told.items() if key not in ("name", "created")}}
-
-
-async def joined(house: House, name: str) -> None:
-    live = house.streams["a"]
-    await until_async(lambda: name in live.stream.models or name not in house.backtests)
-    assert name in live.stream.models, live.notes
-    await until_async(lambda: not (house.folders["a"] / "backtests.json").exists())
+    return {
+        **parts,
+        **{key: value for key, value in told.items() if key not in ("name", "created", "created_seq", "origin")},
+    }
 
 
 def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,43 @@ def test_a_model_is_made_taught_asked_and_removed(server: Server, tmp_path: Path
         client.delete("prices")
         with pytest.raises(ClientError, match="404"):
             client.delete("nobody")
+
+
+def test_rows_are_taken_back(server: Server) -> None:
+    with Client(server.url) as client:
+        client.create("flats", task="regression", shape="linear", experts="none")
+        good = client.learn_many("flats", rows(300))
+        assert good.seq is not None
+        expected = client.predict("flats", {"area": 100}).prediction
+        client.snapshot("flats")
+        wrong_since = datetime.now()
+        client.learn_many("flats", (({"area": 100}, 1e9) for _ in range(10)))
+        assert client.predict("flats", {"area": 100}).prediction != expected
+        for name, choice in (
+            ("by-span", {"skip": [(wrong_since, None)]}),
+            ("by-time", {"until": wrong_since}),
+            ("by-seq", {"until": good.seq}),
+        ):
+            made = client.replay("flats", name, **choice)  # type: ignore[arg-type]
+            assert (made["status"], made["stream"], made["role"]) == ("replaying", "flats", "challenger")
+            client.wait_ready(name)
+            assert client.predict(name, {"area": 100}).prediction == expected
+            there = client.model(name)
+            assert there["examples"] == 300
+            assert there["replay"] is not None
+            assert there["replay"]["of"] == "flats"
+            assert client.replay("flats", name, **choice)["status"] == "ready"  # type: ignore[arg-type]
+        with pytest.raises(ClientError, match="no such id"):
+            client.replay("flats", "other", skip=["nobody"])
+        with pytest.raises(ClientError, match="409"):
+            client.replay("flats", "by-seq", until=2)
+        client.promote("by-seq")
+        client.delete("flats")
+        assert client.predict("flats", {"area": 100}).model == "by-seq"
+        (snapshot,) = client.snapshots("flats")
+        assert (snapshot["seq"], snapshot["rows"], snapshot["models"]) == (good.seq, 300, ["flats"])
+        assert snapshot["bytes"] > 1000
+        assert snapshot["time"] <= wrong_since.astimezone(timezone.utc).isoformat()
 
 
 def test_labels_come_later_and_once(server: Server) -> None:

@@ -148,6 +148,7 @@ class Model(TypedDict, total=False):
     bytes: int
     notes: list[str]
     options: dict[str, Any]
+    replay: dict[str, Any] | None  # which rows it learned before it joined
     features: int
     digest: int
 
@@ -157,6 +158,16 @@ class Models(TypedDict):
 
     models: list[Model]
     server: dict[str, Any]
+
+
+class Snapshot(TypedDict):
+    """The state of a stream on disk."""
+
+    seq: int  # the last record that it has
+    time: str  # of that record
+    rows: int  # learned by then
+    bytes: int
+    models: list[str]
 
 
 class Metrics(TypedDict, total=False):

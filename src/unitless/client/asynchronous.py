@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
 from .. import whole_file
 from . import calls, connection, many
-from .answers import Explanation, Learned, LearnedMany, Metrics, Model, Models, Prediction, Weights
+from .answers import Explanation, Learned, LearnedMany, Metrics, Model, Models, Prediction, Snapshot, Weights
 from .calls import Attempts, Call, Features
 from .retries import Patience
 
@@ -142,6 +143,31 @@ class AsyncClient:
     async def delete(self, name: str) -> None:
         """Remove a model, and with the last one its stream."""
         await self._ask(calls.delete(name))
+
+    async def replay(
+        self,
+        name: str,
+        new: str,
+        *,
+        skip: Sequence[Any] = (),
+        until: int | str | datetime | None = None,
+        role: str = "challenger",
+    ) -> Model:
+        """Make a model like another one, without some rows; `wait_ready(new)` waits until it has learned the others.
+
+        Args:
+            name: of the other model.
+            new: the name of the new one.
+            skip: rows that it does not learn: sequence numbers, ids, and pairs of the first and the last place. A place
+                is a sequence number or a time; None as the last one is the end of the log.
+            until: the last place that it learns. Rows from there to now are left out, those to come are learned.
+            role: "challenger" or "shadow".
+        """
+        return await self._ask(calls.replay(name, new, role, skip, until))
+
+    async def snapshots(self, name: str) -> list[Snapshot]:
+        """The snapshots of the model's stream, oldest first."""
+        return await self._ask(calls.snapshots(name))
 
     async def snapshot(self, name: str) -> dict[str, Any]:
         """Write the state of the model's stream to disk, so that a restart has little to replay."""

@@ -6,13 +6,14 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from ..errors import InputError
-from .answers import Explanation, Learned, Metrics, Model, Models, Prediction, Weights
+from .answers import Explanation, Learned, Metrics, Model, Models, Prediction, Snapshot, Weights
 from .retries import Patience, problem_of, wished_pause, worth_another_try
 
 T = TypeVar("T")
@@ -106,6 +107,17 @@ def promote(name: str) -> Call[dict[str, Any]]:
     return Call("POST", _path(name, "promote"), _json_or_nothing)
 
 
+def replay(name: str, new: str, role: str, skip: Sequence[Any], until: Any) -> Call[Model]:
+    """A model like another one, without some rows."""
+    body = {"name": new, "role": role, "skip": [_place(item) for item in skip]} | _given(until=_place(until))
+    return _post(name, "replay", body, _json)
+
+
+def snapshots(name: str) -> Call[list[Snapshot]]:
+    """The snapshots of its stream."""
+    return Call("GET", _path(name, "snapshots"), lambda answer: answer.json()["snapshots"])
+
+
 def snapshot(name: str) -> Call[dict[str, Any]]:
     """Write the state of its stream to disk."""
     return Call("POST", _path(name, "snapshot"), _json_or_nothing)
@@ -179,6 +191,13 @@ def _post(
 ) -> Call[T]:
     headers = {"content-type": JSON} | ({} if min_seq is None else {"unitless-min-seq": str(min_seq)})
     return Call("POST", _path(name, verb), read, encoded(body), headers)
+
+
+def _place(item: Any) -> Any:
+    """Times as text; without a zone they are those of this machine."""
+    if isinstance(item, datetime):
+        return item.astimezone(timezone.utc).isoformat()
+    return [_place(one) for one in item] if isinstance(item, list | tuple) else item
 
 
 def _path(name: str, *verb: str) -> str:

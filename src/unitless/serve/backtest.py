@@ -1,8 +1,8 @@
 """The process that gives a new model the history of its stream: `python -m unitless.serve.backtest FOLDER`.
 
-It replays the whole stream from the oldest state from which its log can be replayed, with the new model beside the
-others, so that the model learns exactly the rows that it would have learned had it been there: which rows those are
-depends on ids, and on what the champion of the time took.
+It replays the whole stream, from a state that knows nothing of the rows that are to be left out, and teaches the model
+what the stream learns, so that the model learns exactly the rows that it would have learned had it been there: which
+rows those are depends on ids, and on what the champion of the time took.
 
 What it is told, a line of JSON each:
 
@@ -30,14 +30,14 @@ from .child import Parent
 from .events import Record
 from .log import Tail
 from .log.reader import Reader
+from .origin import NEW, Skipped
 from .served import ServedModel
-from .streams.recovery import oldest_state
-from .streams.stream import Created, made
+from .streams import starts
+from .streams.stream import Created, Lesson
 
 _BYTES = 1 << 20  # of the log at a time
 _OFTEN = 0.25  # seconds between reports
 _WAIT = 0.2  # seconds
-_OURS = ""  # the model's name meanwhile; no other has it
 
 
 class Backtest:
@@ -58,11 +58,16 @@ class Backtest:
         """Until the server has what it asked for."""
         begin = self._begin()
         created = msgspec.msgpack.decode(base64.b64decode(begin["created"]), type=Created)
-        model = made(created, 0)
-        model.name = _OURS
         reader = Reader(self._folder / "log")
-        first_seq = min(int(path.stem) for path in (self._folder / "log").glob("*.seg"))
-        stream = oldest_state(self._folder, first_seq, reader.read)
+        start, stream, model = starts.load(self._folder, created, reader.read)
+        skipped = Skipped(start.source.skipped)
+
+        def learn(lesson: Lesson) -> None:
+            if lesson.seq > start.seq:
+                lesson.teach(model, skipped.places(lesson.seq, lesson.rows, lesson.prediction))
+
+        stream.listeners.append(learn)
+        limits = None
         self._start = stream.seq
         tail = Tail(self._folder / "log", stream.seq + 1)
         told = 0.0
@@ -71,14 +76,17 @@ class Backtest:
                 self._read.extend(tail.read(_BYTES))
             moved = False
             while self._read and (record := self._read[0]).seq + record.rows - 1 <= self._counts:
-                if stream.models:
-                    stream.models.setdefault(_OURS, model)
+                if stream.limits is not limits:
+                    limits = stream.limits
+                    model.growth.limit(limits, start.source.model or created.name)
                 stream.apply(record)
                 self._read.popleft()
                 moved = True
             done = self._finish and stream.seq >= self._counts
             if done:
                 model.name = created.name
+                if start.source.model != NEW:
+                    model.begin_anew()
                 Path(begin["result"]).write_bytes(msgspec.msgpack.encode(model.parts()))
             if done or not moved or time.monotonic() - told > _OFTEN:
                 told = time.monotonic()

@@ -149,15 +149,15 @@ class Backtests:
     async def _once(self, live: LiveStream, folder: Path, created: Created) -> None:
         result = folder / f"{_RESULT}{secrets.token_hex(8)}"
         child = await Child.start("unitless.serve.backtest", str(folder))
-        lessons: deque[Lesson] = deque()
         try:
-            with _heard(live, lessons) as listen:
+            with _heard(live) as listen:
                 await self._replay(live, child, created, result, listen)
                 model = await asyncio.to_thread(read_result, result)
-                await self._catch_up(model, lessons)
+                model.growth.limit(live.stream.limits, created.name)
+                await self._catch_up(model, listen)
                 if listen.too_many:
                     raise Problem(503, "the stream is too fast", "it learned more than could be remembered meanwhile")
-                await self._join(live, created, model, lessons)
+                await self._join(live, created, model, listen)
         finally:
             await child.end()
             result.unlink(missing_ok=True)
@@ -180,18 +180,20 @@ class Backtests:
         raise Problem(500, "the history cannot be replayed", f"the process ended with code {await child.ended(1.0)}")
 
     @staticmethod
-    async def _catch_up(model: ServedModel, lessons: deque[Lesson]) -> None:
-        while lessons:
-            for _ in range(min(_SLICE, len(lessons))):
-                lessons.popleft()(model)
+    async def _catch_up(model: ServedModel, listen: _Listen) -> None:
+        while listen.rows:
+            listen.teach(model, _SLICE)
             await asyncio.sleep(0)
 
     @staticmethod
-    async def _join(live: LiveStream, created: Created, model: ServedModel, lessons: deque[Lesson]) -> None:
+    async def _join(live: LiveStream, created: Created, model: ServedModel, listen: _Listen) -> None:
         def payload() -> bytes:
-            while lessons:
-                lessons.popleft()(model)
-            return created_payload(Created(created.name, created.role, created.options, parts=model.parts()))
+            listen.teach(model, listen.rows)
+            origin = created.origin
+            if origin is not None and created.model is not None:  # the file is not kept, so it cannot begin again
+                origin = msgspec.structs.replace(origin, sources=[])
+            joins = Created(created.name, created.role, created.options, parts=model.parts(), origin=origin)
+            return created_payload(joins)
 
         (outcome,) = await live.settled(Kind.create, payload)
         if outcome.problem is not None:
@@ -201,8 +203,10 @@ class Backtests:
 class _Listen:
     """Remembers what a stream learns."""
 
-    def __init__(self, live: LiveStream, lessons: deque[Lesson]) -> None:
-        self._live, self._lessons = live, lessons
+    def __init__(self, live: LiveStream) -> None:
+        self._live = live
+        self._lessons: deque[Lesson] = deque()
+        self.rows = 0  # that are remembered
         self.listens = self.too_many = False
 
     def begin(self) -> None:
@@ -214,15 +218,24 @@ class _Listen:
             self._live.stream.listeners.remove(self._take)
 
     def _take(self, lesson: Lesson) -> None:
-        if len(self._lessons) >= _MOST:
+        if self.rows + lesson.rows > _MOST:
             self.too_many = True
         else:
             self._lessons.append(lesson)
+            self.rows += lesson.rows
+
+    def teach(self, model: ServedModel, rows: int) -> None:
+        """Let a model learn at least so many rows, and forget them."""
+        while rows > 0:
+            lesson = self._lessons.popleft()
+            lesson.teach(model, ())
+            self.rows -= lesson.rows
+            rows = min(rows - lesson.rows, self.rows)
 
 
 @contextlib.contextmanager
-def _heard(live: LiveStream, lessons: deque[Lesson]) -> Iterator[_Listen]:
-    listen = _Listen(live, lessons)
+def _heard(live: LiveStream) -> Iterator[_Listen]:
+    listen = _Listen(live)
     try:
         yield listen
     finally:

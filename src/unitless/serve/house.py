@@ -21,7 +21,9 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
+
+import msgspec
 
 from .. import whole_file
 from ..errors import Error
@@ -32,9 +34,11 @@ from .events import Form, Kind
 from .live import LiveStream
 from .log import Log, Syncer
 from .moments import until_next_tick
+from .origin import NEW, Origin, Source, like, without
 from .problems import Problem
 from .served import ServedModel
 from .settings import Settings
+from .skipping import Named, look_up, read_named
 from .streams import Created, Outcome, Stream, created_payload, named_payload, snapshots
 from .streams.recovery import newest_state
 from .tallies import Tallies
@@ -45,6 +49,13 @@ _NEW, _GONE = ".new-", ".gone-"  # folders on their way in and out
 
 class HouseError(Error):
     """The data folder cannot be used."""
+
+
+class _Replay(Named, forbid_unknown_fields=True, kw_only=True):
+    """A request for a model like another one."""
+
+    name: str
+    role: Literal["challenger", "shadow"] = "challenger"
 
 
 class House:
@@ -138,28 +149,25 @@ class House:
 
         Args:
             name: of the model.
-            body: "stream", "role" and "replay", and options of the model.
+            body: "stream", "role" and "replay", and options of the model. "replay" is true, or an object of "skip" and
+                "until", see `replay`.
             model: a model file to go on from.
         """
-        if NAME.fullmatch(name) is None:
-            detail = "a name has up to 64 small letters, digits, - and _, and begins with a letter or digit"
-            raise Problem(422, "not a name", detail)
         options = dict(body)
         beside, replay = options.pop("stream", None), options.pop("replay", False)
         role = options.pop("role", "champion" if beside in (None, name) else "challenger")
         _check_place(beside, role, replay, name)
-        if name in self.changing:
-            raise Problem(409, "the model is changing", f"{name!r} is on its way in or out; ask again", retry_after=1)
+        asked = replay if isinstance(replay, dict) else {}
+        named = read_named(asked)
+        self._check_name(name)
         if self._taken(name):
             return self._same(name, beside, options, model)
         if name in self.backtests:
-            if self.backtests.created(name).options == options and model is None:
+            there = self.backtests.created(name)
+            if there.options == options and model is None and (there.origin is None or there.origin.asked == asked):
                 return False
             raise Problem(409, "the name is taken", f"{name!r} learns from history with other options; delete it first")
-        count = sum(len(live.stream.models) for live in self.streams.values()) + len(self.changing)
-        if count >= self.settings.most_models:
-            detail = f"there are {count:,} models, which is the most that this server holds (most_models)"
-            raise Problem(429, "too many models", detail)
+        self._check_count()
         created = Created(
             name, role, options, model, limits=limiting.initial(self.settings) if beside is None else None
         )
@@ -171,12 +179,67 @@ class House:
                 await asyncio.to_thread(_try, created, self.settings)
             if beside is None:
                 await self._begin(created)
+            elif replay is not False:
+                live, _ = self.find(beside)
+                await self._replay(live, created, named, asked, [Source(NEW, 0, [])])
             else:
                 live, _ = self.find(beside)
-                await self._join(live, created, bool(replay))
+                await self._carry_out(live, Kind.create, created_payload(created))
         finally:
             self.changing.discard(name)
         return True
+
+    def _check_name(self, name: str) -> None:
+        if NAME.fullmatch(name) is None:
+            detail = "a name has up to 64 small letters, digits, - and _, and begins with a letter or digit"
+            raise Problem(422, "not a name", detail)
+        if name in self.changing:
+            raise Problem(409, "the model is changing", f"{name!r} is on its way in or out; ask again", retry_after=1)
+
+    def _check_count(self) -> None:
+        count = sum(len(live.stream.models) for live in self.streams.values()) + len(self.changing)
+        if count >= self.settings.most_models:
+            detail = f"there are {count:,} models, which is the most that this server holds (most_models)"
+            raise Problem(429, "too many models", detail)
+
+    async def replay(self, name: str, body: dict[str, Any]) -> tuple[str, bool]:
+        """Make a model like another one, without some rows; gives its name, and whether it is new.
+
+        The same request again changes nothing.
+
+        Args:
+            name: of the other model.
+            body: "name" and "role" of the new one; "skip", "until": the rows that it does not learn. "skip" lists
+                sequence numbers, ids, and pairs [first, last] of places. A place is a sequence number or a time.
+        """
+        named, asked = read_named(body), _read_replay(body)
+        live, model = self._one(name)
+        source = live.stream.models[model]
+        request: dict[str, Any] = {"of": model} | {key: body[key] for key in ("skip", "until") if key in body}
+        if asked.name in self.changing:  # such as by the same request, whose client did not wait for the answer
+            raise Problem(503, "the model is changing", f"{asked.name!r} is on its way in or out", retry_after=2)
+        self._check_name(asked.name)
+        if self._taken(asked.name) or asked.name in self.backtests:
+            return asked.name, self._same_replay(asked.name, request)
+        self._check_count()
+        created = Created(asked.name, asked.role, dict(source.options))
+        self.changing.add(asked.name)
+        try:
+            await self._replay(live, created, named, request, like(model, source.created_seq, source.origin))
+        finally:
+            self.changing.discard(asked.name)
+        return asked.name, True
+
+    def _same_replay(self, name: str, request: dict[str, Any]) -> bool:
+        if name in self.backtests:
+            origin = self.backtests.created(name).origin
+        else:
+            live, model = self._one(name)
+            origin = live.stream.models[model].origin
+        if origin is None or origin.asked != request:
+            detail = f"there is a model {name!r} already; delete it first, or choose another name"
+            raise Problem(409, "the name is taken", detail)
+        return False
 
     def _same(self, name: str, beside: str | None, options: dict[str, Any], model: bytes | None) -> bool:
         live, answering = self.find(name)
@@ -214,11 +277,21 @@ class House:
         self._live(stream, log)
         self.folders[stream.name] = path
 
-    async def _join(self, live: LiveStream, created: Created, replay: bool) -> None:
-        if replay:
-            await self.backtests.begin(live, self.folders[live.name], created)
-            return
-        await self._carry_out(live, Kind.create, created_payload(created))
+    async def _replay(
+        self,
+        live: LiveStream,
+        created: Created,
+        named: Named,
+        asked: dict[str, Any],
+        sources: list[Source],
+    ) -> None:
+        """Let a model learn the history of a stream, without the rows that were named, and then join it."""
+        folder, seq = self.folders[live.name], live.stream.seq
+        spans = await look_up(folder, named, seq, sources) if named.skip or named.until is not None else []
+        origin = Origin(seq, without(sources, spans), asked)
+        if self.streams.get(live.name) is not live:
+            raise Problem(404, "no such model", f"the stream {live.name!r} was deleted meanwhile")
+        await self.backtests.begin(live, folder, msgspec.structs.replace(created, origin=origin))
 
     async def promote(self, name: str) -> None:
         """Make a model the champion of its stream."""
@@ -380,8 +453,19 @@ def _check_place(beside: Any, role: Any, replay: Any, name: str) -> None:
     allowed = ("champion",) if beside is None else ("challenger", "shadow")
     if role not in allowed:
         raise Problem(422, "not a role", f"the role is {role!r}; here it must be {' or '.join(map(repr, allowed))}")
-    if type(replay) is not bool or (replay and beside is None):
+    if type(replay) not in (bool, dict) or (replay is not False and beside is None):
         raise Problem(422, "no history", '"replay": true is for a model beside another one, whose log it learns')
+    if isinstance(replay, dict) and (unknown := replay.keys() - {"skip", "until"}):
+        detail = f'"replay" has the field {min(unknown, key=str)[:80]!r}; it is true, or has "skip" and "until"'
+        raise Problem(422, "no history", detail)
+
+
+def _read_replay(body: dict[str, Any]) -> _Replay:
+    try:
+        return msgspec.convert(body, _Replay)
+    except msgspec.ValidationError as error:
+        detail = f'{error}; the fields are "name" (of the new model), "role", "skip" and "until"'
+        raise Problem(422, "not a replay", detail) from None
 
 
 def _try(created: Created, settings: Settings) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..errors import Error
 from ..version import __version__
 from .live import LiveStream
+from .log.places import time_text
+from .origin import Origin
 from .problems import Problem, refused
 from .served import ServedModel, describe
+from .streams import starts
 
 _said: WeakKeyDictionary[ServedModel, tuple[tuple[Any, ...], dict[str, Any]]] = WeakKeyDictionary()
 
@@ -65,6 +69,7 @@ def replaying(house: Any, name: str) -> dict[str, Any]:
         "stream": house.backtests.stream(name).name,
         "role": created.role,
         "options": created.options,
+        "replay": _replay(created.origin),
         "status": "replaying",
         "progress": house.backtests.progress(name),
         "metrics": {},
@@ -77,7 +82,44 @@ def details(live: LiveStream, name: str) -> dict[str, Any]:
     """A model."""
     served = live.model(name)
     features = None if served.nbytes > describe.LARGE else served.growth.features
-    return {**summary(live, name), "options": served.options, "features": features, "digest": served.digest}
+    return {
+        **summary(live, name),
+        "options": served.options,
+        "replay": _replay(served.origin),
+        "features": features,
+        "digest": served.digest,
+    }
+
+
+def _replay(origin: Origin | None) -> dict[str, Any] | None:
+    """Which history a model learned before it joined: that of which model, up to which record, without which ones."""
+    if origin is None:
+        return None
+    skipped = [[span.first, span.last] for span in (origin.sources[0].skipped if origin.sources else [])]
+    return {"of": origin.of(), "seq": origin.seq, "skipped": skipped}
+
+
+def snapshots(stream: str, folder: Path | None) -> dict[str, Any]:
+    """The snapshots of a stream, oldest first.
+
+    Args:
+        stream: its name.
+        folder: of the stream; None if it has none, as when a broker is followed.
+    """
+    found = [] if folder is None else starts.described(folder)
+    return {
+        "stream": stream,
+        "snapshots": [
+            {
+                "seq": state.seq,
+                "time": time_text(state.stream["time"]),
+                "rows": state.stream["counts"].get("learned", 0),
+                "bytes": state.bytes,
+                "models": list(state.models),
+            }
+            for state in found
+        ],
+    }
 
 
 def metrics(live: LiveStream, name: str) -> dict[str, Any]:

@@ -95,6 +95,10 @@ class ReplicaHouse(House):
         """Refuse: this is a follower."""
         _refuse()
 
+    async def replay(self, name: str, body: dict[str, Any]) -> tuple[str, bool]:
+        """Refuse: this is a follower."""
+        _refuse()
+
     async def promote(self, name: str) -> None:
         """Refuse: this is a follower."""
         _refuse()

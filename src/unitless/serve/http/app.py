@@ -153,7 +153,9 @@ class _Routes:
             Route("/v1/models", read(self.models), methods=["GET"]),
             Route(one, self.model, methods=["GET", "PUT", "DELETE"]),
             Route(one + "/promote", admin(self.promote), methods=["POST"]),
+            Route(one + "/replay", admin(self.replay), methods=["POST"]),
             Route(one + "/snapshot", admin(self.snapshot), methods=["POST"]),
+            Route(one + "/snapshots", read(self.snapshots), methods=["GET"]),
             Route(one + "/file", admin(self.file), methods=["GET"]),
             *(Route(f"{one}/{action}", self._rows(action), methods=["POST"]) for action in rows.KINDS),
             Route(one + "/explain", read(self.explain), methods=["GET", "POST"]),
@@ -225,10 +227,7 @@ class _Routes:
         role, name = self._role(request), request.path_params["name"]
         if request.method == "PUT":
             require(role, Role.admin)
-            made = await self._create(request, name)
-            if name in self._house.backtests:
-                return answer(views.replaying(self._house, name), 202)
-            return answer(views.details(*self._house.find(name)), 201 if made else 200)
+            return self._made(name, await self._create(request, name))
         if request.method == "DELETE":
             require(role, Role.admin)
             await self._house.delete(name)
@@ -237,6 +236,11 @@ class _Routes:
         if name in self._house.backtests:
             return answer(views.replaying(self._house, name))
         return answer(views.details(*self._find(request)))
+
+    def _made(self, name: str, is_new: bool) -> Response:
+        if name in self._house.backtests:
+            return answer(views.replaying(self._house, name), 202)
+        return answer(views.details(*self._house.find(name)), 201 if is_new else 200)
 
     async def _create(self, request: Request, name: str) -> bool:
         kind = content_type(request)
@@ -253,9 +257,16 @@ class _Routes:
         await self._house.promote(request.path_params["name"])
         return answer(views.details(*self._house.find(request.path_params["name"])))
 
+    async def replay(self, request: Request) -> Response:
+        return self._made(*await self._house.replay(request.path_params["name"], await read_object(request)))
+
     async def snapshot(self, request: Request) -> Response:
         live, _ = self._find(request)
         return answer({"stream": live.name, "snapshot_seq": await self._service.snapshot(live)})
+
+    async def snapshots(self, request: Request) -> Response:
+        live, _ = self._find(request)
+        return answer(await asyncio.to_thread(views.snapshots, live.name, self._house.folders.get(live.name)))
 
     async def file(self, request: Request) -> Response:
         live, name = self._find(request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -64,12 +64,38 @@ class Learned(msgspec.Struct):
     status: str
 
 
+class Rows(msgspec.Struct):
+    """Rows that a replay leaves out.
+
+    A place is a sequence number, or a time as ISO 8601 has it. `skip` lists sequence numbers, ids and pairs of places,
+    the first and the last (null: the last of the log). `until` is the last place that is learned.
+    """
+
+    skip: list[int | str | list[int | str | None]] = []
+    until: int | str | None = None
+
+
+class Replay(Rows, kw_only=True):
+    """A new model like another one, without some rows."""
+
+    name: str
+    role: Literal["challenger", "shadow"] = "challenger"
+
+
+class Replayed(msgspec.Struct):
+    """Which history a model learned before it joined: that of which model, up to which record, without which ones."""
+
+    of: str | None
+    seq: int
+    skipped: list[list[int]]
+
+
 class Model(msgspec.Struct):
     """What a new model is to be: its place, and options as those of `unitless.Learner`."""
 
     stream: str | None = None
     role: str | None = None
-    replay: bool = False
+    replay: bool | Rows = False
     task: str | None = None
     classes: list[str | float | bool] | None = None
     missing: str | None = None
@@ -112,6 +138,7 @@ class Details(Summary):
     """A model."""
 
     options: dict[str, Any] = {}
+    replay: Replayed | None = None
     features: int | None = 0
     digest: int = 0
 
@@ -230,6 +257,23 @@ class Snapshot(msgspec.Struct):
 
     stream: str
     snapshot_seq: int
+
+
+class State(msgspec.Struct):
+    """A snapshot: the last record that it has, its time, rows learned by then, its size, and which models it has."""
+
+    seq: int
+    time: str
+    rows: int
+    bytes: int
+    models: list[str]
+
+
+class Snapshots(msgspec.Struct):
+    """The snapshots of a stream, oldest first."""
+
+    stream: str
+    snapshots: list[State]
 
 
 class Status(msgspec.Struct):
@@ -382,6 +426,18 @@ def document() -> bytes:
     found.add("get", one, "A model.", gives={JSON: Details})
     found.add("delete", one, "Delete a model; with the last one its stream.", status=204, problems=(409,))
     found.add("post", one + "/promote", "Make a model the champion of its stream.", gives={JSON: Details})
+    found.add(
+        *("post", one + "/replay", "Make a model like this one, without some rows; it joins as a challenger."),
+        takes={JSON: Replay},
+        gives={JSON: Summary},
+        status=202,
+        problems=(400, 409, 415, 422, 429, 503),
+    )
+    found.paths[one + "/replay"]["post"]["responses"]["200"] = {
+        "description": "It is there already, made by the same request.",
+        "content": found._content({JSON: Details}),
+    }
+    found.add("get", one + "/snapshots", "The snapshots of its stream.", gives={JSON: Snapshots})
     found.add("post", one + "/snapshot", "Write a snapshot now.", gives={JSON: Snapshot}, problems=(503,))
     found.add(
         *("get", one + "/file", "The model as a file."), gives={"application/octet-stream": None}, problems=(422,)

@@ -29,6 +29,7 @@ from ...models.file import from_bytes, to_bytes
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.prediction_errors import bounds, quantiles_of
+from ..origin import Origin
 from .growth import Growth
 from .options import Asked
 from .rows import Rows, rows_of
@@ -93,6 +94,8 @@ class ServedModel:
         created: int = 0,
     ) -> None:
         self.name, self.role, self.options, self.created = name, role, options, created
+        self.created_seq = 0  # the record by which it joined its stream
+        self.origin: Origin | None = None  # which history it learned before that
         self.digest = 0  # of all scores, bit by bit
         self.learned = self.rejected = 0
         self.last_refusal: str | None = None
@@ -536,6 +539,8 @@ class ServedModel:
             "role": self.role,
             "options": self.options,
             "created": self.created,
+            "created_seq": self.created_seq,
+            "origin": self.origin,
             "digest": self.digest,
             "learned": self.learned,
             "rejected": self.rejected,
@@ -556,6 +561,8 @@ class ServedModel:
         """What had these parts."""
         state = msgspec.json.decode(parts["state.json"])
         served = cls(state["name"], state["role"], state["options"], created=state["created"])
+        served.created_seq = state.get("created_seq", 0)  # snapshots of earlier versions do not have it
+        served.origin = msgspec.convert(state.get("origin"), Origin | None)
         for name in ("digest", "learned", "rejected", "last_refusal"):
             setattr(served, name, state[name])
         if "model.unitless" in parts:
@@ -565,6 +572,12 @@ class ServedModel:
             served._served = Scores.restore(model, state["served"], follows=False)
             served._joined = Scores.restore(model, state["joined"], follows=False)
         return served
+
+    def begin_anew(self) -> None:
+        """It is to have a name of its own: nothing was served by that name, and no row was refused."""
+        self.rejected, self.last_refusal = 0, None
+        if self.model is not None:
+            self._served, self._joined = Scores(self.model, follows=False), Scores(self.model, follows=False)
 
     def file(self) -> bytes:
         """The model as `ul.load` and `ul.Predictor` read it."""

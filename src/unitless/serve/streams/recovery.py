@@ -28,13 +28,13 @@ def newest_state(folder: Path, read: Callable[[int], Record], say: Callable[[str
         except ModelFileError as error:
             say(f"the snapshot {snapshot.path} cannot be used, an older one is: {error}")
             older_than = snapshot.seq
-    return _empty(folder, read)
+    return empty_state(folder, read)
 
 
 def oldest_state(folder: Path, first_seq: int, read: Callable[[int], Record]) -> Stream:
     """The oldest state from which a log can be replayed that begins at a record."""
     if first_seq == 1:
-        return _empty(folder, read)
+        return empty_state(folder, read)
     for path in snapshots.listed(folder):
         try:
             if snapshots.read_manifest(path)["needs"] >= first_seq:
@@ -47,5 +47,6 @@ def oldest_state(folder: Path, first_seq: int, read: Callable[[int], Record]) ->
     )
 
 
-def _empty(folder: Path, read: Callable[[int], Record]) -> Stream:
+def empty_state(folder: Path, read: Callable[[int], Record]) -> Stream:
+    """The stream before its first record."""
     return Stream(json.loads((folder / "manifest.json").read_bytes())["name"], read)

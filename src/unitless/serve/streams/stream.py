@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ...errors import Error, InputError
 from ..events import Form, Kind, Record, Row, broker_position, rows_of
 from ..log import LogError
+from ..origin import Origin
 from ..problems import Problem, refused, told
 from ..served import Limits, Said, ServedModel
 from ..served.vw import VwSaid, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
 FORMAT = 1
-Lesson: TypeAlias = Callable[[ServedModel], object]  # teaches a model what those of the stream have learned
+
+
+class Lesson(NamedTuple):
+    """Rows that the models of a stream have learned, for a model that is not one of them yet."""
+
+    seq: int  # of the first row
+    rows: int
+    prediction: int | None  # the row whose label this is, if it is one
+    teach: Callable[[ServedModel, Collection[int]], object]  # a model learns all rows but those at these places
 
 
 class Outcome(NamedTuple):
@@ -47,6 +56,7 @@ class Created(msgspec.Struct, omit_defaults=True):
     options: dict[str, Any]
     model: bytes | None = None  # a model file to go on from
     parts: dict[str, bytes] | None = None  # what it has become by the history of the log
+    origin: Origin | None = None  # which history that was
     limits: Limits | None = None  # of the stream that begins with this model
 
 
@@ -94,7 +104,7 @@ class Stream:
         self.sources: dict[str, str] = {}  # of rows from elsewhere: the last place that was taken
         self.listeners: list[Callable[[Lesson], object]] = []  # told of all that is learned; not part of the state
         self.mismatch: str | None = None  # a replay that came to other scores than those of the first time
-        self._last_read: tuple[int, list[Row]] = (-1, [])
+        self._last_read: tuple[int, int, list[Row]] = (-1, 0, [])  # a record: its position, its seq, its rows
 
     # ------------------------------------------------------------------------------------------------ records
 
@@ -207,13 +217,22 @@ class Stream:
             problem = Problem(404, "no such id", f"{what}; if you have its features, send both together (learn)")
             return Outcome("learned", seq, self.champion, problem=problem)
         features = self.features_of(waiting)
-        outcome = self._learn_features(features, row, waiting, record, seq)
+        prediction = self._last_read[1] + waiting.row
+        outcome = self._learn_features(features, row, waiting, record, seq, prediction)
         if outcome.problem is None:
             self.counts["joined"] += 1
             self._finish(row, NOTHING, outcome, record.time)
         return outcome
 
-    def _learn_features(self, features: Any, row: Row, waiting: Waiting | None, record: Record, seq: int) -> Outcome:
+    def _learn_features(
+        self,
+        features: Any,
+        row: Row,
+        waiting: Waiting | None,
+        record: Record,
+        seq: int,
+        prediction: int | None = None,
+    ) -> Outcome:
         """Every model learns the row; if the champion does not take it, none does."""
         weight = 1.0 if row.weight is None else row.weight
         champion = self.models[self.champion]
@@ -224,8 +243,11 @@ class Stream:
         except Error as error:
             return Outcome("learned", seq, champion.name, problem=refused(error))
         scores = {champion.name: score}
-        if len(self.models) > 1 or self.listeners:
+        if len(self.models) > 1:
             self._learn_beside(features, row.label, weight, scores)
+        for listener in self.listeners:
+            teach = partial(_taught_one, features=features, label=row.label, weight=weight)
+            listener(Lesson(seq, 1, prediction, teach))
         if waiting is not None and waiting.model in scores and (model := self._who_said(waiting)) is not None:
             model.count_served(waiting.score, scores[waiting.model], row.label, weight)
         waited = None if waiting is None else record.time - waiting.time
@@ -233,7 +255,7 @@ class Stream:
 
     def _learned_together(self, record: Record, rows: list[Row]) -> list[Outcome] | None:
         """Rows that are learned in one call, which is quicker; None if they have to be looked at one by one."""
-        if self.listeners or any(row.id is not None or row.label is None or row.features is None for row in rows):
+        if any(row.id is not None or row.label is None or row.features is None for row in rows):
             return None
         features, labels = [row.features for row in rows], [row.label for row in rows]
         weights = [1.0 if row.weight is None else row.weight for row in rows]
@@ -242,9 +264,11 @@ class Stream:
         if scores is None:
             return None
         for model in self.models.values():
-            if model is not champion and model.learn_rows(features, labels, weights) is None:
-                for one, label, weight in zip(features, labels, weights, strict=True):
-                    taught(model, one, label, weight)
+            if model is not champion:
+                _taught_together(model, (), features, labels, weights)
+        for listener in self.listeners:
+            teach = partial(_taught_together, features=features, labels=labels, weights=weights)
+            listener(Lesson(record.seq, len(rows), None, teach))
         self.counts["learned"] += len(rows)
         name, seq = champion.name, record.seq
         return [
@@ -256,8 +280,6 @@ class Stream:
         for model in self.models.values():
             if model.name != self.champion:
                 taught(model, features, label, weight, scores)
-        for listener in self.listeners:
-            listener(partial(taught, features=features, label=label, weight=weight))
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
@@ -281,8 +303,9 @@ class Stream:
     def features_of(self, waiting: Waiting) -> Any:
         """The features of a prediction that waits, from the log."""
         if self._last_read[0] != waiting.position:
-            self._last_read = waiting.position, rows_of(self.read(waiting.position))
-        return self._last_read[1][waiting.row].features
+            record = self.read(waiting.position)
+            self._last_read = waiting.position, record.seq, rows_of(record)
+        return self._last_read[2][waiting.row].features
 
     def _learn_text(self, record: Record, lines: Any) -> list[Outcome]:
         from .text import learn_text  # noqa: PLC0415  (it needs what is made here)
@@ -300,11 +323,7 @@ class Stream:
         created = _created(record.payload)
         if created.name in self.models:
             raise Problem(409, "the name is taken", f"there is a model {created.name!r} already")
-        if created.parts is not None:
-            model = ServedModel.from_parts(created.parts)
-            model.role, model.created = created.role, record.time
-        else:
-            model = made(created, record.time)
+        model = joined(record)
         self.models[created.name] = model
         if created.limits is not None:
             self.limits = created.limits
@@ -420,6 +439,35 @@ def taught(model: ServedModel, features: Any, label: Any, weight: float, scores:
     else:
         if scores is not None:
             scores[model.name] = score
+
+
+def _taught_one(model: ServedModel, without: Collection[int], features: Any, label: Any, weight: float) -> None:
+    if not without:
+        taught(model, features, label, weight)
+
+
+def _taught_together(
+    model: ServedModel, without: Collection[int], features: list[Any], labels: list[Any], weights: list[float]
+) -> None:
+    """Let a model learn rows that the champion took, but not those at some places; quickly, if it takes them all."""
+    if without:
+        kept = [place for place in range(len(labels)) if place not in without]
+        features, labels, weights = ([values[place] for place in kept] for values in (features, labels, weights))
+    if labels and model.learn_rows(features, labels, weights) is None:
+        for one, label, weight in zip(features, labels, weights, strict=True):
+            taught(model, one, label, weight)
+
+
+def joined(record: Record) -> ServedModel:
+    """The model that joins by a record."""
+    created = _created(record.payload)
+    if created.parts is not None:
+        model = ServedModel.from_parts(created.parts)
+        model.role, model.created = created.role, record.time
+    else:
+        model = made(created, record.time)
+    model.created_seq, model.origin = record.seq, created.origin
+    return model
 
 
 def made(created: Created, time: int) -> ServedModel:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ..events import Record
+from ..served import ServedModel
 from ..served.vw import VwText, work
-from .stream import Outcome
+from .stream import Lesson, Outcome
 
 if TYPE_CHECKING:
     from .stream import Stream
@@ -25,9 +27,13 @@ def learn_text(stream: Stream, record: Record, text: VwText) -> list[Outcome]:
         if model is not champion:
             said[model.name] = work(model, text, without=problems)
     for listener in stream.listeners:
-        listener(partial(work, text=text, without=problems))
+        listener(Lesson(record.seq, record.rows, None, partial(_taught, text=text, problems=problems)))
     refused = sum(text.has_label(row) for row in problems)
     stream.counts["learned"] += text.labelled - refused
     stream.counts["refused"] += refused
     first = None if 0 in problems else champion.score_of(said[champion.name].predictions[0])
     return [Outcome("learned", record.seq, champion.name, lines=said, score=first)]
+
+
+def _taught(model: ServedModel, without: Collection[int], text: VwText, problems: Collection[int]) -> None:
+    work(model, text, without={*without, *problems})

@@ -1,0 +1,126 @@
+"""Which rows of its log a model learned before it joined its stream, and which were left out.
+
+A model that a replay made can itself be replayed, so its origin names every model from which that can begin: the one
+that was replayed first, and then the one from which that one was made, and so on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+NEW = ""  # no model: the replay begins with a new one
+
+
+class Span(msgspec.Struct, array_like=True, frozen=True):
+    """Records that are left out.
+
+    A label that joins a prediction among them is left out too, if it came before the request to leave them out.
+    """
+
+    first: int
+    last: int
+    asked_at: int  # the last record when the request came
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A model from which a replay can begin, and what it leaves out then."""
+
+    model: str  # its name, or NEW
+    seq: int  # of the record by which it joined
+    skipped: list[Span]
+    replayed: bool = False  # whether it knew records from before it joined
+
+    def unchanged_until(self) -> int | None:
+        """The last record up to which the replay leaves out nothing that this model knows; None: it leaves out nothing.
+
+        What a model joined with is known whole or not at all.
+        """
+        if not self.skipped:
+            return None
+        last = min(span.first for span in self.skipped) - 1
+        return last if self.replayed else max(last, self.seq)
+
+    def first_needed(self, after: int) -> int:
+        """The first record after another one that the replay does not leave out."""
+        seq = after + 1
+        for span in sorted(self.skipped, key=lambda span: span.first):
+            if span.first <= seq <= span.last:
+                seq = span.last + 1
+        return seq
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """The history of a model before it joined."""
+
+    seq: int  # the last record when it was asked for; everything that came later was learned
+    sources: list[Source]  # the first from which the replay can begin is used
+    asked: dict[str, Any] = {}  # what the request said
+
+    def of(self) -> str | None:
+        """The model that was replayed; None if it is a new one."""
+        return (self.sources[0].model or None) if self.sources else None
+
+
+def like(model: str, seq: int, before: Origin | None) -> list[Source]:
+    """The models from which one can be made that is like another.
+
+    Args:
+        model: the name of the other one.
+        seq: of the record by which it joined.
+        before: which history it learned before that.
+    """
+    return [Source(model, seq, [], replayed=before is not None), *([] if before is None else before.sources)]
+
+
+def without(sources: Iterable[Source], spans: list[Span]) -> list[Source]:
+    """Models from which a replay can begin that leaves out some more records."""
+    return [Source(one.model, one.seq, [*one.skipped, *spans], one.replayed) for one in sources]
+
+
+class Skipped:
+    """Tells which rows a replay leaves out.
+
+    Args:
+        spans: the records that it leaves out.
+    """
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        requests: dict[int, list[tuple[int, int]]] = {}
+        for span in spans:
+            requests.setdefault(span.asked_at, []).append((span.first, span.last))
+        self._requests = [(asked_at, merged(found)) for asked_at, found in requests.items()]
+
+    def places(self, seq: int, rows: int, prediction: int | None) -> list[int]:
+        """Which of some rows are left out, counted from 0.
+
+        Args:
+            seq: of the first row.
+            rows: how many there are.
+            prediction: the sequence number of the prediction whose label the row is, if it is one.
+        """
+        found: set[int] = set()
+        for asked_at, spans in self._requests:
+            found |= {place for place in range(rows) if _within(spans, seq + place)}
+            if prediction is not None and seq <= asked_at and _within(spans, prediction):
+                found.add(0)
+        return sorted(found)
+
+
+def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, without those that overlap or adjoin."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(last, found[-1][1])
+        else:
+            found.append((first, last))
+    return found
+
+
+def _within(spans: list[tuple[int, int]], seq: int) -> bool:
+    place = bisect_right(spans, seq, key=lambda span: span[0]) - 1
+    return place >= 0 and seq <= spans[place][1]
