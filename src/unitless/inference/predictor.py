@@ -20,6 +20,7 @@ from ..data.labels import number_text
 from ..data.policy import Policy
 from ..data.row_reader import RowReader, row_offset
 from ..data.source import other_kind
+from ..data.text_columns import TextColumns
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -229,8 +230,16 @@ class Predictor:
             raise InputError(_no_row(row))
         options, apart = self._settled, self.schema.beside
         used = {name: value for name, value in row.items() if name not in apart and options.uses(str(name))}
+        if self.columns is not None:
+            used = self.columns.read(used)
         numbers, _ = read_mapping(used, self.policy, options.text)
         return inputs.NamedRows([numbers]), []
+
+    @cached_property
+    def columns(self) -> TextColumns | None:
+        """What columns of text hold, of a model that a server made from single rows."""
+        state = self._reading.get("texts")
+        return None if state is None else TextColumns(state)
 
     @cached_property
     def policy(self) -> Policy:

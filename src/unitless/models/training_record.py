@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any, get_args
 
-from ..data import Schema, Target
+from ..data import Schema, Target, text_columns
 from ..data.progress import Progress
 from ..data.read_options import DATES, MISSING
 from ..errors import ModelFileError
@@ -59,6 +59,7 @@ def check(training: Any, model: Model) -> None:
     reading = training.get("reading") or {}
     _require(reading.get("dates", DATES[0]) in DATES, "an unknown way of reading dates")
     _require(reading.get("missing", MISSING[0]) in MISSING, "an unknown way of reading missing values")
+    _require(text_columns.check(reading.get("texts", {})), "impossible columns of text")
     for name in ("header", "as_written"):
         _require(type(reading.get(name, False)) is bool, f"{name} is neither true nor false")
     for name in ("delimiter", "encoding", "decimal", "thousands"):

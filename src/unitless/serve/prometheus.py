@@ -76,6 +76,9 @@ METRICS = {
     "unitless_model_features": Described(GAUGE, "Features; of hashed ones, the places for them.", _MODEL),
     "unitless_model_classes": Described(GAUGE, "Classes.", _MODEL),
     "unitless_model_bytes": Described(GAUGE, "Memory that the model takes.", _MODEL),
+    "unitless_model_columns_left_out": Described(
+        GAUGE, "Columns of text that are left out because their texts are almost always new.", _MODEL
+    ),
     "unitless_model_limit": Described(
         GAUGE,
         "How many features, classes and bytes it can have; rows that bring more are refused.",
@@ -187,6 +190,8 @@ def _of_model(live: LiveStream, model: ServedModel) -> Iterator[Sample]:
     yield "unitless_model_features", of, model.growth.features
     yield "unitless_model_classes", of, len(model.classes or ())
     yield "unitless_model_bytes", of, model.nbytes
+    if model.columns is not None:
+        yield "unitless_model_columns_left_out", of, len(model.columns.left_out)
     limits = (*model.growth.most, live.settings.max_model_bytes)
     for name, most in zip(("features", "classes", "bytes"), limits, strict=True):
         if most:

@@ -82,11 +82,14 @@ def details(live: LiveStream, name: str) -> dict[str, Any]:
     """A model."""
     served = live.model(name)
     features = None if served.nbytes > describe.LARGE else served.growth.features
+    columns = served.columns
+    kinds = {} if columns is None else columns.dates | dict.fromkeys(columns.left_out, "left out")
     return {
         **summary(live, name),
         "options": served.options,
         "replay": _replay(served.origin),
         "features": features,
+        "columns": kinds,
         "digest": served.digest,
     }
 

@@ -140,6 +140,7 @@ class Details(Summary):
     options: dict[str, Any] = {}
     replay: Replayed | None = None
     features: int | None = 0
+    columns: dict[str, str] = {}  # of text, where they are not names of categories: "date", ..., "left out"
     digest: int = 0
 
 

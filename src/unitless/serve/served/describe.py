@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...data.text_columns import FOR_NAMES
 from ...errors import InputError
 from ...inference.explanation import explain
 from ...models.by_feature import ranked
@@ -36,6 +37,12 @@ def summary(served: ServedModel) -> dict[str, Any]:
             notes.append('labels 0 and 1 are learned as numbers; for two classes create it with "task": "binary"')
     if model is not None and model.limited_labels:
         notes.append(f"{model.limited_labels:,} labels far outside the range of all others were learned as its limit")
+    if (columns := served.columns) is not None:
+        for name, differed in columns.left_out.items():
+            notes.append(
+                f"column {name[:80]!r} is left out: {differed:,} of its first {FOR_NAMES:,} texts differ; if it "
+                'matters, create the model with "text": ["column"]'
+            )
     if served.rejected:
         notes.append(f"{served.rejected:,} rows that others learned were refused; the last: {served.last_refusal}")
     return {

@@ -20,6 +20,7 @@ from ... import inputs
 from ...data import Schema, Target
 from ...data.labels import number_text, plain_number
 from ...data.progress import Progress
+from ...data.text_columns import TextColumns, categories
 from ...errors import DivergedError, InputError
 from ...evaluation.evaluation import Evaluation
 from ...inputs import Float64
@@ -120,7 +121,11 @@ class ServedModel:
         model._training = {
             "schema": Schema("named").plain(),
             "target": Target(task, names, numbers or task != "binary").plain(),  # type: ignore[arg-type]
-            "reading": {"booleans": "indicator", "missing": self._asked.missing},
+            "reading": {
+                "booleans": "indicator",
+                "missing": self._asked.missing,
+                "texts": {name: categories() for name in self._asked.text},
+            },
             "progress": Progress().plain(),
         }
         self._take(model, classes if task == "binary" else None)
@@ -157,6 +162,11 @@ class ServedModel:
         if isinstance(self.model, OneVsAll):
             return list(self.model.classes)
         return list(self._two) if self._binary else None
+
+    @property
+    def columns(self) -> TextColumns | None:
+        """What its columns of text hold, if rows decide it."""
+        return None if self.model is None else getattr(self._rows, "columns", None)
 
     @property
     def examples(self) -> int:

@@ -15,23 +15,24 @@ from ...options import USUAL_SHAPE, can_fall, check_names, usual_experts
 
 TASKS = ("regression", "binary", "classes")
 MISSING = ("indicator", "absent", "error")
-_OWN = ("task", "classes", "missing")  # the others are options of learners
+_OWN = ("task", "classes", "missing", "text")  # the others are options of learners
 
 
 class Asked:
     """Options as they were given, checked; what they leave open the first label decides.
 
     Args:
-        given: "task", "classes", "missing", and options of `Learner` by name.
-
-    Attributes:
-        bytes: the memory that a new model takes, whatever the first label decides.
+        given: "task", "classes", "missing", "text" (columns whose texts are names of categories, whatever they look
+            like), and options of `Learner` by name.
     """
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.given = dict(given)
         self.missing = given.get("missing", MISSING[0])
         self.task, self.classes, self.loss = given.get("task"), given.get("classes"), given.get("loss")
+        self.text = given.get("text", [])
+        if not isinstance(self.text, list) or not all(isinstance(name, str) for name in self.text):
+            raise OptionError(f"is {self.text!r}; it must be a list of names of columns", option="text")
         self._learner = {name: value for name, value in given.items() if name not in (*_OWN, "loss")}
         check_names(self._learner)
         _one_of("missing", self.missing, MISSING)

@@ -11,6 +11,7 @@ from ... import inputs
 from ...data.frame_reader import read_mapping
 from ...data.policy import Policy
 from ...data.row_reader import RowReader
+from ...data.text_columns import TextColumns
 from ...errors import InputError
 from ...inference.predictor import Predictor, numbered
 from ...inference.row_learning import RowLearning
@@ -53,14 +54,23 @@ class NamedFeatures:
     Rows go to the core as they are; only where it refuses one are the values looked at here.
     """
 
-    def __init__(self, model: Learner | OneVsAll, policy: Policy, as_text: tuple[str, ...] = ()) -> None:
-        self.model, self._policy, self._as_text = model, policy, as_text
+    def __init__(
+        self,
+        model: Learner | OneVsAll,
+        policy: Policy,
+        as_text: tuple[str, ...] = (),
+        columns: TextColumns | None = None,
+    ) -> None:
+        self.model, self._policy, self._as_text, self.columns = model, policy, as_text, columns
         self._several = isinstance(model, OneVsAll)
         self._direct = not as_text and policy.booleans == "indicator"
         self._known = KnownNames(model)
 
     def score(self, features: dict[str, Any]) -> tuple[Any, list[str] | None]:
         model = self.model
+        if self._has_text(features):
+            assert self.columns is not None
+            features = self.columns.read(features)
         if self._direct:
             try:
                 score = model.predict_one(features) if self._several else _predict_one(model, features)
@@ -71,10 +81,25 @@ class NamedFeatures:
         return model.predict_one(row), self._known.unknown(row)
 
     def learn(self, features: dict[str, Any], label: Any, weight: float) -> Any:
+        has_text = self._has_text(features)
+        seen = []
+        if has_text:
+            assert self.columns is not None
+            features, seen = self.columns.look(features)
         score, row = self._learn(features, label, weight)
+        if has_text:
+            assert self.columns is not None
+            self.columns.take(seen)
         if not self._known.has_all(row):
             self._known.add(row)
         return score
+
+    def _has_text(self, features: dict[str, Any]) -> bool:
+        """Whether there is text that is, or may be, something else than the name of a category."""
+        columns = self.columns
+        if columns is None or features.__class__ is not dict:
+            return False
+        return (columns.some or str in map(type, features.values())) and not columns.are_plain(features)
 
     def _learn(self, features: dict[str, Any], label: Any, weight: float) -> tuple[Any, dict[str, Any]]:
         model = self.model
@@ -95,12 +120,20 @@ class NamedFeatures:
         self._known.forget()
 
     def most_names(self, features: Any) -> int:
-        return len(features)
+        return _DATE_PARTS * len(features) if self._has_text(features) else len(features)
 
     def names(self, features: Any) -> Iterable[str]:
+        if self._has_text(features):
+            assert self.columns is not None
+            features = self.columns.look(features)[0]
         return self._plain(features)
 
     def together(self, features: list[Any]) -> inputs.Input | None:
+        columns = self.columns
+        if columns is not None and any(map(self._has_text, features)):
+            if not all(map(columns.are_decided, features)):
+                return None
+            features = [columns.read(row) for row in features]
         self._known.forget()
         return inputs.NamedRows(features if self._direct else [self._plain(row) for row in features])
 
@@ -197,4 +230,4 @@ def rows_of(model: Learner | OneVsAll, missing: str) -> Rows:
         return TableColumns(predictor)
     if predictor.schema.family == "columns":
         return NumberedColumns(predictor)
-    return NamedFeatures(model, predictor.policy, predictor._settled.text)
+    return NamedFeatures(model, predictor.policy, predictor._settled.text, predictor.columns)
