@@ -6,4 +6,5 @@ ensemble        these as ONNX has them
 onnx_graph      to_onnx
 coefficients    to_json
 estimators      to_sklearn
+sklearn_input   the step before its estimator: missing values and text
 """
