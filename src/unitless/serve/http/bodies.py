@@ -12,10 +12,12 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from ..problems import Problem
+from . import arrow_columns
 
 LINES, CSV, ARROW = "application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream"
 OWN = ("id", "weight", "label")  # columns of a table that are not features
 MOST_COLUMNS = 10_000
+PART = 256  # rows of an Arrow batch that are read at a time
 
 Item: TypeAlias = "bytes | Problem"  # a row, or why there is none
 
@@ -242,9 +244,10 @@ class Batches:
         if batch.num_rows > 8 * len(message):
             raise _not_arrow("It claims more rows than it has bytes for.")
         _check_columns(names, self._label, self._most)
-        for start in range(0, batch.num_rows, 256):
+        arrow_columns.check_types(batch.schema, self._label)
+        for start in range(0, batch.num_rows, PART):
             try:
-                part = batch.slice(start, 256).to_pylist()
+                part = arrow_columns.plain(batch.slice(start, PART)).to_pylist()
             except (pa.ArrowException, ValueError, OverflowError) as error:
                 raise _not_arrow(str(error)) from None
             for values in part:
@@ -259,8 +262,6 @@ def _value(value: Any) -> Any:
         if math.isinf(value):
             raise ValueError(f"{value} is not a number that can be used.")
         return None if math.isnan(value) else value
-    if isinstance(value, bytes):
-        raise ValueError("Columns of bytes cannot be used; make them text.")
     return value
 
 
