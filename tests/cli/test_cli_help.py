@@ -21,10 +21,9 @@ OPTIONS = [(command.NAME, option) for command in COMMANDS for option in command.
 def output(*words: str, **environment: str) -> str:
     known = {"PATH": os.environ["PATH"], "PYTHONPATH": ":".join(sys.path), "COLUMNS": "160"}
     script = "import sys; sys.argv[0] = 'unitless'; from unitless.cli import main; sys.exit(main())"
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True, env={**known, **environment}
-    )
-    return done.stdout
+    command = [sys.executable, "-c", script, *words]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=True, env={**known, **environment})
+    return done.stdout.decode()
 
 
 def test_help_shows_commands_in_groups_each_with_an_example() -> None:

@@ -317,7 +317,7 @@ def test_a_missing_text_is_a_feature(stays: dict[str, Any]) -> None:
 def test_words_become_vw_text(stays: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "stays.vw"
     convert(stays["stays.csv"], str(path), "vw", target="again")
-    line = path.read_text().splitlines()[7]
+    line = path.read_text(encoding="utf-8").splitlines()[7]
     assert "comment=\u00e9t\u00e9" in line
     assert "comment=great_film" in line
 
