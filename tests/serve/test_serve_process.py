@@ -23,6 +23,7 @@ from server_process import forked
 from waiting import join, until
 
 from unitless.cli import main
+from unitless.serve import server as server_module
 from unitless.serve.http.access import new_token
 
 COMMAND = [sys.executable, "-m", "unitless", "serve"]
@@ -243,6 +244,21 @@ def test_why_it_cannot_start(tmp_path: Path, fails: Callable[..., tuple[int, str
         assert (found, part in said) == (code, True), said
     code, said = fails("--data", data, UNITLESS_SERVE_PROT="1")
     assert (code, "did you mean port" in said) == (2, True)
+
+
+def test_a_name_whose_first_address_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`localhost` is ::1 and 127.0.0.1 on many machines, also where IPv6 is switched off."""
+    elsewhere = (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("2001:db8::1", 0, 0, 0))
+    here = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [elsewhere, here])
+    (listening,) = server_module._listening("localhost", 0)
+    with listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [elsewhere])
+    with pytest.raises(
+        server_module.ServeError, match="'localhost' is not an address of this machine; choose another with --host"
+    ):
+        server_module._listening("localhost", 0)
 
 
 @pytest.mark.parametrize("package", ["uvicorn", "uvloop", "starlette", "msgspec", "httptools"])

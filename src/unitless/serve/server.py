@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import logging
 import os
@@ -312,17 +313,29 @@ def _listening(host: str, port: int) -> list[socket.socket]:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise ServeError(f"{host!r} is not an address of this machine: {error.strerror}") from None
-    family, kind, protocol, _, address = found[0]
-    listening = socket.socket(family, kind, protocol)
+    for *of_socket, _, address in found:
+        try:
+            return [_bound(socket.socket(*of_socket), address)]
+        except OSError as error:
+            if error.errno not in _NO_SUCH_ADDRESS:
+                raise _in_use(port, "--port", error) from None
+    raise ServeError(f"{host!r} is not an address of this machine", advice="choose another with --host")
+
+
+# A name can have an address of IPv6 that this machine cannot use: then the next one is tried.
+_NO_SUCH_ADDRESS = errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT
+
+
+def _bound(listening: socket.socket, address: Any) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(2048)
-    except OSError as error:
+    except OSError:
         listening.close()
-        raise _in_use(port, "--port", error) from None
+        raise
     listening.setblocking(False)
-    return [listening]
+    return listening
 
 
 def _in_use(port: int, option: str, error: OSError) -> ServeError:
