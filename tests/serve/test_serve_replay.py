@@ -99,6 +99,12 @@ def ids(rows: list[Written]) -> tuple[dict[str, Any], set[int]]:
     return {"skip": chosen}, {row.seq for row in rows if row.id in chosen}
 
 
+def a_row_that_came_twice(rows: list[Written]) -> tuple[dict[str, Any], set[int]]:
+    """The second one was a duplicate, and is not learned instead."""
+    seq = next(row.seq for row in rows if row.id == "learned 15")
+    return {"skip": [seq]}, {seq}
+
+
 def a_prediction(rows: list[Written]) -> tuple[dict[str, Any], set[int]]:
     """Its label came later, and is not learned either."""
     seq = next(row.seq for row in rows if row.kind == "prediction" and row.id == "asked 20")
@@ -126,7 +132,17 @@ def nothing(rows: list[Written]) -> tuple[dict[str, Any], set[int]]:
 
 
 Choice = Callable[[list[Written]], tuple[dict[str, Any], set[int]]]
-CHOICES = [some_seqs, a_span, ids, a_prediction, until_seq, until_time, a_span_of_time, nothing]
+CHOICES = [
+    some_seqs,
+    a_span,
+    ids,
+    a_row_that_came_twice,
+    a_prediction,
+    until_seq,
+    until_time,
+    a_span_of_time,
+    nothing,
+]
 
 
 @pytest.mark.parametrize("snapshot", [False, True], ids=["from the log", "with snapshots"])
@@ -300,6 +316,25 @@ def test_a_new_model_learns_history_without_rows(tmp_path: Path) -> None:
         compare(house, "new", skipped, asked_at)
         with pytest.raises(Problem, match="field 'skp'"):
             await house.create("other", {"stream": "a", "replay": {"skp": [1]}})
+
+    with_house(tmp_path, test)
+
+
+def test_lines_of_text_are_left_out_one_by_one(tmp_path: Path) -> None:
+    lines = [f"{k % 7} | a:{k} b:{k % 3}".encode() for k in range(40)]
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        for name, left_out in (("a", ()), ("expected", (3, 4, 17))):
+            await house.create(name, {"task": "regression"})
+            for part in (lines[:16], lines[16:]):
+                kept = [line for line in part if lines.index(line) not in left_out]
+                await house.streams[name].submitted(Kind.learn, Form.vw, len(kept), b"\n".join(kept))
+        await house.replay("a", {"name": "clean", "skip": [[5, 6], 19]})  # line 0 is record 2
+        await joined(house, "clean")
+        expected = house.streams["expected"].stream.models["expected"]
+        assert house.streams["a"].stream.models["clean"].digest == expected.digest
+        assert house.streams["a"].stream.models["a"].digest != expected.digest
+        assert state(house, "clean") == expected.parts()["model.unitless"]
 
     with_house(tmp_path, test)
 

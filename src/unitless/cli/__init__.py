@@ -1,5 +1,5 @@
-"""The command line: unitless train | predict | score | evaluate | sweep | inspect | merge | convert | serve | paper |
-demo.
+"""The command line: unitless train | predict | score | evaluate | sweep | inspect | merge | convert | serve | log |
+paper | demo.
 
 Exit codes: 0 good, 1 bad data, 2 bad usage, 130 interrupted. Nothing is imported before it is needed, so that --help
 answers at once.

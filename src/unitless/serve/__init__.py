@@ -33,7 +33,7 @@ def serve(**settings: Any) -> None:
     try:
         from .server import run  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise _missing(error) from None
+        raise missing(error) from None
     run(read)
 
 
@@ -45,11 +45,12 @@ def background(**settings: Any) -> AbstractContextManager[Background]:
     try:
         from .in_thread import Background  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise _missing(error) from None
+        raise missing(error) from None
     return Background(read)
 
 
-def _missing(error: ModuleNotFoundError) -> Exception:
+def missing(error: ModuleNotFoundError) -> Exception:
+    """What to tell a user who has not installed what the server needs."""
     package = (error.name or "unitless").partition(".")[0]
     if package == "unitless":
         return error

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..events import Record
 from .damage import LogError, damaged, dropped, unknown
-from .records import FORM_AT, HEADER_BYTES, MORE, UnknownRecordError, claimed, decode
-from .segments import SEGMENT_HEADER_BYTES, Segment, TornHeaderError, listed, named, parsed, walked
+from .records import FORM_AT, HEADER_BYTES, MORE, UnknownRecordError, claimed, decode, walk
+from .segments import NEVER, SEGMENT_HEADER_BYTES, Segment, TornHeaderError, listed, named, parsed, walked
 
 
 class Tail:
@@ -51,6 +51,23 @@ class Tail:
                     return records
             elif not self._follow():
                 return []
+
+    def check_end(self) -> None:
+        """See that what stands behind the last record is nothing, or the beginning of a record that is being written.
+
+        Raises:
+            LogError: it is neither.
+        """
+        if self._segment is None:
+            return
+        rest = os.pread(self._handle, os.fstat(self._handle).st_size - self._offset, self._offset)
+        whole = walk(rest, self._seq, 0, NEVER).used
+        if len(rest) - whole >= max(HEADER_BYTES, claimed(rest[whole:])):
+            raise LogError(
+                f"what stands from byte {self._offset + whole:,} on is not a record",
+                file=str(self._segment.path),
+                advice="a server that starts here cuts it off; restore the file from a backup if there should be more",
+            )
 
     def sync(self) -> None:
         """Bring all that was read to the disk: older files are there, and this one is brought now."""

@@ -1,0 +1,183 @@
+"""A log as lines of JSON: one for each row, and one for each record of another kind.
+
+Nothing is changed or locked, so a log can be read while a server writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..errors import Error
+from .events import Form, Kind, Record
+from .log import Tail
+from .log.places import first_kept, first_since, time_of, time_text
+
+_OF_ROWS = (Kind.prediction, Kind.learn, Kind.label)
+_NONE = msgspec.Raw()
+
+
+class LogNameError(Error):
+    """The folder, or the name of a stream, is not one of those that there are."""
+
+
+class _Row(msgspec.Struct):
+    """A row, its values as they were sent."""
+
+    features: msgspec.Raw = _NONE
+    label: msgspec.Raw = _NONE
+    weight: msgspec.Raw = _NONE
+    id: str | None = None
+    model: str | None = None
+    interval: msgspec.Raw = _NONE
+
+
+_row = msgspec.json.Decoder(_Row).decode
+_rows = msgspec.json.Decoder(_Row).decode_lines
+_encode = msgspec.json.Encoder().encode
+
+
+class Wanted(NamedTuple):
+    """What is to be read.
+
+    Args:
+        first: the first place, a sequence number or microseconds since 1970; None: the oldest that is kept.
+        until: the last place; None: the end.
+        kinds: the kinds of records.
+        ids: of rows; none: all.
+    """
+
+    first: Place | None = None
+    until: Place | None = None
+    kinds: Collection[Kind] = tuple(Kind)
+    ids: Collection[str] = ()
+
+
+class Place(NamedTuple):
+    """A sequence number, or a time in microseconds since 1970."""
+
+    seq: int | None
+    time: int | None
+
+    @classmethod
+    def of(cls, text: str) -> Place | None:
+        """The place that a text names; None if it names none."""
+        if text.isascii() and text.isdigit():
+            return cls(int(text), None)
+        time = time_of(text)
+        return None if time is None else cls(None, time)
+
+
+def find(data: Path, name: str | None) -> Path:
+    """The log of a stream in the data folder of a server.
+
+    Raises:
+        LogNameError: there is no such folder or stream, or there are several streams and none was named.
+    """
+    if not (data / "streams").is_dir():
+        reason = "there is no such folder" if not data.exists() else "this is not the data folder of a server"
+        raise LogNameError(reason, file=str(data), advice="name the folder that `unitless serve --data` has")
+    folders = [path for path in (data / "streams").iterdir() if not path.name.startswith(".")]
+    streams = {_name(path): path for path in sorted(folders) if (path / "log").is_dir()}
+    names = ", ".join(sorted(streams)) or "none"
+    if name is None and len(streams) != 1:
+        raise LogNameError(f"there are {len(streams)} streams", file=str(data), advice=f"name one of them: {names}")
+    if name is not None and name not in streams:
+        raise LogNameError(f"there is no stream {name!r}", file=str(data), advice=f"there are: {names}")
+    return (next(iter(streams.values())) if name is None else streams[name]) / "log"
+
+
+def _name(folder: Path) -> str:
+    """The name of a stream; that of its folder if it cannot be read."""
+    try:
+        return str(json.loads((folder / "manifest.json").read_bytes())["name"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return folder.name
+
+
+def read(log: Path, wanted: Wanted) -> Iterator[bytes]:
+    """The lines, some at a time.
+
+    Raises:
+        LogError: a record is damaged. Everything before it has been given.
+    """
+    first, last = _first(log, wanted.first), wanted.until
+    with Tail(log, first) as tail:
+        while records := tail.read():
+            lines = [
+                line for record in records if not _is_behind(record, last) for line in _lines(record, first, wanted)
+            ]
+            if lines:
+                yield b"\n".join(lines) + b"\n"
+            if _is_behind(records[-1], last):
+                return
+        tail.check_end()
+
+
+def _first(log: Path, place: Place | None) -> int:
+    oldest = first_kept(log)
+    if place is None:
+        return oldest
+    return max(oldest, first_since(log, place.time) if place.time is not None else place.seq or 0)
+
+
+def _is_behind(record: Record, last: Place | None) -> bool:
+    if last is None:
+        return False
+    return record.seq > last.seq if last.seq is not None else record.time > (last.time or 0)
+
+
+def _lines(record: Record, first: int, wanted: Wanted) -> Iterator[bytes]:
+    if record.kind not in wanted.kinds:
+        return
+    head = {"seq": record.seq, "time": time_text(record.time), "kind": record.kind.name}
+    if record.kind not in _OF_ROWS:
+        if not wanted.ids:
+            yield _encode(head | _about(record))
+        return
+    last = None if wanted.until is None else wanted.until.seq
+    for place, row in enumerate(_rows_of(record)):
+        seq = record.seq + place
+        if seq >= first and (last is None or seq <= last) and (not wanted.ids or row.get("id") in wanted.ids):
+            yield _encode(head | {"seq": seq} | row)
+
+
+def _rows_of(record: Record) -> Iterator[dict[str, Any]]:
+    payload, more = record.payload, dict[str, Any]()
+    if record.form is Form.vw:
+        yield from ({"line": line.decode(errors="replace")} for line in payload.split(b"\n"))
+        return
+    if record.form is Form.json:
+        rows = [_row(msgspec.json.format(payload, indent=-1) if b"\n" in payload else payload)]
+    else:
+        if record.form is Form.broker:
+            place, _, payload = payload.partition(b"\n")
+            more["source"], more["position"] = msgspec.json.decode(place)
+        rows = _rows(payload)
+    for row in rows:
+        found = {name: getattr(row, name) for name in ("id", "features", "label", "weight", "model", "interval")}
+        yield {name: value for name, value in found.items() if value is not None and value != _NONE} | more
+
+
+def _about(record: Record) -> dict[str, Any]:
+    """What a record says that has no rows."""
+    said = msgspec.msgpack.decode(record.payload)
+    if record.kind is Kind.tick:
+        since = {name: time_text(max(0, said[name])) for name in ("waiting_since", "done_since")}
+        return since | {"most_done": said["most_done"]}
+    if record.kind in (Kind.promote, Kind.delete):
+        return {"model": said["name"]}
+    if record.kind is not Kind.create:
+        return dict(said)
+    found = {"model": said["name"], "role": said["role"], "options": said["options"]}
+    if said.get("model") is not None:
+        found["file_bytes"] = len(said["model"])
+    if said.get("parts") is not None:
+        found["state_bytes"] = sum(map(len, said["parts"].values()))
+    if said.get("origin") is not None:
+        found["replay"] = {**said["origin"]["asked"], "seq": said["origin"]["seq"]}
+    return found
