@@ -92,7 +92,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def carry_out(self, body: bytes, fault: str) -> tuple[int, Any]:
-        verb = self.path.rpartition("/")[2]
+        verb = self.path.partition("?")[0].rpartition("/")[2]
         if self.command == "GET" and self.server.progress and verb == "m":
             return 200, {"name": "m", "status": self.server.progress.pop(0)}
         if verb == "file":

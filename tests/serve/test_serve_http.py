@@ -356,7 +356,7 @@ def test_answers_come_while_the_body_arrives(server: Background, name: str) -> N
     chunk = b"%x\r\n%b\r\n" % (len(part), part)
     with Connection(server.port) as connection:
         headers = {"Content-Type": "application/x-ndjson", "Transfer-Encoding": "chunked"}
-        connection.send(request("POST", f"/v1/models/{name}/learn", None, headers) + chunk)
+        connection.send(request("POST", f"/v1/models/{name}/learn?answers=all", None, headers) + chunk)
         while b"learned" not in connection.line():
             pass
         connection.send(chunk + b"0\r\n\r\n")
@@ -371,7 +371,7 @@ def test_a_client_may_send_all_before_it_reads_anything(server: Background, name
     body = b'{"features":{},"label":1}\n' * rows
     headers = {"Content-Type": "application/x-ndjson"}
     with Connection(server.port, timeout=60) as connection:
-        connection.send(request("POST", f"/v1/models/{name}/learn", body, headers))
+        connection.send(request("POST", f"/v1/models/{name}/learn?answers=all", body, headers))
         assert connection.answer().body.count(b'"learned"') == rows
 
 

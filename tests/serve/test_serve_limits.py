@@ -114,7 +114,8 @@ def test_bodies_that_are_too_large(server: Background, path: str) -> None:
 def test_a_body_that_is_too_large_after_its_first_answers(server: Background) -> None:
     rows = (json.dumps(EXAMPLE).encode() + b"\n") * 1000
     with Connection(server.port) as connection:
-        connection.send(request("POST", "/v1/models/m/learn", None, LINES | {"Transfer-Encoding": "chunked"}))
+        headers = LINES | {"Transfer-Encoding": "chunked"}
+        connection.send(request("POST", "/v1/models/m/learn?answers=all", None, headers))
         flood(connection, b"%x\r\n%b\r\n" % (len(rows), rows), 60)
         with pytest.raises(OSError, match=r"closed|reset|pipe"):
             connection.answer()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 
 from .. import whole_file
+from ..errors import OptionError
 from . import calls, connection, many
 from .answers import Explanation, Learned, LearnedMany, Metrics, Model, Models, Prediction, Snapshot, Weights
 from .calls import Attempts, Call, Features
@@ -31,6 +32,7 @@ class AsyncClient:
         token: that the server asks for; without it that of the environment variable UNITLESS_TOKEN.
         timeout: seconds to wait for a connection, and for each part of an answer.
         retry_for: seconds for which a call is repeated that gets no answer or is told to come later; 0: never.
+        max_concurrency: requests that are under way at the same time; further calls wait for their turn.
         http: an `httpx.AsyncClient` with its own certificates or proxies; url, token and timeout are set there.
     """
 
@@ -41,9 +43,13 @@ class AsyncClient:
         token: str | None = None,
         timeout: float = 10.0,
         retry_for: float = 30.0,
+        max_concurrency: int = 32,
         http: httpx.AsyncClient | None = None,
     ) -> None:
+        if max_concurrency < 1:
+            raise OptionError(f"is {max_concurrency!r}; it must be at least 1", option="max_concurrency")
         self._http = httpx.AsyncClient(**connection.options(url, token, timeout)) if http is None else http
+        self._turns = asyncio.Semaphore(max_concurrency)
         self._retry_for = retry_for
 
     async def __aenter__(self) -> Self:
@@ -85,15 +91,20 @@ class AsyncClient:
         return await self._ask(calls.label(model, id, label))
 
     async def predict_many(
-        self, model: str, rows: Iterable[many.Question] | AsyncIterable[many.Question], *, min_seq: int | None = None
+        self,
+        model: str,
+        rows: Iterable[many.Question] | AsyncIterable[many.Question] | many.Frame,
+        *,
+        min_seq: int | None = None,
     ) -> AsyncIterator[Prediction]:
         """What a model says of many rows, in their order. A row that cannot be used raises its problem.
 
         Args:
-            rows: features, or pairs of features and id.
+            rows: features, or pairs of features and id; or a frame of pandas, polars or Arrow, whose column `id` is
+                the id.
         """
         before = 0
-        async for part in many.questions(model, self._retry_for, min_seq).of_async(rows):
+        async for part in many.questions(model, self._retry_for, min_seq).of_async(many.asked(rows)):
             await self._settle(part)
             for prediction in many.predictions(part, before):
                 yield prediction
@@ -102,17 +113,20 @@ class AsyncClient:
     async def learn_many(
         self,
         model: str,
-        rows: Iterable[many.Example] | AsyncIterable[many.Example],
+        rows: Iterable[many.Example] | AsyncIterable[many.Example] | many.Frame,
         *,
+        label: str = "label",
         each: Callable[[Learned], object] | None = None,
     ) -> LearnedMany:
         """Learn many rows, in their order. Rows that cannot be used are left out, and counted in the result.
 
         Args:
-            rows: (features, label), (features, label, weight) or (features, label, weight, id).
+            rows: (features, label), (features, label, weight) or (features, label, weight, id); or a frame of pandas,
+                polars or Arrow, whose columns `weight` and `id` are what they say. Missing values are sent as null.
+            label: the column of a frame with the labels. Default: "label".
             each: is called with the answer to each row that is learned.
         """
-        return await self._send_all(many.examples(model, self._retry_for).of_async(rows), each)
+        return await self._send_all(many.examples(model, self._retry_for).of_async(many.given(rows, label)), each)
 
     async def label_many(
         self,
@@ -208,7 +222,8 @@ class AsyncClient:
         while True:
             outcome: httpx.Response | httpx.TransportError
             try:
-                outcome = await self._http.send(self._request(call))
+                async with self._turns:
+                    outcome = await self._http.send(self._request(call))
             except httpx.TransportError as error:
                 outcome = error
             pause = attempts.pause(outcome)
@@ -225,14 +240,15 @@ class AsyncClient:
         self, call: Call[None], attempts: Attempts[None], path: str | os.PathLike[str]
     ) -> float | None:
         try:
-            answer = await self._http.send(self._request(call), stream=True)
-            async with contextlib.aclosing(answer):
-                if not answer.is_success:
-                    await answer.aread()
-                    return attempts.pause(answer)
-                with whole_file.opened(path) as file:
-                    async for piece in answer.aiter_bytes():
-                        file.write(piece)
+            async with self._turns:
+                answer = await self._http.send(self._request(call), stream=True)
+                async with contextlib.aclosing(answer):
+                    if not answer.is_success:
+                        await answer.aread()
+                        return attempts.pause(answer)
+                    with whole_file.opened(path) as file:
+                        async for piece in answer.aiter_bytes():
+                            file.write(piece)
         except httpx.TransportError as error:
             return attempts.pause(error)
         return None

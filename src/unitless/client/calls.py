@@ -6,7 +6,8 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import date, datetime, time, timezone
+from decimal import Decimal
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -151,7 +152,7 @@ def ready() -> Call[None]:
 def lines(model: str, verb: str, content: bytes, min_seq: int | None = None) -> Call[list[dict[str, Any]]]:
     """Many rows at once, and an answer for each."""
     call = _post(model, verb, {}, lambda answer: [json.loads(line) for line in answer.iter_lines() if line], min_seq)
-    return replace(call, content=content, headers={**call.headers, "content-type": LINES})
+    return replace(call, content=content, headers={**call.headers, "content-type": LINES}, params={"answers": "all"})
 
 
 def learned(fields: Mapping[str, Any], own_id: bool) -> Learned:
@@ -166,7 +167,7 @@ def new_id() -> str:
 
 
 def encoded(value: Any) -> bytes:
-    """As JSON; numbers of NumPy are numbers."""
+    """As JSON; numbers of NumPy are numbers, decimals too, and dates and times are text in the form of ISO 8601."""
     try:
         return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False, default=_plain).encode()
     except ValueError as error:
@@ -181,6 +182,14 @@ def encoded(value: Any) -> bytes:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+        return None
+    if type(value).__name__ == "datetime64":
+        return str(value)
     if callable(getattr(value, "item", None)) and getattr(value, "ndim", 0) == 0:
         return value.item()
     raise TypeError(f"{type(value).__name__} is not a value of JSON")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
-from . import calls
+from . import calls, frames
 from .answers import ClientError, Learned, LearnedMany, Prediction, RowProblem
 from .calls import Call, Features
 from .retries import LATER, Patience, problem_in
@@ -16,6 +16,7 @@ Example: TypeAlias = (
     tuple[Features, Any] | tuple[Features, Any, float | None] | tuple[Features, Any, float | None, str | None]
 )
 Question: TypeAlias = Features | tuple[Features, str]
+Frame: TypeAlias = Any  # of pandas, polars or Arrow
 
 
 class Part:
@@ -118,6 +119,16 @@ class Parts:
         part, self._part = self._part, self._new()
         if len(part):
             yield part
+
+
+def given(rows: Any, label: str) -> Any:
+    """Rows to learn; those of a frame as they are learned elsewhere."""
+    return frames.examples(rows, label) if frames.is_frame(rows) else rows
+
+
+def asked(rows: Any) -> Any:
+    """Rows to predict; those of a frame as they are predicted elsewhere."""
+    return frames.questions(rows) if frames.is_frame(rows) else rows
 
 
 def examples(model: str, patience: float) -> Parts:

@@ -85,29 +85,37 @@ class Client:
         return self._ask(calls.label(model, id, label))
 
     def predict_many(
-        self, model: str, rows: Iterable[many.Question], *, min_seq: int | None = None
+        self, model: str, rows: Iterable[many.Question] | many.Frame, *, min_seq: int | None = None
     ) -> Iterator[Prediction]:
         """What a model says of many rows, in their order. A row that cannot be used raises its problem.
 
         Args:
-            rows: features, or pairs of features and id.
+            rows: features, or pairs of features and id; or a frame of pandas, polars or Arrow, whose column `id` is
+                the id.
         """
         before = 0
-        for part in many.questions(model, self._retry_for, min_seq).of(rows):
+        for part in many.questions(model, self._retry_for, min_seq).of(many.asked(rows)):
             self._settle(part)
             yield from many.predictions(part, before)
             before += len(part)
 
     def learn_many(
-        self, model: str, rows: Iterable[many.Example], *, each: Callable[[Learned], object] | None = None
+        self,
+        model: str,
+        rows: Iterable[many.Example] | many.Frame,
+        *,
+        label: str = "label",
+        each: Callable[[Learned], object] | None = None,
     ) -> LearnedMany:
         """Learn many rows, in their order. Rows that cannot be used are left out, and counted in the result.
 
         Args:
-            rows: (features, label), (features, label, weight) or (features, label, weight, id).
+            rows: (features, label), (features, label, weight) or (features, label, weight, id); or a frame of pandas,
+                polars or Arrow, whose columns `weight` and `id` are what they say. Missing values are sent as null.
+            label: the column of a frame with the labels. Default: "label".
             each: is called with the answer to each row that is learned.
         """
-        return self._send_all(many.examples(model, self._retry_for).of(rows), each)
+        return self._send_all(many.examples(model, self._retry_for).of(many.given(rows, label)), each)
 
     def label_many(
         self, model: str, labels: Iterable[tuple[str, Any]], *, each: Callable[[Learned], object] | None = None

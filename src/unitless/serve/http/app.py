@@ -21,6 +21,7 @@ from ..events import Form
 from ..problems import Problem
 from . import inference_v2, rows
 from .access import Role, require
+from .answering import Answering, mode
 from .batches import Batch
 from .bodies import BODIES, LINES
 from .contents import JSON, content_type, read_object, unsupported
@@ -283,11 +284,12 @@ class _Routes:
                 raise unsupported(kind, JSON, *BODIES)
             require(role, Role.read if action == "predict" else Role.write)
             live, model = self._find(request)
+            answers = mode(request.query_params.get("answers"), action, request.headers.get("content-length"))
             await _reached(request, live)
             if kind == JSON:
                 return await self._one(action, request, live, model, role)
             body = BODIES[kind](request.query_params.get("label", "label"), live.settings.max_columns)
-            batch = Batch(live, model, action, role, body, self._service.limits.body)
+            batch = Batch(live, model, action, role, body, Answering(answers, action), self._service.limits.body)
             lines = batch.answers(request.stream())
             first = await anext(lines)
             return _Lines(_all(first, lines), media_type=LINES)
@@ -302,7 +304,7 @@ class _Routes:
         rows.check(action, row, live.row_limits, len(body))
         require(role, rows.needed(action, row))
         if action == "predict" and row.id is None:
-            return Response(rows.predict(live, model, row) + b"\n", media_type=JSON)
+            return answer(rows.predict(live, model, row))
         payload = rows.logged(action, row, body, model)
         (outcome,) = await live.submitted(rows.KINDS[action], Form.json, 1, payload, [row])
         if outcome.problem is not None:

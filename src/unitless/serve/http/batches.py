@@ -11,6 +11,7 @@ from ..events import Form, Row, is_too_deep, read_sent_rows
 from ..problems import Problem
 from . import rows
 from .access import Role, require
+from .answering import Answering
 from .bodies import Body, Item
 
 if TYPE_CHECKING:
@@ -32,11 +33,15 @@ class Batch:
         action: "predict", "learn" or "label".
         role: of the client.
         body: reads the rows.
+        answering: makes the lines of the answer.
         held: bytes of answers that are kept for a client which sends all before it reads anything.
     """
 
-    def __init__(self, live: LiveStream, model: str, action: str, role: Role, body: Body, held: int) -> None:
+    def __init__(
+        self, live: LiveStream, model: str, action: str, role: Role, body: Body, answering: Answering, held: int
+    ) -> None:
         self._live, self._model, self._action, self._role, self._body = live, model, action, role, body
+        self._answering = answering
         self._most = held
         self._count = 0
         self._answers = bytearray()
@@ -47,24 +52,21 @@ class Batch:
         """The lines of the answer. The first comes when the first rows are done, so that errors before are errors.
 
         Raises:
-            Problem: what is wrong with the whole, if it is found before there is any answer.
+            Problem: what is wrong with the whole, if it is found before any row was taken.
         """
         task = asyncio.ensure_future(self._work(pieces))
-        begun = False
         try:
             while True:
                 if task.done():
                     problem = task.exception()
-                    if isinstance(problem, Problem) and (begun or self._answers):
-                        self._answers += self._line(problem)
-                    elif problem is not None:
+                    if problem is not None and not (isinstance(problem, Problem) and self._count):
                         raise problem
+                    self._answers += self._answering.last(problem)
                     yield bytes(self._answers)
                     return
                 if self._answers:
                     lines, self._answers = bytes(self._answers), bytearray()
                     self._taken.set()
-                    begun = True
                     yield lines
                 else:
                     self._changed.clear()
@@ -99,9 +101,6 @@ class Batch:
             self._answers += lines
             self._changed.set()
 
-    def _line(self, problem: Problem) -> bytes:
-        return rows.encode(problem.fields()) + b"\n"
-
     async def _take(self, items: list[Item]) -> Awaitable[bytes]:
         """Take a slice: what needs no record is answered at once, the rest becomes one record."""
         answers: list[bytes | None] = []
@@ -116,14 +115,13 @@ class Batch:
                 rows.check(self._action, row, self._live.row_limits, len(line))  # type: ignore[arg-type]
                 require(self._role, rows.needed(self._action, row))
                 if self._action == "predict" and row.id is None:
-                    answers.append(rows.predict(self._live, self._model, row) + b"\n")
+                    answers.append(self._answering.done("predicted", rows.predict(self._live, self._model, row)))
                     continue
                 payload.append(rows.logged(self._action, row, line, self._model))  # type: ignore[arg-type]
                 logged.append(row)
                 answers.append(None)
             except Problem as problem:
-                problem.more = {"row": first + len(answers), **problem.more}
-                answers.append(self._line(problem))
+                answers.append(self._answering.refused(problem, first + len(answers)))
         outcome = await self._submit(payload, logged) if logged else None
         return self._answered(answers, first, outcome)
 
@@ -156,8 +154,9 @@ class Batch:
     def _outcome(self, found: Outcome | Problem, place: int) -> bytes:
         problem = found if isinstance(found, Problem) else found.problem
         if problem is not None:
-            return rows.encode({**problem.fields(), "row": place}) + b"\n"
-        return rows.encode(rows.fields(self._action, found)) + b"\n"  # type: ignore[arg-type]
+            return self._answering.refused(problem, place)
+        assert not isinstance(found, Problem)
+        return self._answering.done(found.status, rows.fields(self._action, found))
 
 
 def _fill(future: asyncio.Future[list[Outcome] | Problem]) -> Callable[[list[Outcome] | Problem], None]:

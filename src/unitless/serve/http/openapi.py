@@ -8,6 +8,7 @@ import msgspec
 
 from ...version import __version__
 from . import inference_v2
+from .answering import LARGE, MODES
 from .bodies import ARROW, CSV, LINES
 
 JSON, PROBLEM = "application/json", "application/problem+json"
@@ -306,6 +307,13 @@ _SEQ = {
     "description": "Wait until this record has been applied, at most five seconds.",
     "schema": {"type": "integer"},
 }
+_ANSWERS = {
+    "name": "answers",
+    "in": "query",
+    "description": "Of many rows: which have a line of their own. Where not all have one, the last line is a summary. "
+    f"Default: all; problems for rows to learn if the body has more than {LARGE:,} bytes or no Content-Length.",
+    "schema": {"type": "string", "enum": list(MODES)},
+}
 _WHY = {
     400: "The body cannot be parsed.",
     401: "The token is missing or not known.",
@@ -457,6 +465,7 @@ def document() -> bytes:
             more=(
                 _query("model", "Another model of the stream."),
                 _query("label", "The column with the labels, in CSV and Arrow; label if not given."),
+                _ANSWERS,
                 _SEQ,
             ),
         )

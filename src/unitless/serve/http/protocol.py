@@ -238,7 +238,7 @@ class Protocol(HttpToolsProtocol):
             row = rows.read(body)
             live, model = rows.find(self.service.house, head.name, head.model)
             if action == "predict" and row.id is None:
-                answer = self.good(action, rows.predict(live, model, row))
+                answer = self.good(action, rows.encode(rows.predict(live, model, row)))
             else:
                 rows.check(action, row, live.row_limits, len(body))
                 if head.role is Role.read:

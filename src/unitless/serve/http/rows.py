@@ -127,7 +127,7 @@ def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
     return b'%b,"model":"%b"}' % (body.rstrip()[:-1], model.encode())  # of two fields of a name the last one counts
 
 
-def predict(live: LiveStream, model: str, row: Row) -> bytes:
+def predict(live: LiveStream, model: str, row: Row) -> dict[str, Any]:
     """The answer to a prediction that is not kept.
 
     Raises:
@@ -139,7 +139,7 @@ def predict(live: LiveStream, model: str, row: Row) -> bytes:
         raise refused(error) from None
     fields["seq"] = live.stream.seq
     fields["model"] = model
-    return encode(fields)
+    return fields
 
 
 def failed(error: Exception) -> Problem:

@@ -1,0 +1,76 @@
+"""Which rows of a request of many get an answer of their own, and what is said of all of them at the end.
+
+A client that sends everything before it reads anything would wait for ever if the server waited until its answers are
+read. So a large body is answered by its problems alone, unless the client asks for more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..problems import Problem
+from . import rows
+
+ALL, PROBLEMS, SUMMARY = MODES = ("all", "problems", "summary")
+LARGE = 1 << 20  # bytes: a longer body, or one of unknown length, is large
+MOST_PROBLEMS = 1000  # that are listed where not all rows are
+
+
+def mode(asked: str | None, action: str, length: str | None) -> str:
+    """How a request is answered.
+
+    Args:
+        asked: what the client says.
+        action: predictions that nobody reads are of no use: they are all given.
+        length: the header Content-Length.
+
+    Raises:
+        Problem: 422 if there is no such way.
+    """
+    if asked is None:
+        small = length is not None and int(length) <= LARGE
+        return ALL if small or action == "predict" else PROBLEMS
+    if asked not in MODES:
+        raise Problem(422, "not a kind of answers", f"answers is {asked!r}; it must be one of {', '.join(MODES)}.")
+    return asked
+
+
+class Answering:
+    """The answers to the rows of one request.
+
+    Args:
+        mode: which rows are answered: "all", "problems" or "summary" (none).
+        action: "predict", "learn" or "label".
+    """
+
+    def __init__(self, mode: str, action: str) -> None:
+        self._mode, self._action = mode, action
+        self._done = {"predicted" if action == "predict" else "learned": 0, "duplicates": 0}
+        self._refused = 0
+        self._seq: int | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows have an outcome."""
+        return sum(self._done.values()) + self._refused
+
+    def done(self, status: str, fields: dict[str, Any]) -> bytes:
+        """The line for a row that was taken; nothing if it has none."""
+        self._done["duplicates" if status == "duplicate" else status] += 1
+        self._seq = fields["seq"]
+        return rows.encode(fields) + b"\n" if self._mode == ALL else b""
+
+    def refused(self, problem: Problem, row: int) -> bytes:
+        """The line for a row that was refused; nothing if it has none."""
+        self._refused += 1
+        if self._mode == SUMMARY or (self._mode == PROBLEMS and self._refused > MOST_PROBLEMS):
+            return b""
+        return rows.encode({**problem.fields(), "row": row}) + b"\n"
+
+    def last(self, problem: Problem | None) -> bytes:
+        """The end: what ended the request before its time, and the summary, unless each row has its line."""
+        lines = b"" if problem is None else rows.encode(problem.fields()) + b"\n"
+        if self._mode == ALL:
+            return lines
+        summary = {"rows": self.rows, **self._done, "refused": self._refused, "seq": self._seq}
+        return lines + rows.encode({"summary": summary}) + b"\n"
