@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import httpx
 import pytest
+from waiting import until
 
 from unitless.cli import main
 from unitless.serve import background
@@ -99,6 +100,22 @@ def test_rows_can_be_learned_again(served: Served, capfdbinary: pytest.CaptureFi
     answers = http.post("/v1/models/again/learn", content=body, headers=LINES).text.splitlines()
     assert [json.loads(answer)["status"] for answer in answers] == ["learned"] * 4
     http.delete("/v1/models/again")
+
+
+def test_a_replay_is_seen(served: Served, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    folder, http = served
+    http.put("/v1/models/third", json={"shape": "linear"})
+    for k in range(3):
+        http.post("/v1/models/third/learn", json={"features": {"a": k}, "label": k})
+    assert http.post("/v1/models/third/replay", json={"name": "clean", "skip": [3]}).status_code == 202
+    until(lambda: http.get("/v1/models/clean").json()["status"] == "ready")
+    _, line = log(capfdbinary, folder, "third", "--kind", "create")
+    assert line["state_bytes"] > 100
+    assert line["model"] == "clean"
+    assert line["replay"] == {"of": "third", "seq": 4, "skipped": [[3, 3]]}
+    assert http.get("/v1/models/clean").json()["replay"] == line["replay"]
+    http.delete("/v1/models/clean")
+    http.delete("/v1/models/third")
 
 
 def test_lines_of_other_formats(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

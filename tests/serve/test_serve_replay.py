@@ -314,6 +314,9 @@ def test_a_new_model_learns_history_without_rows(tmp_path: Path) -> None:
             await house.create("new", {"stream": "a", "replay": True})
         await joined(house, "new")
         compare(house, "new", skipped, asked_at)
+        assert not await house.create("new", {"stream": "a", "replay": asked})
+        with pytest.raises(Problem, match="other options"):
+            await house.create("new", {"stream": "a", "replay": {"until": 3}})
         with pytest.raises(Problem, match="field 'skp'"):
             await house.create("other", {"stream": "a", "replay": {"skp": [1]}})
 
@@ -371,6 +374,11 @@ WRONG: list[tuple[dict[str, Any], int, str]] = [
     ({"name": "b", "skip": [["yesterday", None]]}, 422, "'yesterday' is not a time"),
     ({"name": "b", "until": "noon"}, 422, "'noon' is not a time"),
     ({"name": "b", "skip": [0, 5, 10**9]}, 422, "0, 1,000,000,000: the log has the records up to"),
+    ({"name": "b", "skip": [10**30]}, 422, "beyond all"),
+    ({"name": "b", "skip": [[-(10**30), None]]}, 422, "beyond all"),
+    ({"name": "b", "until": 10**30}, 422, "beyond all"),
+    ({"name": "b", "until": True}, 422, '"until" is a place'),
+    ({"name": "b", "skip": [["9999-12-31T23:59:59.999999+00:00", "0001-01-01"]]}, 422, "no record from"),
     ({"name": "b", "skip": [1]}, 422, "1: these are records of another kind"),
     ({"name": "b", "skip": ["learned 3", "nobody"]}, 422, "'nobody': no row that is kept in the log has it"),
     ({"name": "b", "skip": [[9, 8]]}, 422, "no record from 9 to 8"),

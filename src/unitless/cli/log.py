@@ -46,12 +46,12 @@ def command(
     """
     from pathlib import Path  # noqa: PLC0415
 
-    from .. import serve  # noqa: PLC0415
+    from ..serve import missing  # noqa: PLC0415
 
     try:
         from ..serve import log_lines  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise serve.missing(error) from None
+        raise missing(error) from None
     wanted = log_lines.Wanted(_place(first, "first"), _place(until, "until"), _kinds(listed(kind)), id or ())
     for lines in log_lines.read(log_lines.find(Path(data), name), wanted):
         sys.stdout.buffer.write(lines)

@@ -34,7 +34,7 @@ from .events import Form, Kind
 from .live import LiveStream
 from .log import Log, Syncer
 from .moments import until_next_tick
-from .origin import NEW, Origin, Source, like, without
+from .origin import NEW, Origin, Source, digest, like, without
 from .problems import Problem
 from .served import ServedModel
 from .settings import Settings
@@ -160,11 +160,12 @@ class House:
         asked = replay if isinstance(replay, dict) else {}
         named = read_named(asked)
         self._check_name(name)
+        request = digest(asked)
         if self._taken(name):
-            return self._same(name, beside, options, model)
+            return self._same(name, beside, options, model, request if asked else None)
         if name in self.backtests:
             there = self.backtests.created(name)
-            if there.options == options and model is None and (there.origin is None or there.origin.asked == asked):
+            if there.options == options and model is None and (there.origin is None or there.origin.request == request):
                 return False
             raise Problem(409, "the name is taken", f"{name!r} learns from history with other options; delete it first")
         self._check_count()
@@ -181,7 +182,7 @@ class House:
                 await self._begin(created)
             elif replay is not False:
                 live, _ = self.find(beside)
-                await self._replay(live, created, named, asked, [Source(NEW, 0, [])])
+                await self._replay(live, created, named, request, [Source(NEW, 0, [])])
             else:
                 live, _ = self.find(beside)
                 await self._carry_out(live, Kind.create, created_payload(created))
@@ -215,7 +216,7 @@ class House:
         named, asked = read_named(body), _read_replay(body)
         live, model = self._one(name)
         source = live.stream.models[model]
-        request: dict[str, Any] = {"of": model} | {key: body[key] for key in ("skip", "until") if key in body}
+        request = digest([model, named.skip, named.until])
         if asked.name in self.changing:  # such as by the same request, whose client did not wait for the answer
             raise Problem(503, "the model is changing", f"{asked.name!r} is on its way in or out", retry_after=2)
         self._check_name(asked.name)
@@ -230,21 +231,24 @@ class House:
             self.changing.discard(asked.name)
         return asked.name, True
 
-    def _same_replay(self, name: str, request: dict[str, Any]) -> bool:
+    def _same_replay(self, name: str, request: str) -> bool:
         if name in self.backtests:
             origin = self.backtests.created(name).origin
         else:
             live, model = self._one(name)
             origin = live.stream.models[model].origin
-        if origin is None or origin.asked != request:
+        if origin is None or origin.request != request:
             detail = f"there is a model {name!r} already; delete it first, or choose another name"
             raise Problem(409, "the name is taken", detail)
         return False
 
-    def _same(self, name: str, beside: str | None, options: dict[str, Any], model: bytes | None) -> bool:
+    def _same(
+        self, name: str, beside: str | None, options: dict[str, Any], model: bytes | None, request: str | None
+    ) -> bool:
         live, answering = self.find(name)
         there = live.stream.models.get(name) or live.stream.models[answering]
         same = there.options == options and beside in (None, live.name)
+        same &= request is None or (there.origin is not None and there.origin.request == request)
         if not same or model is not None:
             detail = f"there is a model {name!r} with other options; delete it first, or choose another name"
             raise Problem(409, "the name is taken", detail)
@@ -282,13 +286,13 @@ class House:
         live: LiveStream,
         created: Created,
         named: Named,
-        asked: dict[str, Any],
+        request: str,
         sources: list[Source],
     ) -> None:
         """Let a model learn the history of a stream, without the rows that were named, and then join it."""
         folder, seq = self.folders[live.name], live.stream.seq
         spans = await look_up(folder, named, seq, sources) if named.skip or named.until is not None else []
-        origin = Origin(seq, without(sources, spans), asked)
+        origin = Origin(seq, without(sources, spans), request)
         if self.streams.get(live.name) is not live:
             raise Problem(404, "no such model", f"the stream {live.name!r} was deleted meanwhile")
         await self.backtests.begin(live, folder, msgspec.structs.replace(created, origin=origin))

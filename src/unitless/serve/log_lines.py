@@ -179,5 +179,7 @@ def _about(record: Record) -> dict[str, Any]:
     if said.get("parts") is not None:
         found["state_bytes"] = sum(map(len, said["parts"].values()))
     if said.get("origin") is not None:
-        found["replay"] = {**said["origin"]["asked"], "seq": said["origin"]["seq"]}
+        source = (said["origin"]["sources"] or [{}])[0]
+        skipped = [[first, last] for first, last, _ in source.get("skipped", ())]
+        found["replay"] = {"of": source.get("model") or None, "seq": said["origin"]["seq"], "skipped": skipped}
     return found

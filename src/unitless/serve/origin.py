@@ -6,6 +6,7 @@ that was replayed first, and then the one from which that one was made, and so o
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 import msgspec
 
 NEW = ""  # no model: the replay begins with a new one
+_MOST_SOURCES = 8  # so that a model which is replayed again and again does not carry all its past
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Span(msgspec.Struct, array_like=True, frozen=True):
@@ -58,7 +61,7 @@ class Origin(msgspec.Struct, frozen=True):
 
     seq: int  # the last record when it was asked for; everything that came later was learned
     sources: list[Source]  # the first from which the replay can begin is used
-    asked: dict[str, Any] = {}  # what the request said
+    request: str = ""  # a digest of the request, by which the same request again is recognized
 
     def of(self) -> str | None:
         """The model that was replayed; None if it is a new one."""
@@ -73,7 +76,13 @@ def like(model: str, seq: int, before: Origin | None) -> list[Source]:
         seq: of the record by which it joined.
         before: which history it learned before that.
     """
-    return [Source(model, seq, [], replayed=before is not None), *([] if before is None else before.sources)]
+    older = [] if before is None else before.sources[: _MOST_SOURCES - 1]
+    return [Source(model, seq, [], replayed=before is not None), *older]
+
+
+def digest(request: Any) -> str:
+    """Tells requests apart."""
+    return hashlib.sha256(_encode(request)).hexdigest()
 
 
 def without(sources: Iterable[Source], spans: list[Span]) -> list[Source]:

@@ -20,6 +20,7 @@ from .child import Child, Parent
 from .events import Form, Kind, Record
 from .log import Tail
 from .log.places import first_kept, first_since, time_of
+from .log.segments import NEVER
 from .origin import Source, Span, merged, without
 from .problems import Problem
 from .streams import starts
@@ -78,6 +79,9 @@ def read_named(body: dict[str, Any]) -> Named:
     for pair in pairs:
         if len(pair) != 2 or pair[0] is None:
             raise Problem(422, "not rows", f"{pair!r} is not a pair [first, last], whose last place may be null")
+    for place in [*named.skip, *(place for pair in pairs for place in pair), named.until]:
+        if isinstance(place, int) and abs(place) >= NEVER // 2:
+            raise Problem(422, "not rows", "a sequence number is beyond all that a log can have")
     for place in [*(place for pair in pairs for place in pair), named.until]:
         if isinstance(place, str) and time_of(place) is None:
             raise Problem(422, "not a time", f'{place[:80]!r} is not a time such as "2026-01-31T14:00:00Z"')
