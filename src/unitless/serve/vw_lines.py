@@ -8,6 +8,7 @@ that begins with `error:`, and the connection lives on. Nothing that a client se
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ MOST_ROWS = 4096  # of one record
 MOST_LINE = 1 << 20  # bytes
 MOST_OUTSTANDING = 4 << 20  # bytes of lines without an answer; beyond it a connection is not read
 RETRY = 0.01  # seconds after which a full queue is tried again
+_HTTP = re.compile(rb"[A-Za-z]+ [^ \r\n]+ HTTP/\d")
 NAME, OPTIONS = "vw", {"shape": "linear", "experts": "none"}  # of the model that is made where there is none
 
 
@@ -70,6 +72,7 @@ class VwLines(asyncio.Protocol):
         self._answers: deque[_Answer] = deque()
         self._learning = 0  # records on their way
         self._outstanding = 0  # bytes
+        self._begun = False  # whether a line has come
         self._slow = False  # the client does not read its answers
         self._ended = False  # the client sends no more
         self._waiting: asyncio.TimerHandle | None = None
@@ -143,6 +146,11 @@ class VwLines(asyncio.Protocol):
         """Whole lines."""
         if self._ended:
             return
+        if not self._begun and _HTTP.match(text):  # a page can make a browser send one, with examples in its body
+            self._add(_ready(0, "error: this port takes lines of Vowpal Wabbit, not HTTP; the connection is closed\n"))
+            self._end()
+            return
+        self._begun = True
         read = self._reader.read(text, True)
         if read.rows == read.lines <= MOST_ROWS and not self._has_too_large(text, read):
             self._add(_examples(text, read))

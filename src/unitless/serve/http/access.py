@@ -30,6 +30,7 @@ ROLES = ", ".join(role.name for role in Role)
 MOST_REMEMBERED = 1024  # verified tokens whose hash need not be computed again
 
 _LINE = re.compile(r"(\w+)\s+sha256:([0-9a-f]{64})")
+_OWN_SITE = (b"same-origin", b"none")  # from a page of this server, or from its user
 _LOCAL_HOST = re.compile(rb"(localhost|127(?:\.\d{1,3}){3}|\[::1\])(:\d{1,5})?", re.IGNORECASE)
 
 
@@ -81,6 +82,33 @@ class Access:
             self._remembered.clear()
         self._remembered[authorization] = max(found)
         return max(found)
+
+    def check_site(self, host: bytes | None, origin: bytes | None, site: bytes | None) -> None:
+        """See that a request that may change something does not come from a page of another site.
+
+        Without tokens a browser on this machine may do everything, and so may any page that it shows. Browsers say
+        where a request comes from. With tokens there is no need to ask: a page does not have one.
+
+        Args:
+            host: the header Host.
+            origin: the header Origin, which browsers send.
+            site: the header Sec-Fetch-Site, which browsers send.
+
+        Raises:
+            Problem: 403 if it does.
+        """
+        if self._tokens is not None or (origin is None and site is None):
+            return
+        own = origin is None or (
+            host is not None and origin.lower() in (b"http://" + host.lower(), b"https://" + host.lower())
+        )
+        if not own or (site is not None and site.lower() not in _OWN_SITE):
+            raise Problem(
+                403,
+                "the request comes from another site",
+                "The headers Origin or Sec-Fetch-Site name another site than this server. It has no tokens, so pages "
+                "of other sites cannot use it. Start it with --token-file to use it from them.",
+            )
 
 
 def require(role: Role, least: Role) -> None:

@@ -169,11 +169,15 @@ class _Routes:
     # ----- who may do what
 
     def _role(self, request: Request) -> Role:
-        header = request.headers.get("authorization")
-        host = request.headers.get("host")
-        return self._service.access.role(
-            None if header is None else header.encode("latin-1"), None if host is None else host.encode("latin-1")
-        )
+        def header(name: str) -> bytes | None:
+            value = request.headers.get(name)
+            return None if value is None else value.encode("latin-1")
+
+        access, host = self._service.access, header("host")
+        role = access.role(header("authorization"), host)
+        if request.method not in ("GET", "HEAD"):
+            access.check_site(host, header("origin"), header("sec-fetch-site"))
+        return role
 
     def _for(self, least: Role) -> Callable[[Endpoint], Endpoint]:
         def guarded(endpoint: Endpoint) -> Endpoint:

@@ -423,7 +423,9 @@ class Protocol(HttpToolsProtocol):
         if target is None or not _JSON.fullmatch(found.get(b"content-type", b"")):
             return None
         try:
-            role = self.service.access.role(found.get(b"authorization"), found.get(b"host"))
+            host = found.get(b"host")
+            role = self.service.access.role(found.get(b"authorization"), host)
+            self.service.access.check_site(host, found.get(b"origin"), found.get(b"sec-fetch-site"))
         except Problem:
             return None
         name, action, model = (None if part is None else part.decode() for part in target.groups())
