@@ -12,7 +12,7 @@ import unitless as ul
 
 hypothesis.settings.register_profile("unitless", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("unitless")
-
+os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1,localhost"  # where the tests' servers are
 
 # Files whose tests take longest come first, so that no process is left alone with one of them at the end.
 LONGEST = (
