@@ -188,6 +188,29 @@ def test_a_client_that_never_reads_its_answers(server: Background) -> None:
         assert memory() - before < 64 << 20
 
 
+def test_a_client_is_not_too_slow_because_the_server_is(server: Background) -> None:
+    whole = request("POST", "/v1/models/m/learn", EXAMPLE)
+    ours, theirs = socket.socketpair()
+    loop = server._loop
+    assert loop is not None
+
+    def hold() -> None:
+        theirs.recv(1)
+        time.sleep(2.0)  # longer than a request can take
+
+    with ours, theirs, Connection(server.port) as connection:
+        connection.send(whole[:-3])
+        loop.call_soon_threadsafe(loop.add_reader, theirs, hold)
+        time.sleep(0.6)  # the server has read this
+        ours.send(b"x")
+        time.sleep(0.1)
+        connection.send(whole[-3:])
+        answer = connection.answer()
+        loop.call_soon_threadsafe(loop.remove_reader, theirs)
+        assert connection.request("GET", "/health/live").status == 200
+    assert answer.status == 200
+
+
 def test_a_flood_of_pipelined_requests(server: Background) -> None:
     with Connection(server.port, timeout=30) as connection:
         connection.send(request("POST", "/v1/models/m/learn", EXAMPLE) * 3000)

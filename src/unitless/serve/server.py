@@ -212,6 +212,8 @@ class Server:
     async def _keep_sweeping(self) -> None:
         while True:
             await asyncio.sleep(SWEEP)
+            self.service.now = asyncio.get_running_loop().time()
+            await asyncio.sleep(0.01)  # if the loop was held, what has arrived is read before a client is called slow
             self._sweep()
 
     # ------------------------------------------------------------------------------------------------ the end
