@@ -167,6 +167,29 @@ def test_tokens_say_who_may_do_what(tmp_path: Path) -> None:
         assert server.stop() == 0
 
 
+def test_a_replay_survives_the_end_of_the_server(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data")
+    server.start()
+    try:
+        with Client(server.url) as client:
+            client.wait_ready()
+            client.create("prices", task="regression", shape="linear", experts="none")
+            client.learn_many("prices", rows(200))
+            expected = client.predict("prices", {"area": 100}).prediction
+            client.learn("prices", {"area": 100}, 1.0, id="wrong")
+            assert client.replay("prices", "clean", skip=["wrong"])["status"] == "replaying"
+            for everything in (True, False):
+                server.kill(everything)
+                server.start()
+                client.wait_ready()
+            client.wait_ready("clean")
+            assert client.predict("clean", {"area": 100}).prediction == expected
+            assert client.model("clean")["examples"] == 200
+        assert server.stop() == 0
+    finally:
+        server.abandon()
+
+
 def test_a_server_that_is_killed_learns_each_row_once(tmp_path: Path) -> None:
     server = Server(tmp_path, "--durability", "process", "--new", 'prices={"shape": "linear", "experts": "none"}')
     server.start()

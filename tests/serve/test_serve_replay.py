@@ -300,6 +300,22 @@ def test_a_replayed_model_can_be_replayed(tmp_path: Path) -> None:
     with_house(tmp_path, test)
 
 
+def test_a_model_that_joined_later_is_replayed_from_there(tmp_path: Path) -> None:
+    """Rows from before it joined were never learned by it."""
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        await history(house, 0, 20)
+        await house.create("b", {"stream": "a"})
+        await history(house, 20, 30)
+        await house.replay("b", {"name": "c", "skip": [[3, 5]]})
+        await joined(house, "c")
+        assert state(house, "c") == state(house, "b") != state(house, "a")
+        assert house.streams["a"].stream.models["c"].digest == house.streams["a"].stream.models["b"].digest
+
+    with_house(tmp_path, test)
+
+
 def test_a_new_model_learns_history_without_rows(tmp_path: Path) -> None:
     """PUT with "replay" takes the same rows to skip, and begins with a new model."""
 
@@ -352,10 +368,10 @@ def test_a_row_after_the_request_is_learned(tmp_path: Path) -> None:
         await live.submitted(Kind.prediction, Form.json, 1, encoded(features=features(3), id="late", model="a"))
         asked_at = live.stream.seq
         await house.replay("a", {"name": "clean", "skip": ["late"]})
-        await joined(house, "clean")
-        before = live.stream.models["clean"].learned
         await live.submitted(Kind.label, Form.json, 1, encoded(id="late", label=4))
-        assert live.stream.models["clean"].learned == before + 1
+        assert "clean" in house.backtests
+        await joined(house, "clean")
+        assert live.stream.models["clean"].learned == live.stream.models["a"].learned
         compare(house, "clean", {asked_at}, asked_at)
 
     with_house(tmp_path, test)
