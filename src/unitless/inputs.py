@@ -273,7 +273,9 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
     try:
         if hasattr(values, "type") and hasattr(values, "to_pylist"):  # pyarrow's arrays copy only when told to
             return np.asarray(values.to_pandas() if hasattr(values, "chunks") else values.to_numpy(False))
-        return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+        # NumPy's own text drops NUL characters at its end, so text stays Python's.
+        return np.asarray(values, dtype=object) if array.dtype.kind == "U" else array
     except InputError:
         raise
     except Exception as error:  # every library has its own error for what is not an array

@@ -29,7 +29,21 @@ def test_a_model_that_has_learned_nothing_has_no_file(http: httpx.Client) -> Non
     assert (answer.status_code, answer.json()["detail"]) == (422, "the model has learned nothing yet")
 
 
-@pytest.mark.parametrize("weight", [1e-160, 1e-300, 5e-324])
+@pytest.mark.parametrize("weight", [1e-160, 1e-300, 5e-324, 1e16, -1.0])
+def test_a_weight_that_vanishes_or_overflows_is_refused(http: httpx.Client, weight: float) -> None:
+    """After such a weight a model could not be written to a file and read again."""
+    http.put("/v1/models/weighted", json={})
+    row = {"features": {"x": 1}, "label": 2.5, "weight": weight}
+    answers = [http.post("/v1/models/weighted/learn", json=row)]
+    lines = "\n".join([json.dumps(row)] * 2)
+    kind = {"content-type": "application/x-ndjson"}
+    assert [one.status_code for one in answers] == [422]
+    for line in http.post("/v1/models/weighted/learn", content=lines, headers=kind).text.splitlines():
+        assert (json.loads(line)["status"], "weights are 0, or between" in line) == (422, True)
+    assert http.get("/v1/models/weighted").json()["examples"] == 0
+
+
+@pytest.mark.parametrize("weight", [1e-60, 1e-100])
 @pytest.mark.parametrize("labels", [(1.5, 2.5), (1e-200, 3e-200), (1e90, -1e90), (True, False), ("a", "b")])
 def test_metrics_can_be_read_whatever_the_weights_and_labels(weight: float, labels: tuple[object, object]) -> None:
     served = ServedModel("a", "champion", PLAIN)

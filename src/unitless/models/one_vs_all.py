@@ -298,8 +298,9 @@ def by_row(flat: Float64, rows: int, width: int) -> Float64:
 
 
 def label_array(labels: list[Label]) -> np.ndarray[Any, Any]:
-    """Labels as an array of their own type, or of objects if they differ."""
-    if len({type(label) for label in labels}) == 1:
+    """Labels as an array of their own type, or of objects if they differ or if NumPy would drop a NUL at their end."""
+    cut = any(isinstance(label, str) and label.endswith("\0") for label in labels)
+    if len({type(label) for label in labels}) == 1 and not cut:
         return np.array(labels)
     array = np.empty(len(labels), dtype=object)
     array[:] = labels

@@ -36,7 +36,9 @@ from .options import Asked
 from .rows import Rows, rows_of
 from .scores import Scores
 
-MOST_VALUE, MOST_WEIGHT = 1e300, 1e15  # beyond, sums may overflow on the way and leave a model that cannot go on
+# Beyond these, sums overflow or vanish, and the model can neither go on nor be written to a file and read again.
+MOST_VALUE, LEAST_WEIGHT, MOST_WEIGHT = 1e300, 1e-100, 1e15
+WEIGHTS = f"weights are 0, or between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}"
 
 _eight = struct.Struct("<d").pack
 _state = msgspec.json.Encoder(order="deterministic").encode
@@ -285,8 +287,8 @@ class ServedModel:
     def _learn(self, features: Any, label: Any, weight: float) -> Any:
         model = self.model
         assert model is not None
-        if not 0 <= weight <= MOST_WEIGHT:
-            raise InputError(f"the weight is {weight!r}; it must not be negative, nor beyond {MOST_WEIGHT:g}")
+        if weight != 0 and not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+            raise InputError(f"the weight is {weight!r}", advice=WEIGHTS)
         _check_values(features)
         if isinstance(model, OneVsAll):
             known = len(model._classes.labels)
@@ -334,8 +336,10 @@ class ServedModel:
             return None
         try:
             weight = np.array(weights)
-            if not (np.isfinite(weight) & (weight >= 0)).all():
+            if not are_weights(weight):
                 return None
+            for row in features:
+                _check_values(row)
             data = self._rows.together(features)
             if data is None:
                 return None
@@ -595,6 +599,11 @@ class ServedModel:
             raise InputError("the model has learned nothing yet")
         self._progressive.flush()
         return to_bytes(self.model)
+
+
+def are_weights(weight: Float64) -> bool:
+    """Whether a model can learn rows with these weights."""
+    return bool(((weight == 0) | ((weight >= LEAST_WEIGHT) & (weight <= MOST_WEIGHT))).all())
 
 
 def _check_values(features: Any) -> None:

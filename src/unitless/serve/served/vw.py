@@ -14,7 +14,7 @@ from ...errors import DivergedError, Error, InputError
 from ...inputs import Float64
 from ...models.one_vs_all import OneVsAll
 from ..problems import told
-from .model import MOST_VALUE, MOST_WEIGHT, ServedModel
+from .model import MOST_VALUE, WEIGHTS, ServedModel, are_weights
 from .rows import NamedFeatures
 
 _BLOCK = 64  # rows that are tried together after one among many was refused
@@ -157,8 +157,8 @@ def _learn(served: ServedModel, text: VwText) -> Float64:
     weight = read.weight if read.weighted else None
     if len(read.values) and not -MOST_VALUE <= read.values.min() <= read.values.max() <= MOST_VALUE:
         raise InputError(f"a value is beyond {MOST_VALUE:g}", advice="use larger units")
-    if weight is not None and not weight.max() <= MOST_WEIGHT:
-        raise InputError(f"a weight is beyond {MOST_WEIGHT:g}")
+    if weight is not None and not are_weights(weight):
+        raise InputError("a weight cannot be used", advice=WEIGHTS)
     offset = read.offset if len(read.offset) else None
     return served.learn_batch(inputs.TextRows(read), read.label, weight, offset)
 

@@ -126,7 +126,15 @@ class Stream:
                 source, position = broker_position(record.payload)
                 self.sources[source] = position
             act = _OF_ROWS[record.kind]
-            given = rows_of(record) if rows is None else rows
+            try:
+                given = rows_of(record) if rows is None else rows
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # nor can a replay read them
+                self.counts["failed"] += record.rows
+                problem = Problem(422, "the rows cannot be read", str(error))
+                return [
+                    Outcome("failed", record.seq + place, self.champion, problem=problem)
+                    for place in range(record.rows)
+                ]
             if len(given) == 1:
                 return [self._acted(act, given[0], record, 0)]
             if record.kind is Kind.learn and (outcomes := self._learned_together(record, given)) is not None:
