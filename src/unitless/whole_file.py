@@ -27,15 +27,20 @@ _LOOK_AGAIN = 60.0  # seconds; a model that is saved often does not list its dir
 _looked: dict[str, float] = {}  # directories, and when they were last searched for files of dead processes
 
 
-def write(path: str | os.PathLike[str], data: bytes) -> None:
+def write(path: str | os.PathLike[str], data: bytes, *, private: bool = False) -> None:
     """Into a temporary file beside the target, flushed to the disk, then renamed over it."""
-    with opened(path) as file:
+    with opened(path, private=private) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes its name only when all is written; after an error nothing is left of it."""
+def opened(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes its name only when all is written; after an error nothing is left of it.
+
+    Args:
+        path: of the file.
+        private: only its owner can read a new file, whatever the umask.
+    """
     target = os.path.realpath(os.fspath(path))  # through a link, not over it
     folder = os.path.dirname(target)
     if os.path.isdir(target) or str(os.fspath(path)).endswith(os.sep):
@@ -52,7 +57,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     replaced = os.stat(target).st_mode & 0o777 if os.path.exists(target) else None
     # The system applies the umask to a new file by itself. One that takes the place of another is private until it has
     # the permissions of that one.
-    handle, temporary = _temporary(folder, 0o666 if replaced is None else 0o600)
+    handle, temporary = _temporary(folder, 0o666 if replaced is None and not private else 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -203,3 +204,15 @@ def test_odd_arrays_of_labels() -> None:
     m.learn(X, [1, "a", "a", 1])
     with pytest.raises(ul.InputError, match="masked"):
         ul.OneVsAll().learn(X, np.ma.array(["a", "b", "a", "b"], mask=[0, 1, 0, 0]))
+
+
+def test_text_labels_are_kept_exactly(tmp_path: Path) -> None:
+    """NumPy's text arrays drop NUL characters at the end of a text."""
+    labels = ["spam\0", "spam", "\0", "", "spam\0"]
+    model = ul.OneVsAll()
+    model.learn([[float(k)] for k in range(5)], labels)
+    path = tmp_path / "labels.unitless"
+    model.save(path)
+    for found in (model, ul.load(path)):
+        assert found.classes == ["spam\0", "spam", "\0", ""]
+        assert set(found.classify([[0.0], [1.0]]).tolist()) <= set(labels)

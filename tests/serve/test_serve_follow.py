@@ -13,9 +13,10 @@ from waiting import until_async
 
 pytest.importorskip("msgspec")
 
+from unitless.errors import OptionError
 from unitless.serve.events import Form, Kind
 from unitless.serve.follow.directory import DirectoryReplica
-from unitless.serve.house import House, HouseError
+from unitless.serve.house import House
 from unitless.serve.live import LiveStream
 from unitless.serve.problems import Problem
 from unitless.serve.settings import Settings
@@ -179,7 +180,7 @@ def test_a_replica_refuses_all_but_predictions(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(HouseError, match="is not the data folder of a server"):
+    with pytest.raises(OptionError, match="is not the data folder of a server"):
         DirectoryReplica(tmp_path, Settings.of(follow=str(tmp_path), environment={}))
 
 

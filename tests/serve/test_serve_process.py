@@ -212,6 +212,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
 
 
 def test_why_it_cannot_start(tmp_path: Path, fails: Callable[..., tuple[int, str]]) -> None:
+    """Code 2 is for what does not become right by starting again: deploy/unitless.service does not try it then."""
     data = tmp_path / "data"
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -230,15 +231,17 @@ def test_why_it_cannot_start(tmp_path: Path, fails: Callable[..., tuple[int, str
     for arguments, code, part in (
         ([], 2, "--data is not given"),
         (["--data", data, "--host", "0.0.0.0"], 2, "--token-file"),
-        (["--data", data, "--port", "0", "--model", tmp_path / "none.unitless"], 1, "none.unitless"),
-        (["--data", data, "--port", "0", "--new", 'm={"loss": "none"}'], 1, "loss"),
+        (["--data", data, "--port", "0", "--model", tmp_path / "none.unitless"], 2, "none.unitless"),
+        (["--data", data, "--port", "0", "--model", f"m={__file__}"], 2, "--model cannot be used for m: this is not"),
+        (["--data", data, "--port", "0", "--new", 'm={"loss": "none"}'], 2, "--new cannot be used for m: loss"),
         (["--data", data, "--durability", "none"], 2, "disk or process"),
-        (["--data", "/dev/null/x", "--port", "0"], 1, "/dev/null"),
-        (["--data", __file__, "--port", "0"], 1, "is a file; name a folder with --data"),
+        (["--data", "/dev/null/x", "--port", "0"], 2, "cannot be used: Not a directory"),
+        (["--data", "/proc/none", "--port", "0"], 2, "cannot be used: No such file or directory"),
+        (["--data", __file__, "--port", "0"], 2, "is a file; name a folder that can be written to"),
         (["--data", "", "--port", "0"], 2, "not empty"),
         (["--new-token", "king", "--token-file", missing], 2, "read, write, admin"),
         (["--new-token", "admin"], 2, "--token-file"),
-        (["--follow", tmp_path, "--port", "0"], 1, "streams"),
+        (["--follow", tmp_path, "--port", "0"], 2, "streams"),
     ):
         found, said = fails(*arguments)
         assert (found, part in said) == (code, True), said

@@ -67,6 +67,7 @@ def house() -> Any:
         events={("learn", "learned"): 100, ("learn", "422"): 1},
         queue=7,
         failure=None,
+        trouble=None,
         synced_seq=128,
         snapshot_seq=64,
         lag=None,
@@ -77,7 +78,8 @@ def house() -> Any:
     counted.sync_seconds.observe(0.003)
     live.tallies.predicted = 11
     live.tallies.label_delay.observe(30)
-    return SimpleNamespace(settings=settings, tallies=counted, streams={"prices": live})
+    missing = SimpleNamespace(name="clicks", problem="the records are damaged")
+    return SimpleNamespace(settings=settings, tallies=counted, streams={"prices": live}, quarantined=[missing])
 
 
 def read(page: bytes) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -98,6 +100,7 @@ def test_every_metric_says_what_the_server_knows() -> None:
         ("unitless_sync_seconds_bucket", (("le", "0.005"),)): 1,
         ("unitless_sync_seconds_count", ()): 1,
         ("unitless_events_total", (("kind", "learn"), ("outcome", "learned"), *stream)): 100,
+        ("unitless_quarantined", (("problem", "the records are damaged"), ("stream", "clicks"))): 1,
         ("unitless_predictions_total", stream): 11,
         ("unitless_queue_rows", stream): 7,
         ("unitless_writable", stream): 1,

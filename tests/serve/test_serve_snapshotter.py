@@ -156,7 +156,7 @@ def test_a_deleted_stream_is_forgotten(tmp_path: Path) -> None:
         writer.deleted = True
         shutil.rmtree(writer.folder)
         await until_async(lambda: NAME not in snapshotter.reports)
-        with pytest.raises(Problem, match="the stream is deleted"):
+        with pytest.raises(Problem, match="deleted before its snapshot"):
             await snapshotter.request(NAME)
         assert snapshotter.deaths == 0
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import msgspec
 
+from .. import whole_file
 from ..errors import Error
 from .child import Parent
 from .events import Record
@@ -87,7 +88,7 @@ class Backtest:
                 model.name = created.name
                 if start.source.model != NEW:
                     model.begin_anew()
-                Path(begin["result"]).write_bytes(msgspec.msgpack.encode(model.parts()))
+                whole_file.write(begin["result"], msgspec.msgpack.encode(model.parts()), private=True)
             if done or not moved or time.monotonic() - told > _OFTEN:
                 told = time.monotonic()
                 self._tell(stream.seq, done)

@@ -246,6 +246,6 @@ def _write(folder: Path, models: list[Created]) -> None:
     """Write down which models are on their way."""
     path = folder / LIST
     if models:
-        whole_file.write(path, msgspec.json.encode(models))
+        whole_file.write(path, msgspec.json.encode(models), private=True)
     else:
         path.unlink(missing_ok=True)

@@ -6,28 +6,32 @@
     streams/<id>/snapshots/<seq>/     the state after a record
     streams/<id>/backtests.json       models that learn from history and have not joined yet
 
-Names of models are checked and never become paths.
+Names of models are checked and never become paths. A stream that cannot be recovered is quarantined: the others are
+served, and nothing in its folder is changed. All files can be read by their owner alone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import fcntl
 import json
+import logging
 import os
 import re
 import shutil
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NamedTuple
 
 import msgspec
 
 from .. import whole_file
-from ..errors import Error
-from ..version import __version__
+from ..errors import Error, OptionError
+from ..version import __version__, is_newer
 from . import limiting
 from .backtesting import Backtests
 from .events import Form, Kind
@@ -44,11 +48,34 @@ from .streams.recovery import newest_state
 from .tallies import Tallies
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_ID = re.compile(r"[0-9a-f]{32}")  # the name of a stream's folder
 _NEW, _GONE = ".new-", ".gone-"  # folders on their way in and out
+# Starting again does not help against these.
+_UNUSABLE = {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.EROFS, errno.EEXIST}
+_MOST_FREE = 1 << 20  # bytes: with fewer the disk is full
+
+_log = logging.getLogger("unitless.serve")
 
 
 class HouseError(Error):
-    """The data folder cannot be used."""
+    """The data folder, or a stream in it, cannot be used."""
+
+
+class StoppedError(HouseError):
+    """The server was told to stop while it read its logs."""
+
+
+class Quarantined(NamedTuple):
+    """A stream that could not be recovered."""
+
+    name: str  # of the stream; of its folder if that is not known
+    folder: Path
+    problem: str
+
+    def refusal(self) -> Problem:
+        """What a request to it is answered with."""
+        detail = f"the stream {self.name!r} could not be recovered: {self.problem}; its data is kept in {self.folder}"
+        return Problem(503, "the model is quarantined", detail)
 
 
 class _Replay(Named, forbid_unknown_fields=True, kw_only=True):
@@ -71,6 +98,9 @@ class House:
         self.folders: dict[str, Path] = {}  # of the streams
         self.notes: list[str] = []
         self.changing: set[str] = set()  # names of models that are on their way in or out
+        self.quarantined: list[Quarantined] = []
+        # Called with a stream's folder before it is removed: returns when no other process writes there.
+        self.release: Callable[[str], Awaitable[None]] = _nothing_to_release
         self.backtests = Backtests()
         self._syncer = Syncer()
 
@@ -78,23 +108,35 @@ class House:
     def open(cls, folder: Path, settings: Settings, stopping: Callable[[], bool] = bool) -> House:
         """Take the folder, and bring every stream to the state of its log's end.
 
+        A stream that cannot be recovered is quarantined.
+
         Args:
             folder: which.
             settings: of the server.
             stopping: whether it is not wanted any more.
 
         Raises:
-            HouseError: another server holds the folder, or what is in it cannot be read.
-            LogError: a log is damaged where it must not be.
+            OptionError: the folder cannot be used.
+            HouseError: another server holds the folder.
+            StoppedError: the server is to stop.
         """
-        if folder.exists() and not folder.is_dir():
-            raise HouseError(f"{folder} is a file", advice="name a folder with --data")
-        (folder / "streams").mkdir(parents=True, exist_ok=True)
-        house = cls(folder, settings, _locked(folder / "LOCK"))
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (folder / "streams").mkdir(mode=0o700, exist_ok=True)
+            house = cls(folder, settings, _locked(folder / "LOCK"))
+        except OSError as error:
+            if error.errno in _UNUSABLE:
+                reason = "is a file" if folder.is_file() else f"cannot be used: {error.strerror}"
+                problem = f"is {str(folder)!r}, but {error.filename or folder} {reason}"
+                raise OptionError(problem, option="data", advice="name a folder that can be written to") from None
+            raise
         try:
             for path in sorted((folder / "streams").iterdir()):
                 if path.name.startswith((_NEW, _GONE)):  # of a server that ended on the way
                     shutil.rmtree(path, ignore_errors=True)
+                elif _is_unfinished(path):
+                    if _ID.fullmatch(path.name):
+                        shutil.rmtree(path, ignore_errors=True)
                 elif path.is_dir():
                     house._open(path, stopping)
         except BaseException:
@@ -103,13 +145,31 @@ class House:
         return house
 
     def _open(self, path: Path, stopping: Callable[[], bool]) -> None:
-        stream, log, notes = recover(path, self.settings, stopping)
+        try:
+            stream, log, notes = recover(path, self.settings, stopping)
+        except StoppedError:
+            raise
+        except Exception as error:  # whatever is wrong with one stream, the others are served
+            self._quarantine(path, error)
+            return
         if stream.name in self.streams:
-            raise HouseError(f"two streams are called {stream.name!r}: {self.folders[stream.name]} and {path}")
+            log.close()
+            self._quarantine(path, HouseError(f"another stream is called {stream.name!r}: {self.folders[stream.name]}"))
+            return
         live = self._live(stream, log)
         live.notes += notes
         live.snapshot_seq = max(snapshots.seqs(path), default=0)
         self.folders[stream.name] = path
+
+    def _quarantine(self, path: Path, error: Exception) -> None:
+        known = isinstance(error, Error | OSError)
+        problem = str(error) if known else f"{type(error).__name__}: {error}"
+        try:
+            name = _name_in(path)
+        except HouseError:
+            name = path.name
+        self.quarantined.append(Quarantined(name, path, problem))
+        _log.error("the stream %r is quarantined, the others are served: %s", name, problem, exc_info=not known)
 
     def _live(self, stream: Stream, log: Log) -> LiveStream:
         live = LiveStream(stream, log, self.settings, self._syncer, self.tallies)
@@ -132,12 +192,27 @@ class House:
         for live in self.streams.values():
             if name in live.stream.models:
                 return live, name
+        if (missing := self.missing(name)) is not None:
+            raise missing.refusal()
         if name in self.backtests:
             detail = f"{name!r} learns from history, {self.backtests.progress(name):.0%} of it by now; ask again later"
             raise Problem(503, "the model is not ready", detail, retry_after=5)
         shown = name if len(name) <= 80 else name[:77] + "..."
         detail = f"there is no model {shown!r}; GET /v1/models lists them, PUT /v1/models/NAME makes one"
         raise Problem(404, "no such model", detail)
+
+    def missing(self, name: str) -> Quarantined | None:
+        """The stream of this name, if it is quarantined."""
+        return next((one for one in self.quarantined if one.name == name and name not in self.streams), None)
+
+    def troubles(self) -> dict[str, str]:
+        """Why rows cannot be learned now, by stream; under "" what concerns all of them."""
+        found = {name: why for name, live in self.streams.items() if (why := live.failure or live.trouble) is not None}
+        with contextlib.suppress(OSError):
+            disk = os.statvfs(self.folder)
+            if disk.f_bavail * disk.f_frsize < _MOST_FREE:
+                found[""] = f"the disk of {self.folder} is full"
+        return found
 
     def _taken(self, name: str) -> bool:
         return name in self.streams or any(name in live.stream.models for live in self.streams.values())
@@ -196,6 +271,9 @@ class House:
             raise Problem(422, "not a name", detail)
         if name in self.changing:
             raise Problem(409, "the model is changing", f"{name!r} is on its way in or out; ask again", retry_after=1)
+        if (missing := self.missing(name)) is not None:
+            detail = f"it is that of a quarantined stream, whose data is kept in {missing.folder}: {missing.problem}"
+            raise Problem(409, "the name is taken", detail)
 
     def _check_count(self) -> None:
         count = sum(len(live.stream.models) for live in self.streams.values()) + len(self.changing)
@@ -260,12 +338,12 @@ class House:
         def make() -> tuple[Stream, Log, Path]:
             home = self.folder / "streams"
             made, path = home / f"{_NEW}{uuid.uuid4().hex}", home / uuid.uuid4().hex
-            made.mkdir()
+            made.mkdir(mode=0o700)
             try:
                 with Log.open(made / "log", segment_bytes=self.settings.segment) as log:
                     log.append([(Kind.create, Form.json, 1, created_payload(created))], time.time_ns() // 1000)
                     log.sync()
-                whole_file.write(made / "manifest.json", _manifest(created.name))
+                whole_file.write(made / "manifest.json", _manifest(created.name), private=True)
                 os.rename(made, path)
                 snapshots.flush_folder(home)
             except BaseException:
@@ -337,6 +415,7 @@ class House:
         try:
             try:
                 await live.drain()
+                await self.release(path.name)
                 self._check_alone(live)  # a model may have joined meanwhile
                 os.rename(path, gone)
             except (OSError, Problem) as error:
@@ -394,12 +473,9 @@ class House:
 def recover(path: Path, settings: Settings, stopping: Callable[[], bool] = bool) -> tuple[Stream, Log, list[str]]:
     """A stream in the state of its log's end: its newest good snapshot, and the records since."""
     notes: list[str] = []
-    try:
-        json.loads((path / "manifest.json").read_text(encoding="utf-8"))["name"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise HouseError(
-            f"{path / 'manifest.json'} cannot be read ({error}); restore the folder from a backup"
-        ) from None
+    _name_in(path)
+    if _is_without_log(path):  # a log that is not there must not be begun again
+        raise HouseError(f"there is no log in {path}; restore the folder from a backup")
     log = Log.open(path / "log", segment_bytes=settings.segment)
     try:
         if log.cut is not None:
@@ -415,16 +491,10 @@ def recover(path: Path, settings: Settings, stopping: Callable[[], bool] = bool)
                 f"the log in {path} begins at record {log.first_seq:,}, but there is no snapshot of the records before;"
                 " restore the folder from a backup"
             )
-        others = {version for version in log.versions_from(stream.seq + 1) if version != __version__}
-        if others and log.next_seq > stream.seq + 1 and not settings.accept_version:
-            raise HouseError(
-                f"the last records in {path} were written by unitless {', '.join(sorted(others))}; this is "
-                f"{__version__}, which may come to other bits: start and stop the server once with that version, so "
-                "that it leaves a snapshot, or say accept_version"
-            )
+        notes += _other_versions(log, stream.seq + 1)
         for record in log.records(stream.seq + 1):
             if stopping():
-                raise HouseError("the server was stopped while it read its logs")
+                raise StoppedError("the server was stopped while it read its logs")
             stream.apply(record)
         if stream.mismatch is not None:
             notes.append(stream.mismatch)
@@ -436,8 +506,51 @@ def recover(path: Path, settings: Settings, stopping: Callable[[], bool] = bool)
     return stream, log, notes
 
 
+def _other_versions(log: Log, first_seq: int) -> list[str]:
+    """A note on records that an older version wrote; those of a newer one are refused."""
+    others = sorted(log.versions_from(first_seq) - {__version__}) if log.next_seq > first_seq else []
+    newer = [version for version in others if is_newer(version)]
+    if newer:
+        raise HouseError(
+            f"the log in {log.folder} was written by unitless {newer[-1]}; this is {__version__}, which is older: use "
+            "that version, or a copy of the folder from before the upgrade"
+        )
+    if not others:
+        return []
+    count, versions = log.next_seq - first_seq, ", ".join(others)
+    return [f"{count:,} records of unitless {versions} were replayed by {__version__}; last bits of scores may differ"]
+
+
+def _name_in(path: Path) -> str:
+    """The name of the stream in a folder."""
+    file = path / "manifest.json"
+    try:
+        return str(json.loads(file.read_text(encoding="utf-8"))["name"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HouseError(f"{file} cannot be read ({error}); restore the folder from a backup") from None
+
+
+def _is_unfinished(path: Path) -> bool:
+    """Whether a folder has neither a name nor a log, so that nothing can be recovered from it."""
+    try:
+        return "manifest.json" not in os.listdir(path) and _is_without_log(path)
+    except OSError:
+        return False
+
+
+def _is_without_log(path: Path) -> bool:
+    try:
+        return not os.listdir(path / "log")
+    except FileNotFoundError:
+        return True
+
+
+async def _nothing_to_release(_: str) -> None:
+    """No other process writes snapshots."""
+
+
 def _locked(path: Path) -> IO[bytes]:
-    handle = path.open("ab")
+    handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "ab")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -69,6 +69,7 @@ class LiveStream:
         self.notes: list[str] = []
         self.replaying: dict[str, float] = {}  # models that learn from history, and how far they are
         self.failure: str | None = None  # why nothing more can be learned
+        self.trouble: str | None = None  # why nothing can be learned now; it is tried again
         self._syncer = syncer
         self._safe = settings.durability == "disk"
         self._queue: list[_Asked] = []
@@ -193,6 +194,7 @@ class LiveStream:
         except (OSError, LogError) as error:
             self._refuse(group, error)
             return
+        self.trouble = None
         for place, record in enumerate(records):
             try:
                 self._applied(group[place], record)
@@ -219,6 +221,7 @@ class LiveStream:
         if isinstance(error, LogError):
             self.failure = str(error)
         title = "the disk is full" if full else "the log cannot be written"
+        self.trouble = f"{title}: {error}"
         problem = Problem(503, title, f"nothing was learned: {error}", retry_after=5)
         for one in group:
             _tell(one.answer, problem)
@@ -259,8 +262,9 @@ class LiveStream:
     # ------------------------------------------------------------------------------------------------ time
 
     def tick(self) -> None:
-        """Time has passed: write it down, if anything has happened or waits."""
-        if self.failure is not None or (self.stream.seq == self._last_tick and not len(self.stream.join)):
+        """Time has passed: write it down, if anything has happened or waits, or to see whether trouble has passed."""
+        idle = self.stream.seq == self._last_tick and not len(self.stream.join) and self.trouble is None
+        if self.failure is not None or idle:
             return
         now = time.time_ns() // 1000
         settings = self.settings

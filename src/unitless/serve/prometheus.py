@@ -18,6 +18,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from ..shown import short
 from ..version import __version__
 from .tallies import Histogram
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .served import ServedModel
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # which every Prometheus reads
+_LONGEST = 200  # characters of a label
 COUNTER, GAUGE, HISTOGRAM = CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 
@@ -46,6 +48,9 @@ METRICS = {
     "unitless_server_info": Described(GAUGE, "Always 1; the labels say what runs.", ("version", "durability", "role")),
     "unitless_requests_total": Described(COUNTER, "Requests by verb and HTTP status.", ("verb", "status")),
     "unitless_connections": Described(GAUGE, "Open connections."),
+    "unitless_quarantined": Described(
+        GAUGE, "Always 1: the stream could not be recovered, and is not served.", ("stream", "problem")
+    ),
     "unitless_sync_seconds": Described(HISTOGRAM, "How long the log took to reach the disk, for each group of rows."),
     # each stream
     "unitless_events_total": Described(
@@ -53,7 +58,9 @@ METRICS = {
     ),
     "unitless_predictions_total": Described(COUNTER, "Rows predicted since the start, with or without an id.", _STREAM),
     "unitless_queue_rows": Described(GAUGE, "Rows that wait to be learned, or for the disk.", _STREAM),
-    "unitless_writable": Described(GAUGE, "1 if rows can be learned, 0 if the log has failed.", _STREAM),
+    "unitless_writable": Described(
+        GAUGE, "1 if rows can be learned, 0 if the disk is full or the log has failed.", _STREAM
+    ),
     "unitless_labels_waiting": Described(GAUGE, "Predictions that wait for their labels.", _STREAM),
     "unitless_labels_expired_total": Described(COUNTER, "Predictions whose label did not come in time.", _STREAM),
     "unitless_label_delay_seconds": Described(HISTOGRAM, "Time from a prediction to its label.", _STREAM),
@@ -155,6 +162,8 @@ def _of_server(house: House) -> Iterator[Sample]:
     for (verb, status), count in tallies.requests.items():
         yield "unitless_requests_total", (verb, str(status)), count
     yield "unitless_connections", (), tallies.connections
+    for one in house.quarantined:
+        yield "unitless_quarantined", (one.name, short(one.problem, _LONGEST)), 1
     if house.settings.follow is None:
         yield "unitless_sync_seconds", (), tallies.sync_seconds
 
@@ -177,7 +186,7 @@ def _of_stream(live: LiveStream) -> Iterator[Sample]:
     if live.settings.follow is None:  # what only those do that write
         yield "unitless_label_delay_seconds", of, live.tallies.label_delay
         yield "unitless_queue_rows", of, live.queue
-        yield "unitless_writable", of, live.failure is None
+        yield "unitless_writable", of, live.failure is None and live.trouble is None
         yield "unitless_log_synced_seq", of, live.synced_seq
         yield "unitless_snapshot_seq", of, live.snapshot_seq
 

@@ -20,7 +20,7 @@ from typing import Any
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from ..errors import Error
+from ..errors import Error, OptionError
 from .house import House
 from .http.access import Access
 from .http.app import make
@@ -160,16 +160,22 @@ class Server:
                 try:
                     content = path.read_bytes()
                 except OSError as error:
-                    raise ServeError(f"{path}: {error.strerror}", advice="name a model file") from None
-                await self._make(name, {}, content, str(path))
+                    problem = f"is {str(path)!r}, which cannot be read: {error.strerror}"
+                    raise OptionError(problem, option="model", advice="name a model file") from None
+                await self._make(name, {}, content, "model")
         for name, options in self.settings.new:
-            await self._make(name, options, None, name)
+            await self._make(name, options, None, "new")
 
-    async def _make(self, name: str, options: dict[str, Any], content: bytes | None, what: str) -> None:
+    async def _make(self, name: str, options: dict[str, Any], content: bytes | None, option: str) -> None:
+        if self.house.missing(name) is not None:  # the others are served
+            return
         try:
             await self.house.create(name, options, content)
         except Problem as problem:
-            raise ServeError(f"{what}: {problem.detail or problem.title}") from None
+            detail = f"{name}: {problem.detail or problem.title}"
+            if problem.status >= 500:  # such as a full disk: another start may help
+                raise ServeError(detail) from None
+            raise OptionError(f"cannot be used for {detail}", option=option) from None
 
     async def _begin_beside(self) -> None:
         loop = asyncio.get_running_loop()
@@ -197,7 +203,8 @@ class Server:
         lines = next((one.sockets[0].getsockname() for one in self._beside if hasattr(one, "sockets")), None)
         vw = "" if lines is None else f", lines of Vowpal Wabbit at {lines[0]}:{lines[1]}"
         following = "" if self.settings.follow is None else " as a follower"
-        return f"unitless serves {models}{following}: page {self.url}{vw}"
+        missing = f" ({len(self.house.quarantined):,} quarantined)" if self.house.quarantined else ""
+        return f"unitless serves {models}{missing}{following}: page {self.url}{vw}"
 
     # ------------------------------------------------------------------------------------------------ meanwhile
 

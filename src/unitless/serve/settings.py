@@ -186,9 +186,6 @@ class Settings:
     snapshot_every: float = _setting(seconds, "60s", "How often snapshots are written.", KEPT, "TIME")
     segment: int = _setting(size, "64MB", "The size of the files of the log.", KEPT, "SIZE")
     tick: float = _setting(seconds, "10s", "How often the time is written into the log.", KEPT, "TIME")
-    accept_version: bool = _setting(
-        _switch, False, "Replay records that another version wrote; results may differ in the last bits.", KEPT
-    )
     max_row_features: int = _setting(_whole(1), 5000, "The most features of one row to be learned.", LIMITS, "N")
     max_name_length: int = _setting(
         _whole(1), 1000, "The most letters of a feature's name, and of text that becomes a part of it.", LIMITS, "N"

@@ -8,10 +8,10 @@ told, a line of JSON each:
 
     {"do": "follow", "stream": uuid, "seq": n}    records up to n count; those beyond may yet be taken back
     {"do": "snapshot", "stream": uuid}            write one now, after all that counts
-    {"do": "forget", "stream": uuid}              the stream is deleted
+    {"do": "forget", "stream": uuid}              the stream is about to be deleted: write there no more
     {"do": "stop"}                                last snapshots, then end
 
-What it says: a `Report` for a stream whenever something of it has changed.
+What it says: a `Report` for a stream whenever something of it has changed; {"stream": uuid, "forgotten": true}.
 """
 
 from __future__ import annotations
@@ -194,6 +194,7 @@ class Follower:
             if (gone := self._streams.pop(name, None)) is not None:
                 gone.close()
             self._told.pop(name, None)
+            self._parent.tell(stream=name, forgotten=True)
             return
         if name not in self._streams:
             self._streams[name] = Followed(self._data / "streams" / name, self._apart)

@@ -19,6 +19,7 @@ _ROUND = 0.5  # seconds between two messages about how far the logs are
 _SHORTEST, _LONGEST = 0.5, 30.0  # seconds before the process is started again after it has died
 _STATES = 8  # along the longest log there are about so many snapshots from which a backtest can begin
 _STEADY = 60.0  # seconds of life after which the next death counts as the first
+_PATIENCE = 60.0  # seconds in which the process lets go of a stream
 
 
 class Snapshotter:
@@ -50,6 +51,7 @@ class Snapshotter:
         self._child: Child | None = None
         self._sent: dict[str, int] = {}
         self._waiting: dict[str, list[tuple[int, asyncio.Future[Report]]]] = {}  # after which record, and who
+        self._leaving: dict[str, asyncio.Future[None]] = {}  # streams that the process is to let go of
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
 
@@ -70,9 +72,22 @@ class Snapshotter:
         self._waiting.setdefault(stream, []).append((self._counted().get(stream, 0), answer))
         self._ask(stream)
         report = await answer
-        if report.mismatch or report.error:
-            raise Problem(500, "no snapshot", report.mismatch or report.error or "")
+        if stream not in self._counted():
+            raise Problem(404, "no such model", "the model was deleted before its snapshot was written")
+        if report.mismatch:
+            raise Problem(500, "no snapshot", report.mismatch)
+        if report.error:
+            raise Problem(503, "no snapshot", report.error)
         return report
+
+    async def release(self, stream: str) -> None:
+        """Wait until nothing more is written for a stream. It must not be among those that are counted."""
+        if self._child is None:
+            return
+        gone = self._leaving[stream] = asyncio.get_running_loop().create_future()
+        self._forget(self._child, stream)
+        await asyncio.wait([gone], timeout=_PATIENCE)
+        self._leaving.pop(stream, None)
 
     async def stop(self, timeout: float = 5.0) -> bool:
         """Last snapshots, then the end; whether they were written in time."""
@@ -118,6 +133,8 @@ class Snapshotter:
             self._child = None
             speaking.cancel()
             await child.end()
+            for stream in list(self._leaving):  # with its process nothing is left that writes
+                self._let_go(stream)
 
     async def _speak(self, child: Child) -> None:
         while True:
@@ -131,16 +148,22 @@ class Snapshotter:
                 self._sent[stream] = seq
                 child.tell(do="follow", stream=stream, seq=seq)
         for stream in {*self._sent, *self.reports, *self._waiting} - counted.keys():  # it was deleted
-            self._sent.pop(stream, None)
-            self.reports.pop(stream, None)
-            child.tell(do="forget", stream=stream)
-            self._answer(Report(stream, error="the stream is deleted"))
+            self._forget(child, stream)
+
+    def _forget(self, child: Child, stream: str) -> None:
+        self._sent.pop(stream, None)
+        self.reports.pop(stream, None)
+        child.tell(do="forget", stream=stream)
+        self._answer(Report(stream, error="the stream is deleted"))
 
     def _ask(self, stream: str) -> None:
         if self._child is not None:
             self._child.tell(do="snapshot", stream=stream, seq=self._counted().get(stream, 0))
 
     def _hear(self, message: dict[str, Any]) -> None:
+        if "forgotten" in message:
+            self._let_go(message["stream"])
+            return
         answer = message.pop("answer", False)
         report = msgspec.convert(message, Report)
         if report.stream not in self._counted():
@@ -157,6 +180,11 @@ class Snapshotter:
             self._told(report)
         if answer:
             self._answer(report)
+
+    def _let_go(self, stream: str) -> None:
+        gone = self._leaving.pop(stream, None)
+        if gone is not None and not gone.done():
+            gone.set_result(None)
 
     def _answer(self, report: Report) -> None:
         failed = report.mismatch or report.error

@@ -49,6 +49,7 @@ class Upkeep:
         """Begin."""
         self._keep(self._house.keep_time())
         self._snapshotter.start()
+        self._house.release = self._snapshotter.release
         for name, live in self._house.streams.items():
             self._house.backtests.resume(live, self._house.folders[name])
 

@@ -35,7 +35,23 @@ async def models(house: Any) -> dict[str, Any]:
         "follower": settings.follow is not None,
         "seq": sum(live.stream.seq for live in house.streams.values()),
     }
-    return {"models": found, "server": server}
+    missing = [{"name": one.name, "problem": one.problem, "folder": str(one.folder)} for one in house.quarantined]
+    return {"models": found, "quarantined": missing, "server": server}
+
+
+def readiness(house: Any, *, in_full: bool) -> dict[str, Any]:
+    """Which streams are missing, and why; without `in_full` only how many.
+
+    Raises:
+        Problem: 503 if rows of a stream cannot be learned, because the disk is full or its log has failed.
+    """
+    missing = {one.name: one.problem for one in house.quarantined}
+    found: dict[str, Any] = {"quarantined": missing if in_full else len(missing)} if missing else {}
+    if troubles := house.troubles():
+        found["troubles"] = troubles if in_full else len(troubles)
+        names = ", ".join(name or "all models" for name in troubles) if in_full else f"{len(troubles)} models"
+        raise Problem(503, "rows cannot be learned", f"this concerns {names}", retry_after=10, **found)
+    return found
 
 
 def summary(live: LiveStream, name: str) -> dict[str, Any]:

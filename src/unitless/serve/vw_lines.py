@@ -347,7 +347,7 @@ async def start(house: House, settings: Settings) -> VwPort:
 
 async def _only_model(house: House) -> str:
     """The model that lines are for when nobody says which: there must be no choice."""
-    names = list(house.streams)
+    names = [*house.streams, *(one.name for one in house.quarantined)]
     if len(names) > 1:
         raise OptionError(
             f"there are {len(names)} models ({', '.join(sorted(names)[:5])}…); say which one the lines are for",

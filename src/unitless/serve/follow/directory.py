@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import Error
-from ..house import HouseError
+from ...errors import Error, OptionError
 from ..log import LogError, Tail
 from ..log.reader import Reader
 from ..log.segments import listed
@@ -69,7 +68,10 @@ class DirectoryReplica(ReplicaHouse):
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         if not (folder / "streams").is_dir():
-            raise HouseError(f"{folder} is not the data folder of a server: there is no folder `streams` in it")
+            problem = (
+                f"is {str(folder)!r}, which is not the data folder of a server: there is no folder `streams` in it"
+            )
+            raise OptionError(problem, option="follow")
         super().__init__(folder, settings)
         self._looked = 0.0
         self._pauses: dict[str, float] = {}  # of each stream: seconds between looks at its log

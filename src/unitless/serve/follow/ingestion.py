@@ -125,8 +125,9 @@ async def start(house: House, settings: Settings) -> Ingestions:
         source = open_source(url)
         try:
             house.find(name)
-        except Problem:
-            await _made(house, name)
+        except Problem as problem:
+            if problem.status == 404:  # else it is not there now, such as a quarantined one
+                await _made(house, name)
         found.append(Ingestion(house, name, source))
     return Ingestions(found)
 

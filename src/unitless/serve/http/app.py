@@ -179,6 +179,13 @@ class _Routes:
             access.check_site(host, header("origin"), header("sec-fetch-site"))
         return role
 
+    def _may_read(self, request: Request) -> bool:
+        """Whether the client may know more than whether the server is ready."""
+        try:
+            return self._role(request) >= Role.read
+        except Problem:
+            return False
+
     def _for(self, least: Role) -> Callable[[Endpoint], Endpoint]:
         def guarded(endpoint: Endpoint) -> Endpoint:
             async def answered(request: Request) -> Response:
@@ -210,7 +217,7 @@ class _Routes:
 
     async def ready(self, request: Request) -> Response:
         self._service.check_ready()
-        return answer({"status": "ready"})
+        return answer({"status": "ready", **views.readiness(self._house, in_full=self._may_read(request))})
 
     async def openapi(self, request: Request) -> Response:
         if self._document is None:

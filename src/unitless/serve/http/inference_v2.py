@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from ...errors import Error
 from ...version import __version__
+from .. import views
 from ..problems import Problem, refused
 from ..served import describe
 from . import rows
@@ -117,6 +118,7 @@ class _Routes:
 
     async def ready(self, request: Request) -> Response:
         self._service.check_ready()
+        views.readiness(self._service.house, in_full=False)
         return _answer({"ready": True})
 
     async def model_ready(self, request: Request) -> Response:

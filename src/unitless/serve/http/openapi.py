@@ -155,10 +155,19 @@ class ServerFacts(msgspec.Struct):
     seq: int
 
 
+class Quarantined(msgspec.Struct):
+    """A stream that could not be recovered, and is not served."""
+
+    name: str
+    problem: str
+    folder: str
+
+
 class Models(msgspec.Struct):
     """All models and the server."""
 
     models: list[Summary]
+    quarantined: list[Quarantined]
     server: ServerFacts
 
 
@@ -278,10 +287,11 @@ class Snapshots(msgspec.Struct):
     snapshots: list[State]
 
 
-class Status(msgspec.Struct):
-    """Whether the server lives, or is ready."""
+class Status(msgspec.Struct, omit_defaults=True):
+    """Whether the server lives, or is ready; which streams could not be recovered (without a token: how many)."""
 
     status: str
+    quarantined: dict[str, str] | int | None = None
 
 
 class ProblemDetails(msgspec.Struct):
@@ -413,7 +423,8 @@ def document() -> bytes:
     found.add("get", "/", "The live page.", gives=page, open=True)
     found.add("get", "/page/{path}", "A file of the page.", gives={"*/*": None}, open=True, more=(_path("path"),))
     found.add("get", "/health/live", "The process lives.", gives={JSON: Status}, open=True)
-    found.add("get", "/health/ready", "Requests are taken.", gives={JSON: Status}, problems=(503,), open=True)
+    ready = "Rows can be learned: 503 if the disk is full or a log has failed."
+    found.add("get", "/health/ready", ready, gives={JSON: Status}, problems=(503,), open=True)
     found.add("get", "/openapi.json", "This description.", gives={JSON: None}, open=True)
     found.add("get", "/metrics", "Numbers for Prometheus.", gives={"text/plain": None})
     found.add("get", "/v1/models", "All models.", gives={JSON: Models})

@@ -349,7 +349,7 @@ class Log:
 
     def _open(self) -> None:
         if not self._read_only and not self.folder.is_dir():
-            self.folder.mkdir(parents=True)
+            self.folder.mkdir(mode=0o700, parents=True)
             sync_folder(self.folder.parent)
         try:
             paths = listed(self.folder)

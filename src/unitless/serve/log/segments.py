@@ -106,7 +106,7 @@ def opened(path: Path) -> Iterator[int]:
 
 def create(segment: Segment) -> int:
     """A new file with its header, on the disk; gives its descriptor. After an error, parts of it may be there."""
-    handle = os.open(segment.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    handle = os.open(segment.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         write_whole(handle, segment.header())
         os.fsync(handle)

@@ -83,10 +83,10 @@ def write_parts(target: Path, parts: Mapping[str, bytes], **known: int) -> None:
     """Write a folder of parts, whole or not at all."""
     holder = target.parent
     if not holder.exists():
-        holder.mkdir(parents=True)
+        holder.mkdir(mode=0o700)  # never the stream's own folder: it may have been deleted meanwhile
         flush_folder(holder.parent)
     making = holder / f".making-{target.name}-{secrets.token_hex(4)}"
-    making.mkdir()
+    making.mkdir(mode=0o700)
     try:
         listed = []
         for number, (name, data) in enumerate(parts.items()):
@@ -106,7 +106,7 @@ def write_parts(target: Path, parts: Mapping[str, bytes], **known: int) -> None:
 
 def _write_file(path: Path, data: bytes) -> None:
     view = memoryview(data)
-    with open(path, "xb", buffering=0) as file:
+    with open(path, "xb", buffering=0, opener=_private) as file:
         written = flushed = 0
         while written < len(view):
             written += file.write(view[written : written + _FLUSHED])
@@ -114,6 +114,11 @@ def _write_file(path: Path, data: bytes) -> None:
                 os.fdatasync(file.fileno())
                 flushed = written
         os.fsync(file.fileno())
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner can read."""
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
 def _digest(manifest: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...errors import Error, InputError
+from ...version import __version__
 from ..events import Form, Kind, Record, Row, broker_position, rows_of
 from ..log import LogError
 from ..origin import Origin
@@ -67,6 +68,7 @@ class Ticked(msgspec.Struct, omit_defaults=True):
     done_since: int
     digests: dict[str, int]
     most_done: int  # ids that are done; of more, the oldest are forgotten
+    version: str = ""  # of the library that made the scores
 
 
 class Named(msgspec.Struct):
@@ -369,6 +371,8 @@ class Stream:
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)
         self.join.expire(record.time, ticked.waiting_since, ticked.done_since, ticked.most_done)
+        if ticked.version != __version__:  # whose last bits may be others
+            return
         for name, digest in ticked.digests.items():
             model = self.models.get(name)
             if model is not None and model.digest != digest and self.mismatch is None:
@@ -376,7 +380,7 @@ class Stream:
 
     def ticked(self, waiting_since: int, done_since: int, most_done: int = 1_000_000) -> bytes:
         """The payload of a tick at this moment."""
-        return _pack(Ticked(waiting_since, done_since, self.digests(), most_done))
+        return _pack(Ticked(waiting_since, done_since, self.digests(), most_done, __version__))
 
     def digests(self) -> dict[str, int]:
         """Of each model: all its scores, in short."""

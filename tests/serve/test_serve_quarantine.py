@@ -1,0 +1,292 @@
+"""A stream that cannot be recovered does not keep the others from being served, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import httpx
+import pytest
+
+pytest.importorskip("msgspec")
+pytest.importorskip("uvloop")
+
+from unitless import version
+from unitless.serve import background, prometheus
+from unitless.serve import house as house_module
+from unitless.serve.events import Form, Kind
+from unitless.serve.house import House
+from unitless.serve.log import log as log_module
+from unitless.serve.problems import Problem
+from unitless.serve.settings import Settings
+from unitless.serve.streams import snapshots
+from unitless.serve.upkeep import Upkeep
+
+PLAIN = {"shape": "linear", "experts": "none", "task": "regression"}
+Test: TypeAlias = Callable[[House, Upkeep], Awaitable[None]]
+
+
+def settings(folder: Path, **more: Any) -> Settings:
+    given = {"data": folder, "durability": "process", "snapshot_every": 1000, "segment": "4kB"} | more
+    return Settings.of(environment={}, **given)
+
+
+def with_house(folder: Path, test: Test, **more: Any) -> None:
+    async def whole() -> None:
+        house = House.open(folder, settings(folder, **more))
+        upkeep = Upkeep(house)
+        upkeep.start()
+        try:
+            await asyncio.wait_for(test(house, upkeep), 60)
+        finally:
+            await upkeep.stop(5.0)
+            await house.drain()
+            house.close()
+
+    asyncio.run(whole())
+
+
+async def learn(house: House, name: str, rows: int) -> None:
+    for k in range(rows):
+        row = json.dumps({"features": {"x": k, "text": "n" * 40}, "label": k % 5}).encode()
+        (outcome,) = await house.streams[name].submitted(Kind.learn, Form.json, 1, row)
+        assert outcome.problem is None
+
+
+async def three_models(house: House, upkeep: Upkeep) -> None:
+    for name in "abc":
+        await house.create(name, PLAIN)
+        await learn(house, name, 100)
+    assert len(house.streams["b"].log.segments) > 2
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def folder_of(data: Path, name: str) -> Path:
+    (found,) = (one for one in (data / "streams").iterdir() if _name(one) == name)
+    return found
+
+
+def _name(folder: Path) -> str | None:
+    manifest = folder / "manifest.json"
+    return json.loads(manifest.read_text()).get("name") if manifest.exists() else None
+
+
+def no_name(folder: Path) -> None:
+    (folder / "manifest.json").write_text("{}")
+
+
+def damaged_log(folder: Path) -> None:
+    first = min((folder / "log").iterdir())
+    content = bytearray(first.read_bytes())
+    content[200] ^= 0xFF
+    first.write_bytes(content)
+
+
+def no_log(folder: Path) -> None:
+    shutil.rmtree(folder / "log")
+
+
+def missing_file(folder: Path) -> None:
+    sorted((folder / "log").iterdir())[1].unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (no_name, "manifest.json cannot be read"),
+        (damaged_log, "damaged at byte"),
+        (no_log, "there is no log"),
+        (missing_file, "are missing after it"),
+    ],
+)
+def test_the_others_are_served(tmp_path: Path, damage: Callable[[Path], None], problem: str) -> None:
+    data = tmp_path / "data"
+    with_house(data, three_models)
+    folder = folder_of(data, "b")
+    shutil.copytree(folder, tmp_path / "backup")
+    damage(folder)
+    left = contents(folder)
+    name = folder.name if damage is no_name else "b"
+    with (
+        background(data=data, port=0, durability="process", new="b") as server,
+        httpx.Client(base_url=server.url, timeout=20) as http,
+    ):
+        row = {"features": {"x": 1.0}, "label": 2.0}
+        for other in "ac":
+            assert http.post(f"/v1/models/{other}/learn", json=row).status_code == 200
+        listed = http.get("/v1/models").json()
+        (missing,) = listed["quarantined"]
+        assert (missing["name"], missing["folder"]) == (name, str(folder))
+        assert problem in missing["problem"]
+        ready = http.get("/health/ready")
+        assert (ready.status_code, ready.json()["quarantined"]) == (200, {name: missing["problem"]})
+        assert 'unitless_quarantined{problem="' in http.get("/metrics").text
+        if name == "b":
+            for asked in (http.post("/v1/models/b/learn", json=row), http.get("/v1/models/b")):
+                assert (asked.status_code, asked.json()["title"]) == (503, "the model is quarantined")
+                assert problem in asked.json()["detail"]
+            assert http.delete("/v1/models/b").status_code == 503
+            assert http.put("/v1/models/b", json={}).status_code == 409
+    assert contents(folder) == left
+    if name != "b":  # its name was not known, so that another model has it
+        assert folder_of(data, "b") != folder
+        shutil.rmtree(folder_of(data, "b"))
+    shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "backup", folder)
+
+    async def repaired(house: House, upkeep: Upkeep) -> None:
+        assert house.quarantined == []
+        assert {name: live.model().examples for name, live in house.streams.items()} == {"a": 101, "b": 100, "c": 101}
+
+    with_house(data, repaired)
+
+
+def test_who_has_no_token_is_told_only_how_many_are_missing(tmp_path: Path) -> None:
+    with_house(tmp_path / "data", three_models)
+    damaged_log(folder_of(tmp_path / "data", "b"))
+    tokens = tmp_path / "tokens"
+    tokens.write_text("read sha256:" + hashlib.sha256(b"secret").hexdigest() + "\n")
+    with (
+        background(data=tmp_path / "data", port=0, token_file=tokens) as server,
+        httpx.Client(base_url=server.url, timeout=20) as http,
+    ):
+        assert http.get("/health/ready").json() == {"status": "ready", "quarantined": 1}
+        known = http.get("/health/ready", headers={"authorization": "Bearer secret"}).json()
+        assert list(known["quarantined"]) == ["b"]
+
+
+def test_an_error_that_nobody_thought_of_concerns_one_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_house(tmp_path, three_models)
+    real, bad = house_module.newest_state, folder_of(tmp_path, "a")
+
+    def fails(folder: Path, *more: Any) -> Any:
+        if folder == bad:
+            raise ZeroDivisionError("of a model")
+        return real(folder, *more)
+
+    monkeypatch.setattr(house_module, "newest_state", fails)
+    house = House.open(tmp_path, settings(tmp_path))
+    try:
+        assert sorted(house.streams) == ["b", "c"]
+        assert [(one.name, one.problem) for one in house.quarantined] == [("a", "ZeroDivisionError: of a model")]
+    finally:
+        house.close()
+
+
+def test_two_streams_of_one_name(tmp_path: Path) -> None:
+    with_house(tmp_path, three_models)
+    shutil.copytree(folder_of(tmp_path, "b"), tmp_path / "streams" / ("f" * 32))
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        assert sorted(house.streams) == ["a", "b", "c"]
+        assert [one.name for one in house.quarantined] == ["b"]
+        await learn(house, "b", 1)
+        assert 'problem="another stream is called' in prometheus.render(house).decode()
+
+    with_house(tmp_path, test)
+
+
+def test_the_log_of_a_newer_version_is_quarantined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as newer:
+        newer.setattr(log_module, "_LIBRARY", "99.0.0")
+        newer.setattr(version, "__version__", "99.0.0")
+        with_house(tmp_path, three_models)
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        assert sorted(one.name for one in house.quarantined) == ["a", "b", "c"]
+        assert "written by unitless 99.0.0" in house.quarantined[0].problem
+
+    for path in (tmp_path / "streams").glob("*/snapshots"):
+        shutil.rmtree(path)
+    with_house(tmp_path, test)
+
+
+# ---------------------------------------------------------------------------------------- snapshots of what is deleted
+
+
+def test_a_deleted_stream_gets_no_snapshot(tmp_path: Path) -> None:
+    """A snapshot that comes too late must not make the stream's folder again."""
+    late: list[Any] = []
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", PLAIN)
+        await learn(house, "a", 3)
+        late.append((house.folders["a"], house.streams["a"].stream))
+        await house.delete("a")
+
+    with_house(tmp_path, test)
+    folder, stream = late[0]
+    with pytest.raises(FileNotFoundError):
+        snapshots.write(folder, stream, seq=stream.seq, position=stream.end)
+    assert list((tmp_path / "streams").iterdir()) == []
+
+
+def test_what_an_unfinished_deletion_has_left_is_cleared(tmp_path: Path) -> None:
+    with_house(tmp_path, three_models)
+    streams = tmp_path / "streams"
+    (streams / ("0" * 32) / "snapshots" / ".making-1").mkdir(parents=True)
+    shutil.copytree(folder_of(tmp_path, "a") / "snapshots", streams / ("1" * 32) / "snapshots")
+    (streams / ("2" * 32) / "log").mkdir(parents=True)
+    (streams / "lost+found").mkdir()
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        assert (sorted(house.streams), house.quarantined) == (["a", "b", "c"], [])
+
+    with_house(tmp_path, test)
+    assert sorted(path.name for path in streams.iterdir() if len(set(path.name)) == 1) == []
+    assert (streams / "lost+found").exists()
+
+
+def test_delete_waits_for_the_snapshotter(tmp_path: Path) -> None:
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", PLAIN)
+        await learn(house, "a", 10)
+        await upkeep.snapshot(house.streams["a"])
+        assert upkeep.pid is not None
+        os.kill(upkeep.pid, signal.SIGSTOP)
+        try:
+            await learn(house, "a", 10)
+            asked = asyncio.ensure_future(upkeep.snapshot(house.streams["a"]))
+            await asyncio.sleep(0)
+            deleting = asyncio.ensure_future(house.delete("a"))
+            with pytest.raises(Problem, match="deleted before its snapshot") as told:
+                await asyncio.wait_for(asked, 10)
+            assert told.value.status == 404
+            await asyncio.sleep(0.2)
+            assert not deleting.done()
+            with pytest.raises(Problem, match="on its way in or out"):
+                await house.create("a", PLAIN)
+        finally:
+            os.kill(upkeep.pid, signal.SIGCONT)
+        await asyncio.wait_for(deleting, 30)
+        assert await house.create("a", PLAIN)
+
+    with_house(tmp_path, test)
+    assert len(list((tmp_path / "streams").iterdir())) == 1
+
+
+def test_delete_does_not_wait_for_a_dead_snapshotter(tmp_path: Path) -> None:
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", PLAIN)
+        await learn(house, "a", 10)
+        await upkeep.snapshot(house.streams["a"])
+        assert upkeep.pid is not None
+        os.kill(upkeep.pid, signal.SIGSTOP)
+        deleting = asyncio.ensure_future(house.delete("a"))
+        await asyncio.sleep(0.1)
+        os.kill(upkeep.pid, signal.SIGKILL)
+        await asyncio.wait_for(deleting, 30)
+
+    with_house(tmp_path, test)
+    assert list((tmp_path / "streams").iterdir()) == []
