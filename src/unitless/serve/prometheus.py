@@ -20,7 +20,8 @@ from prometheus_client.registry import Collector
 
 from ..shown import short
 from ..version import __version__
-from .tallies import Histogram
+from .served.describe import metrics_of
+from .tallies import Histogram, Latencies
 
 if TYPE_CHECKING:
     from .house import House
@@ -47,6 +48,9 @@ METRICS = {
     # the server
     "unitless_server_info": Described(GAUGE, "Always 1; the labels say what runs.", ("version", "durability", "role")),
     "unitless_requests_total": Described(COUNTER, "Requests by verb and HTTP status.", ("verb", "status")),
+    "unitless_request_seconds": Described(
+        HISTOGRAM, "From a request to its answer, by verb; of many rows to the last answer.", ("verb",)
+    ),
     "unitless_connections": Described(GAUGE, "Open connections."),
     "unitless_quarantined": Described(
         GAUGE, "Always 1: the stream could not be recovered, and is not served.", ("stream", "problem")
@@ -94,12 +98,14 @@ METRICS = {
     "unitless_model_total_weight": Described(GAUGE, "Weights of the rows that were judged, added up.", _MODEL),
     "unitless_model_total_loss": Described(GAUGE, "Progressive losses times weights, added up.", _MODEL),
     "unitless_model_total_errors": Described(GAUGE, "Weights of wrongly predicted rows, added up; of classes.", _MODEL),
-    "unitless_model_metric": Described(GAUGE, "Progressive metrics over all rows.", ("stream", "model", "metric")),
+    "unitless_model_metric": Described(
+        GAUGE, "Progressive metrics over all rows, such as rmse or accuracy.", ("stream", "model", "metric")
+    ),
     "unitless_model_served_loss": Described(GAUGE, "Mean loss of served predictions whose labels came later.", _MODEL),
     "unitless_model_joined_loss": Described(GAUGE, "The same rows, predicted when their labels came.", _MODEL),
 }
 
-Sample = tuple[str, tuple[str, ...], float | Histogram]
+Sample = tuple[str, tuple[str, ...], float | Histogram | Latencies]
 
 
 def render(house: House) -> bytes:
@@ -132,7 +138,7 @@ class _Scrape(Collector):
         }
         for name, labels, value in self._samples:
             family = families[name]
-            if isinstance(value, Histogram):
+            if isinstance(value, Histogram | Latencies):
                 assert isinstance(family, HistogramMetricFamily)
                 family.add_metric(labels, value.below, value.total)
             elif not math.isnan(value):
@@ -161,6 +167,8 @@ def _of_server(house: House) -> Iterator[Sample]:
     tallies = house.tallies
     for (verb, status), count in tallies.requests.items():
         yield "unitless_requests_total", (verb, str(status)), count
+    for verb, latencies in tallies.latencies.items():
+        yield "unitless_request_seconds", (verb,), latencies
     yield "unitless_connections", (), tallies.connections
     for one in house.quarantined:
         yield "unitless_quarantined", (one.name, short(one.problem, _LONGEST)), 1
@@ -217,5 +225,5 @@ def _of_model(live: LiveStream, model: ServedModel) -> Iterator[Sample]:
         if name:
             yield f"unitless_model_{name}_loss", of, evaluation.metrics["loss"]
         else:
-            for metric, value in evaluation.metrics.items():
+            for metric, value in metrics_of(evaluation).items():
                 yield "unitless_model_metric", (*of, metric), value

@@ -223,6 +223,19 @@ class Server:
             await asyncio.sleep(0.01)  # if the loop was held, what has arrived is read before a client is called slow
             self._sweep()
 
+    def reload_tokens(self) -> None:
+        """Read the token file again. If it cannot be used, the tokens of before stay."""
+        file = self.settings.token_file
+        if file is None:
+            _log.warning("there is no token file to be read again")
+            return
+        try:
+            self.service.reload_tokens(file)
+        except OptionError as error:
+            _log.error("the tokens could not be read again, those of before stay: %s", error)
+        else:
+            _log.info("the tokens of %s were read again", file)
+
     # ------------------------------------------------------------------------------------------------ the end
 
     async def stop(self) -> None:
@@ -289,6 +302,8 @@ async def _until_signalled(settings: Settings, say: Callable[[str], object]) -> 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop)
     server = Server(settings, say)
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
+        loop.add_signal_handler(signal.SIGHUP, server.reload_tokens)
     starting = loop.create_task(server.start())
     waiting = loop.create_task(asked.wait())
     await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)

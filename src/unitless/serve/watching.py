@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from .events import Kind, Record, Row
 from .moments import Moments
 from .served import ServedModel
-from .served.describe import finite
+from .served.describe import finite, metrics_of
 from .served.vw import VwText
 from .streams import Outcome, Stream
 from .tallies import StreamTallies
@@ -146,7 +146,7 @@ class Watch:
         """Its metrics: means are those of this moment, others a few seconds old."""
         since, found = self._metrics.get(model.name, (0.0, {}))
         if model.evaluation is not None and not 0 <= now - since < _METRICS_EVERY:
-            found = finite(model.evaluation.metrics)
+            found = finite(metrics_of(model.evaluation))
             self._metrics[model.name] = now, found
         weight, loss, error = model.sums()
         latest = (

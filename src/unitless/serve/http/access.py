@@ -54,6 +54,15 @@ class Access:
         """
         return cls(None if file is None else _read(file))
 
+    def reload(self, file: Path) -> None:
+        """Take the tokens that a file has now; those of before stay if it cannot be read.
+
+        Raises:
+            OptionError: the file cannot be read, or has a line that is not a token.
+        """
+        self._tokens = _read(file)
+        self._remembered.clear()
+
     def role(self, authorization: bytes | None, host: bytes | None = None) -> Role:
         """The role of whoever sent these headers.
 

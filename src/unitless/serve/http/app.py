@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -65,12 +66,13 @@ class _Headers:
         self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answered = False
+        answered, began, verb = False, perf_counter_ns(), ""
 
         async def sent(message: Message) -> None:
-            nonlocal answered
+            nonlocal answered, verb
             if message["type"] == "http.response.start":
                 headers = message["headers"]
+                verb = _verb(scope["path"], headers)
                 headers.append((b"x-content-type-options", b"nosniff"))
                 headers.append((b"content-security-policy", POLICY.encode()))
                 headers.append((b"referrer-policy", b"no-referrer"))
@@ -79,12 +81,24 @@ class _Headers:
                 self._service.count(scope["path"].rpartition("/")[2], message["status"])
             await send(message)
             answered = message["type"] == "http.response.body" and not message.get("more_body", False)
+            if answered and verb:
+                self._service.house.tallies.latencies[verb].add(perf_counter_ns() - began)
 
         try:
             await self._app(scope, receive, sent)
         except Exception:
             if not answered:  # else it was reported, and the client knows
                 raise
+
+
+def _verb(path: str, headers: list[tuple[bytes, bytes]]) -> str:
+    """What was asked, as latencies are counted; nothing for events, which have no end."""
+    kind, verb = dict(headers).get(b"content-type", b""), path.rpartition("/")[2]
+    if kind.startswith(b"text/event-stream"):
+        return ""
+    if verb not in rows.KINDS:
+        return "other"
+    return f"{verb}_many" if kind.startswith(LINES.encode()) else verb
 
 
 def problem_response(request: Request, problem: Problem) -> Response:

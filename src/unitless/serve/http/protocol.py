@@ -15,6 +15,7 @@ import re
 import urllib.parse
 from collections import deque
 from collections.abc import Awaitable, Callable
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httptools
@@ -28,6 +29,8 @@ from .access import Access, Role, require
 from .limits import KEEP_ALIVE, LAST_REQUEST, LINGER, MOST_OUTSTANDING, PROGRESS, Limits
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
@@ -91,6 +94,15 @@ class Service:
         if not self.house.ready:
             raise Problem(503, "recovering", "The server reads its logs. Try again soon.", retry_after=1)
 
+    def reload_tokens(self, file: Path) -> None:
+        """Take the tokens that a file has now, for the next request of every connection.
+
+        Raises:
+            OptionError: the file cannot be read; the tokens of before stay.
+        """
+        self.access.reload(file)
+        self.heads.clear()  # they say what their tokens may do
+
     def count(self, asked: str, status: int) -> None:
         """Count an answer."""
         self.house.tallies.requests[asked if asked in rows.KINDS else "other", status] += 1
@@ -123,10 +135,10 @@ async def _no_snapshot(live: LiveStream) -> int:
 class Slot:
     """The place of one answer among those that a connection waits for. Called when the row is learned."""
 
-    __slots__ = ("action", "answer", "close", "protocol")
+    __slots__ = ("action", "answer", "began", "close", "protocol")
 
-    def __init__(self, protocol: Protocol, action: str, close: bool) -> None:
-        self.protocol, self.action, self.close = protocol, action, close
+    def __init__(self, protocol: Protocol, action: str, close: bool, began: int = 0) -> None:
+        self.protocol, self.action, self.close, self.began = protocol, action, close, began
         self.answer: bytes | None = None
 
     def __call__(self, result: list[Outcome] | Problem) -> None:
@@ -137,6 +149,7 @@ class Slot:
         else:
             fields = rows.fields(self.action, result[0])  # type: ignore[index]
             self.answer = protocol.good(self.action, rows.encode(fields))
+        protocol.service.house.tallies.latencies[self.action].add(perf_counter_ns() - self.began)
         protocol.advance()
 
 
@@ -233,7 +246,7 @@ class Protocol(HttpToolsProtocol):
     # ----- the way of a request of one row
 
     def _take(self, head: Head, body: bytes) -> None:
-        action = head.action
+        action, began = head.action, perf_counter_ns()
         try:
             row = rows.read(body)
             live, model = rows.find(self.service.house, head.name, head.model)
@@ -243,12 +256,13 @@ class Protocol(HttpToolsProtocol):
                 rows.check(action, row, live.row_limits, len(body))
                 if head.role is Role.read:
                     require(head.role, Role.write)
-                self._submit(live, action, row, rows.logged(action, row, body, model), not head.keep_alive)
+                self._submit(live, action, row, rows.logged(action, row, body, model), not head.keep_alive, began)
                 return
         except Problem as problem:
             answer = self.bad(action, problem)
         except Exception as error:
             answer = self.bad(action, rows.failed(error))
+        self.service.house.tallies.latencies[action].add(perf_counter_ns() - began)
         if not self._order:
             self._write(answer, not head.keep_alive)
             return
@@ -256,8 +270,8 @@ class Protocol(HttpToolsProtocol):
         slot.answer = answer
         self._order.append(slot)
 
-    def _submit(self, live: LiveStream, action: str, row: Row, payload: bytes, close: bool) -> None:
-        slot = Slot(self, action, close)
+    def _submit(self, live: LiveStream, action: str, row: Row, payload: bytes, close: bool, began: int) -> None:
+        slot = Slot(self, action, close, began)
         self._order.append(slot)
         try:
             live.submit(rows.KINDS[action], Form.json, 1, payload, slot, [row])

@@ -25,16 +25,26 @@ export class Chart {
     this.legend = make("ul", { class: "legend" });
     this.rows = make("div", { class: "values", hidden: true });
     this.toggle = make("button", { type: "button", class: "small", "aria-pressed": "false", onclick: () => this.showTable() }, "Table");
-    this.toggle.setAttribute("aria-label", `${options.title} as a table`);
+    this.heading = make("h3", {});
+    this.about = make("p", { class: "quiet" });
+    this.rename(options.title, options.about);
     this.element = make(
       "figure",
       { class: "card", hidden: true },
-      make("figcaption", { class: "heading" }, make("div", {}, make("h3", {}, options.title), make("p", { class: "quiet" }, options.about)), this.toggle),
+      make("figcaption", { class: "heading" }, make("div", {}, this.heading, this.about), this.toggle),
       this.legend,
       this.box,
       this.rows,
     );
     new ResizeObserver(() => this.fit()).observe(this.box);
+  }
+
+  /** Says what is seen; it may depend on the model. */
+  rename(title, about) {
+    this.options = { ...this.options, title, about };
+    say(this.heading, title);
+    say(this.about, about);
+    this.toggle.setAttribute("aria-label", `${title} as a table`);
   }
 
   showTable() {

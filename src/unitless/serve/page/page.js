@@ -123,9 +123,10 @@ function showTiles(model) {
   const log = now.log ?? metrics?.log ?? {};
   tile("examples")("Examples", count(model.examples), "learned");
   tile("rate")("Rows per second", rate(history.rate("learned")), `${rate(history.rate("predicted"))} predicted`);
-  tile("loss")("Loss", number(found.loss), loss == null ? "of all examples" : `${number(loss)} of late`);
-  if (main) tile("score")(metricName(main), metric(main, found[main]), wrong == null ? "of all examples" : `${percent(1 - wrong)} of late`);
+  const recent = main === "accuracy" && wrong != null ? 1 - wrong : main === "rmse" && loss != null && model.loss === "squared" ? Math.sqrt(loss) : null;
+  if (main) tile("score")(metricName(main), metric(main, found[main]), recent == null ? "of all examples" : `${metric(main, recent)} recently`);
   else byId("tiles").querySelector('[data-name="score"]')?.remove();
+  tile("loss")("Loss", number(found.loss), loss == null ? "of all examples" : `${number(loss)} recently`);
   tile("waiting")("Waiting labels", count(now.waiting ?? model.waiting), delayed(metrics) ?? "predicted, label to come");
   tile("lag")("Log lag", count(log.lag), log.seq == null ? "rows not on disk yet" : `rows, of ${count(log.seq)}`);
 }
@@ -143,21 +144,30 @@ let spokenAt = 0;
 function speak(model) {
   if (Date.now() - spokenAt < 30000) return;
   spokenAt = Date.now();
-  const { accuracy } = scores(model.metrics);
-  const score = accuracy == null ? "" : `, accuracy ${percent(accuracy)}`;
+  const { accuracy, rmse } = scores(model.metrics);
+  const score = accuracy != null ? `, accuracy ${percent(accuracy)}` : rmse != null ? `, RMSE ${number(rmse)}` : "";
   say(byId("spoken"), `${model.name}: ${count(model.examples)} examples, loss ${number(model.metrics?.loss)}${score}.`);
+}
+
+/** Of squared losses the root of their mean, the RMSE, which is in the unit of the labels; other losses as they are. */
+function inUnits(models) {
+  const squared = models.length > 0 && models.every((model) => model.loss === "squared");
+  charts.loss.rename(squared ? "RMSE" : "Loss", "before each row was learned; less is better");
+  charts.life.rename("Since the beginning", `${squared ? "RMSE" : "loss"} by the number of examples`);
+  return (values) => (squared ? values.map((value) => (value == null ? null : Math.sqrt(value))) : values);
 }
 
 function showCharts() {
   const { history, range } = state;
   const models = companions();
+  const units = inUnits(models);
   const champion = models.find((model) => model.role === "champion")?.name ?? state.chosen;
   const x = history.column(range, (moment) => moment.time);
   const between = history.between(range);
   const perSecond = range === "seconds" ? 1 : 60;
   const ordered = [...models].sort((a, b) => (b.name === champion) - (a.name === champion));
-  const losses = ordered.map((model, k) => ({ name: model.name, colour: colour(k), values: history.smooth(range, (moment) => moment.by_model?.[model.name]) }));
-  const total = { name: `${champion}, all examples`, colour: colour(0), thin: true, dashed: true, values: history.column(range, (moment) => moment.total_loss) };
+  const losses = ordered.map((model, k) => ({ name: model.name, colour: colour(k), values: units(history.smooth(range, (moment) => moment.by_model?.[model.name])) }));
+  const total = { name: `${champion}, all examples`, colour: colour(0), thin: true, dashed: true, values: units(history.column(range, (moment) => moment.total_loss)) };
   charts.loss.update(x, [...losses, total], between);
   const right = (moment) => (moment.error == null ? null : 1 - moment.error);
   charts.accuracy.update(x, [{ name: champion, colour: colour(0), values: history.smooth(range, right) }], between);
@@ -184,8 +194,8 @@ function showCharts() {
   charts.life.update(
     points.map((point) => point[0]),
     [
-      { name: "since the point before", colour: colour(0), values: points.map((point) => point[2]) },
-      { name: "all until then", colour: colour(0), thin: true, dashed: true, values: points.map((point) => point[1]) },
+      { name: "since the point before", colour: colour(0), values: units(points.map((point) => point[2])) },
+      { name: "all until then", colour: colour(0), thin: true, dashed: true, values: units(points.map((point) => point[1])) },
     ],
   );
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...data.text_columns import FOR_NAMES
 from ...errors import InputError
+from ...evaluation.evaluation import Evaluation
 from ...inference.explanation import explain
 from ...models.by_feature import ranked
 from ...models.curve_panels import panels
@@ -25,6 +26,12 @@ def finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: finite(one) for key, one in value.items()}
     return [finite(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def metrics_of(evaluation: Evaluation) -> dict[str, Any]:
+    """Metrics by name; of classes also the accuracy, which people ask for."""
+    found = evaluation.metrics
+    return {"accuracy": 1.0 - found["zero_one"], **found} if "zero_one" in found else found
 
 
 def summary(served: ServedModel) -> dict[str, Any]:
@@ -55,7 +62,7 @@ def summary(served: ServedModel) -> dict[str, Any]:
         "classes": served.classes,
         "examples": served.examples,
         "weight": 0.0 if evaluation is None else evaluation.weight,
-        "metrics": {} if evaluation is None else finite(evaluation.metrics),
+        "metrics": {} if evaluation is None else finite(metrics_of(evaluation)),
         "judged_by": "loss" if evaluation is None else evaluation.judged_by,
         "created": served.created / 1e6,
         "bytes": served.nbytes,
@@ -75,12 +82,12 @@ def progress(served: ServedModel) -> dict[str, Any]:
     if as_served.examples:
         cost = as_served.metrics["loss"] - at_learning.metrics["loss"]
     return {
-        "progressive": finite(evaluation.metrics),
+        "progressive": finite(metrics_of(evaluation)),
         "interval": finite(list(evaluation.interval)),
         "curve": finite([[one.examples, one.loss, one.since_last, one.zero_one] for one in evaluation.curve]),
         "baseline": finite(served.baselines) or None,
-        "served": finite(as_served.metrics) or None,
-        "joined": finite(at_learning.metrics) or None,
+        "served": finite(metrics_of(as_served)) or None,
+        "joined": finite(metrics_of(at_learning)) or None,
         "delay_cost": finite(cost),
     }
 

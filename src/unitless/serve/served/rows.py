@@ -82,7 +82,7 @@ class NamedFeatures:
 
     def learn(self, features: dict[str, Any], label: Any, weight: float) -> Any:
         has_text = self._has_text(features)
-        seen = []
+        seen: list[Any] = []
         if has_text:
             assert self.columns is not None
             features, seen = self.columns.look(features)
