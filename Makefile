@@ -27,13 +27,14 @@ export UNITLESS_TESTS := build/core
 
 .PHONY: demo test test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs gallery wheel clean bench-serve crash-serve
 
-# .venv/.NAME: the package with its extra NAME, compiled and installed. The tools that compile it stay in .venv: in the
+# .venv/.NAME: the package, compiled and installed, and what its extra NAME needs. The build tools stay in .venv: in the
 # temporary environment that pip makes by default they would have another path each time, and all would be compiled again.
 BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.20' 'ninja>=1.10'
 $(VENV)/.%: $(SOURCES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet $(BUILD_TOOLS)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[$*]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
+	$(BIN)/python -m pip install --quiet 'unitless[$*]'
 	@touch $@
 
 demo: $(VENV)/.demo
