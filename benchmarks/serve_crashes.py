@@ -21,6 +21,7 @@ import tempfile
 import time
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests" / "serve"))
 
 import crashes

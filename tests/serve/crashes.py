@@ -28,6 +28,7 @@ import power
 import server_process
 from crash_clients import Client, Ledger
 from offline import offline
+from waiting import until_async
 
 from unitless.serve.events import Kind
 from unitless.serve.house import recover
@@ -165,8 +166,10 @@ async def crash_again_and_again(
             if say is not None:
                 say(number + 1, story)
         await asyncio.sleep(longest)
-        while story.ledger.acknowledged < rows:
-            await asyncio.sleep(0.2)
+        while (before := story.ledger.acknowledged) < rows:
+            await until_async(
+                lambda then=before: story.ledger.acknowledged > then or any(one.done() for one in workers)
+            )
             _failed(workers)
         over = True
         await asyncio.wait_for(asyncio.gather(*workers), 60)
