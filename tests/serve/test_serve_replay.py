@@ -269,6 +269,21 @@ def test_a_model_on_its_way_can_be_deleted(tmp_path: Path) -> None:
     assert list((tmp_path / "streams").iterdir()) == []
 
 
+def test_a_model_that_has_joined_is_not_on_its_way(tmp_path: Path) -> None:
+    """It can be deleted at once, and its stream too, though the process that replayed may not have ended."""
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        await history(house, 0, 5)
+        await house.replay("a", {"name": "clean", "until": 4})
+        await until_async(lambda: "clean" in house.streams["a"].stream.models)
+        await house.delete("clean")
+        assert list(house.backtests) == []
+        await house.delete("a")
+
+    with_house(tmp_path, test)
+
+
 def test_a_replayed_model_can_be_replayed(tmp_path: Path) -> None:
     """Rows from before it joined are taken back too, by going back to the model from which it was made."""
 

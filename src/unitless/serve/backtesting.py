@@ -42,6 +42,7 @@ class Backtests:
 
     def __init__(self) -> None:
         self._running: dict[str, tuple[LiveStream, Path, Created, asyncio.Task[None]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()  # also of models that have joined, until all is cleared up
         self._writing = asyncio.Lock()
 
     def __contains__(self, name: str) -> bool:
@@ -101,50 +102,55 @@ class Backtests:
 
     async def _end(self, name: str) -> None:
         if name in self._running:  # else it has come to its end by itself
-            *_, task = self._running.pop(name)
+            live, _, created, task = self._running[name]
+            self._leave(live, created)
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def _keep(self, live: LiveStream, folder: Path, without: Created | None = None) -> None:
+    def _leave(self, live: LiveStream, created: Created) -> None:
+        """A model has joined, or will not. Another one of its name may be on its way by now."""
+        if created.name in self._running and self.created(created.name) is created:
+            del self._running[created.name]
+            live.replaying.pop(created.name, None)
+
+    async def _keep(self, live: LiveStream, folder: Path) -> None:
         """Write down which models of a stream are on their way; one after another, so that the last word is true."""
         async with self._writing:
-            await asyncio.to_thread(_write, folder, [one for one in self._of(live) if one is not without])
+            await asyncio.to_thread(_write, folder, self._of(live))
 
     async def stop(self) -> None:
         """The server ends; what is on its way begins again when it comes back."""
-        tasks = [task for *_, task in self._running.values()]
-        for task in tasks:
+        for task in list(self._tasks):
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _start(self, live: LiveStream, folder: Path, created: Created) -> None:
         live.replaying[created.name] = 0.0
         task = asyncio.get_running_loop().create_task(self._work(live, folder, created))
         self._running[created.name] = live, folder, created, task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _of(self, live: LiveStream) -> list[Created]:
         return [created for one, _, created, _ in self._running.values() if one is live]
 
     async def _work(self, live: LiveStream, folder: Path, created: Created) -> None:
-        name = created.name
-        try:
-            for tries in range(1, _TRIES + 1):
-                try:
-                    await self._once(live, folder, created)
-                    break
-                except (Problem, Error, OSError) as error:  # such as a full disk, or no more processes
-                    if tries == _TRIES:
-                        live.notes.append(f"{name!r} could not learn the history of {live.name!r}: {error}")
-                    else:
-                        await asyncio.sleep(tries)
-            live.replaying.pop(name)
-            with contextlib.suppress(OSError):  # after the next start it is seen that the model is there
-                await self._keep(live, folder, without=created)
-            if name in self._running and self.created(name) is created:
-                del self._running[name]
-        finally:
-            live.replaying.pop(name, None)
+        for tries in range(1, _TRIES + 1):
+            try:
+                await self._once(live, folder, created)
+                return
+            except (Problem, Error, OSError) as error:  # such as a full disk, or no more processes
+                if tries == _TRIES:
+                    live.notes.append(f"{created.name!r} could not learn the history of {live.name!r}: {error}")
+                else:
+                    await asyncio.sleep(tries)
+        await self._finish(live, folder, created)
+
+    async def _finish(self, live: LiveStream, folder: Path, created: Created) -> None:
+        self._leave(live, created)
+        with contextlib.suppress(OSError):  # after the next start it is seen that the model is there
+            await self._keep(live, folder)
 
     async def _once(self, live: LiveStream, folder: Path, created: Created) -> None:
         result = folder / f"{_RESULT}{secrets.token_hex(8)}"
@@ -158,9 +164,12 @@ class Backtests:
                 if listen.too_many:
                     raise Problem(503, "the stream is too fast", "it learned more than could be remembered meanwhile")
                 await self._join(live, created, model, listen)
+            await self._finish(live, folder, created)
         finally:
-            await child.end()
-            result.unlink(missing_ok=True)
+            try:
+                await child.end()
+            finally:  # also if the server stops while it waits
+                result.unlink(missing_ok=True)
 
     async def _replay(self, live: LiveStream, child: Child, created: Created, result: Path, listen: _Listen) -> None:
         payload = base64.b64encode(created_payload(created)).decode()
