@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import unitless as ul
-from unitless.serve.http.bodies import Batches
+from unitless.serve.http.bodies import PAUSE, Batches
 from unitless.serve.problems import Problem
 from unitless.serve.served import ServedModel
 
@@ -26,7 +26,8 @@ def rows(table: pa.Table, label: str = "label") -> list[dict[str, Any]]:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     body = Batches(label)
-    found = [*body.feed(sink.getvalue().to_pybytes()), *body.end()]
+    items = [*body.feed(sink.getvalue().to_pybytes()), *body.end()]
+    found = [item for item in items if item is not PAUSE]
     assert all(isinstance(item, bytes) for item in found), found
     return [json.loads(item) for item in found]  # type: ignore[arg-type]
 

@@ -37,12 +37,14 @@ columns, the task, how far it came), and a digest of all the rest.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import importlib
 import json
 import math
 import os
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, get_args
 
 import numpy as np
@@ -162,6 +164,15 @@ def to_bytes(model: Model) -> bytes:
     """The file's content. The same model gives the same bytes."""
     state, labels = model._state_and_labels()
     return _encoded(model, state, labels, model._training, model._earlier, model._errors)
+
+
+def bytes_later(model: Model) -> Callable[[], bytes]:
+    """A function that makes the file's content in another thread while the model may learn.
+
+    What the core knows is read then, under its lock; all else is what it is now.
+    """
+    training, errors = copy.deepcopy(model._training), copy.deepcopy(model._errors)
+    return lambda: _encoded(model, *model._state_and_labels(), training, model._earlier, errors)
 
 
 def _encoded(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -61,7 +60,8 @@ class Sent(Row, forbid_unknown_fields=True):
 
 
 DEEPEST = 32  # brackets within brackets
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+MOST_BRACKETS = 1000  # pairs; no model takes a row that has so many
+TOO_DEEP = f"It has more than {DEEPEST} brackets within one another, or more than {MOST_BRACKETS:,} of them."
 _SQUARE, _OTHERS = bytes.maketrans(b"{}", b"[]"), bytes(set(range(256)) - set(b"[]{}"))
 
 read_row = msgspec.json.Decoder(Row).decode
@@ -71,14 +71,17 @@ read_sent_rows = msgspec.json.Decoder(Sent).decode_lines
 
 
 def is_too_deep(text: bytes) -> bool:
-    """Whether JSON nests deeper than a row may.
+    """Whether JSON nests deeper than a row may, or has more lists and objects than any row needs.
 
     Whoever reads JSON gives up at some depth, which depends on how deep the reader's own calls are. A row that is taken
     must be one that every later reader of the log can read.
     """
     if text.count(b"[") + text.count(b"{") <= DEEPEST:
         return False
-    brackets = _TEXT.sub(b"", text).translate(_SQUARE, _OTHERS)
+    outside = text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]  # of strings
+    brackets = b"".join(outside).translate(_SQUARE, _OTHERS)
+    if len(brackets) > 2 * MOST_BRACKETS:
+        return True
     for _ in range(DEEPEST):  # each time, the innermost ones go
         brackets = brackets.replace(b"[]", b"")
     return brackets.startswith(b"[")  # else it is not JSON, or there are none left

@@ -250,9 +250,9 @@ class House:
         self.changing.add(name)
         try:
             if model is None:
-                _try(created, self.settings)
+                prepared, payload = _try(created, self.settings)
             else:  # to read a large file takes long
-                await asyncio.to_thread(_try, created, self.settings)
+                prepared, payload = await asyncio.to_thread(_try, created, self.settings)
             if beside is None:
                 await self._begin(created)
             elif replay is not False:
@@ -260,7 +260,11 @@ class House:
                 await self._replay(live, created, named, request, [Source(NEW, 0, [])])
             else:
                 live, _ = self.find(beside)
-                await self._carry_out(live, Kind.create, created_payload(created))
+                live.stream.prepared[name] = prepared
+                try:
+                    await self._carry_out(live, Kind.create, payload)
+                finally:
+                    live.stream.prepared.pop(name, None)
         finally:
             self.changing.discard(name)
         return True
@@ -585,14 +589,14 @@ def _read_replay(body: dict[str, Any]) -> _Replay:
         raise Problem(422, "not a replay", detail) from None
 
 
-def _try(created: Created, settings: Settings) -> None:
-    """Refuse what cannot be made, before it stands in the log."""
+def _try(created: Created, settings: Settings) -> tuple[ServedModel, bytes]:
+    """The model and the payload of its record. What cannot be made is refused before it stands in the log."""
     from .streams.stream import made  # noqa: PLC0415
 
     try:
         model = made(created, 0)
         limiting.check(model, settings)
-        created_payload(created)
+        return model, created_payload(created)
     except MemoryError:
         raise Problem(422, "the model cannot be made", "it takes more memory than there is; use fewer bits") from None
     except Error as error:

@@ -31,6 +31,7 @@ from .tallies import StreamTallies, Tallies
 from .watching import Watch
 
 _REGULATED = 0.05  # seconds between two looks at how large the models are
+_AT_ONCE = 0.02  # seconds in which rows are learned before others have their turn
 _MOST_UNSYNCED = 4 << 20  # bytes that nobody waits for: a new file of the log has to wait until they are on the disk
 Answer: TypeAlias = Callable[["list[Outcome] | Problem"], None]
 
@@ -80,6 +81,7 @@ class LiveStream:
         self._last_tick = stream.seq
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._next_look = 0.0  # at how large the models are
+        self._row_seconds = 0.001  # that a row took to be learned lately
 
     # ------------------------------------------------------------------------------------------------ reading
 
@@ -171,16 +173,21 @@ class LiveStream:
         self._write_now(kind, payload, partial(_settle, future))
         return await future
 
+    def rows_at_once(self, most: int) -> int:
+        """How many rows one record can have, so that others are answered soon."""
+        return max(1, min(most, int(_AT_ONCE / self._row_seconds)))
+
     def _write_now(self, kind: Kind, payload: Callable[[], bytes], answer: Answer) -> None:
-        self._commit()
+        while self._queue:
+            self._commit()
         self._queue.append(_Asked(kind, Form.json, 1, payload(), None, answer))
         self._queued += 1
         self._commit()
 
     def _commit(self) -> None:
-        """Write all that waits as one group, then apply it."""
+        """Write what waits as one group, then apply it. What would take too long is the next group."""
         self._scheduled = False
-        group, self._queue, self._queued = self._queue, [], 0
+        group = self._next_group()
         if not group:
             return
         if (moment := time.monotonic()) >= self._next_look:
@@ -195,16 +202,34 @@ class LiveStream:
             self._refuse(group, error)
             return
         self.trouble = None
+        began = time.perf_counter()
         for place, record in enumerate(records):
             try:
                 self._applied(group[place], record)
             except (OSError, LogError, MemoryError) as error:
                 self._fail(group[place:], error)
                 break
+        seconds = (time.perf_counter() - began) / sum(one.rows for one in group)
+        self._row_seconds += (seconds - self._row_seconds) / 4
         if not self._syncing and (self._held or self.log.end - self.log.synced_end > _MOST_UNSYNCED):
             self._sync()
         if self._waiters:
             self._wake()
+
+    def _next_group(self) -> list[_Asked]:
+        queue, most = self._queue, self.rows_at_once(1 << 30)
+        if self._queued <= most:
+            self._queue, self._queued = [], 0
+            return queue
+        count = rows = 0
+        while count < len(queue) and (count == 0 or rows + queue[count].rows <= most):
+            rows += queue[count].rows
+            count += 1
+        self._queue, self._queued = queue[count:], self._queued - rows
+        if self._queue:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._commit)
+        return queue[:count]
 
     def _applied(self, one: _Asked, record: Record) -> None:
         shown = self._watch.shown(one.kind, one.given) if self.moments.wants_example else None

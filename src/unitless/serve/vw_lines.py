@@ -152,7 +152,8 @@ class VwLines(asyncio.Protocol):
             return
         self._begun = True
         read = self._reader.read(text, True)
-        if read.rows == read.lines <= MOST_ROWS and not self._has_too_large(text, read):
+        most_rows = self._most_rows()
+        if read.rows == read.lines <= most_rows and not self._has_too_large(text, read):
             self._add(_examples(text, read))
             return
         told, good = dict(read.bad), set(read.line.tolist())
@@ -163,7 +164,7 @@ class VwLines(asyncio.Protocol):
             if problem is not None:
                 self._add(_ready(len(lines[first]) + 1, f"error: {problem}\n"))
             elif first in good:
-                most = min(first + MOST_ROWS, len(lines))
+                most = min(first + most_rows, len(lines))
                 while last < most and last in good and not self._too_large(lines[last]):
                     last += 1
                 part = b"\n".join(lines[first:last]) + b"\n"
@@ -171,6 +172,13 @@ class VwLines(asyncio.Protocol):
             else:
                 self._add(_ready(len(lines[first]) + 1, _refused(lines[first], told.get(first))))
             first = last
+
+    def _most_rows(self) -> int:
+        """Of one record."""
+        try:
+            return self._house.find(self._name)[0].rows_at_once(MOST_ROWS)
+        except Problem:  # answered later
+            return MOST_ROWS
 
     def _has_too_large(self, text: bytes, read: _core.TextRows) -> bool:
         """Whether there is an example that is too large to be learned."""

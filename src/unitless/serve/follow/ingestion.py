@@ -50,7 +50,7 @@ class Ingestion:
                 live, _ = self._house.find(self.name)
                 if not known:
                     self._after, known = live.stream.sources.get(self.source.name), True
-                messages = await self.source.read(self._after, MOST_MESSAGES)
+                messages = await self.source.read(self._after, live.rows_at_once(MOST_MESSAGES))
                 await self._take(live, messages)
                 if self.problem is not None:
                     self._tell(live, None)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..events import DEEPEST, Kind, Row, is_too_deep, read_row
+from ..events import TOO_DEEP, Kind, Row, is_too_deep, read_row
 from ..problems import Problem
 from ..row_limits import RowLimits
 from .source import Message
@@ -50,7 +50,7 @@ def event(value: bytes, limits: RowLimits) -> tuple[Kind, Row]:
     if len(value) > MOST_BYTES:
         raise ValueError(f"it has {len(value):,} bytes; the most are {MOST_BYTES:,}")
     if is_too_deep(value):
-        raise ValueError(f"it has more than {DEEPEST} brackets within one another")
+        raise ValueError(TOO_DEEP)
     try:
         row = read_row(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -297,7 +297,8 @@ class _Routes:
     async def file(self, request: Request) -> Response:
         live, name = self._find(request)
         headers = {"content-disposition": f'attachment; filename="{name}.unitless"'}
-        return Response(live.model(name).file(), headers=headers, media_type=FILE)
+        content = await asyncio.to_thread(live.model(name).file_later())
+        return Response(content, headers=headers, media_type=FILE)
 
     # ----- rows
 

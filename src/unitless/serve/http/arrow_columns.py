@@ -29,13 +29,15 @@ def check_types(schema: Any, label: str) -> None:
             raise Problem(422, "the columns cannot be used", detail)
 
 
-def plain(batch: Any) -> Any:
-    """A batch whose columns are numbers, booleans and text."""
-    columns = [_plain(column) for column in batch.columns]
-    return pyarrow().RecordBatch.from_arrays(columns, batch.schema.names)
+def not_plain(schema: Any) -> set[int]:
+    """The places of columns that are not numbers, booleans or text as JSON has them."""
+    types = pyarrow("types")
+    checks = (types.is_dictionary, types.is_decimal, types.is_duration, types.is_float16, types.is_temporal)
+    return {place for place, one in enumerate(schema.types) if any(check(one) for check in checks)}
 
 
-def _plain(column: Any) -> Any:
+def plain(column: Any) -> Any:
+    """Such a column as numbers or text."""
     pa, types = pyarrow(), pyarrow("types")
     if types.is_dictionary(column.type):  # categories, as in training
         return as_text(column.cast(column.type.value_type))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..events import Form, Row, is_too_deep, read_sent_rows
@@ -12,14 +12,16 @@ from ..problems import Problem
 from . import rows
 from .access import Role, require
 from .answering import Answering
-from .bodies import Body, Item
+from .bodies import PAUSE, Body, Item
 
 if TYPE_CHECKING:
     from ..live import LiveStream
     from ..row_limits import RowLimits
     from ..streams import Outcome
 
-SLICE = 256  # rows of one record, and between two looks at other requests
+SLICE = 256  # rows of one record, at most
+SLICE_BYTES = 64 << 10  # after which a record has no more rows
+MOMENT = 0.01  # seconds between two looks at other requests
 IN_FLIGHT = 4  # slices that wait for the disk at the same time
 PATIENCE = 30.0  # seconds to wait for room in the queue
 
@@ -87,13 +89,28 @@ class Batch:
             await waiting.put(None)
             await speaking
 
-    async def _feed(self, items: Iterator[Item], waiting: asyncio.Queue[Awaitable[bytes] | None]) -> None:
-        while part := list(islice(items, SLICE)):
-            await waiting.put(await self._take(part))
+    async def _feed(self, items: Iterator[Item | None], waiting: asyncio.Queue[Awaitable[bytes] | None]) -> None:
+        more = True
+        while more:
+            part, more = self._slice(items)
+            if part:
+                await waiting.put(await self._take(part))
             while len(self._answers) > self._most:
                 self._taken.clear()
                 await self._taken.wait()
             await asyncio.sleep(0)
+
+    def _slice(self, items: Iterator[Item | None]) -> tuple[list[Item], bool]:
+        """The next rows, as many as are read and learned in a moment; and whether there may be more."""
+        part: list[Item] = []
+        most, size, ends = self._live.rows_at_once(SLICE), 0, time.perf_counter() + MOMENT
+        for item in items:
+            if item is not PAUSE:
+                part.append(item)
+                size += 0 if isinstance(item, Problem) else len(item)
+            if len(part) >= most or size >= SLICE_BYTES or time.perf_counter() > ends:
+                return part, True
+        return part, False
 
     async def _speak(self, waiting: asyncio.Queue[Awaitable[bytes] | None]) -> None:
         while (answer := await waiting.get()) is not None:
@@ -108,6 +125,7 @@ class Batch:
         payload: list[bytes] = []
         first = self._count
         self._count += len(items)
+        ends = time.perf_counter() + MOMENT
         for line, row in zip(items, _read(items, self._live.row_limits), strict=True):
             try:
                 if isinstance(row, Problem):
@@ -116,6 +134,9 @@ class Batch:
                 require(self._role, rows.needed(self._action, row))
                 if self._action == "predict" and row.id is None:
                     answers.append(self._answering.done("predicted", rows.predict(self._live, self._model, row)))
+                    if time.perf_counter() > ends:
+                        await asyncio.sleep(0)
+                        ends = time.perf_counter() + MOMENT
                     continue
                 payload.append(rows.logged(self._action, row, line, self._model))  # type: ignore[arg-type]
                 logged.append(row)

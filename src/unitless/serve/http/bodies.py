@@ -17,9 +17,11 @@ from . import arrow_columns
 LINES, CSV, ARROW = "application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream"
 OWN = ("id", "weight", "label")  # columns of a table that are not features
 MOST_COLUMNS = 10_000
-PART = 256  # rows of an Arrow batch that are read at a time
+PART, _VALUES = 256, 500_000  # rows, and values, of an Arrow batch that are read at a time
+_PAUSES = 100  # columns between two pauses
 
 Item: TypeAlias = "bytes | Problem"  # a row, or why there is none
+PAUSE = None  # given instead of a row by what takes long, so that others have their turn
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 _WHOLE = re.compile(r"\s*[+-]?\d{1,18}\s*")
@@ -29,10 +31,10 @@ _encode = msgspec.json.Encoder().encode
 class Body(Protocol):
     """Takes a body piece by piece and gives rows. A `Problem` that is raised ends the body."""
 
-    def feed(self, data: bytes) -> Iterator[Item]:
+    def feed(self, data: bytes) -> Iterator[Item | None]:
         """The rows that are complete with these bytes."""
 
-    def end(self) -> Iterator[Item]:
+    def end(self) -> Iterator[Item | None]:
         """The rows that are complete because nothing more comes."""
 
 
@@ -42,7 +44,7 @@ class Lines:
     def __init__(self) -> None:
         self._rest: list[bytes] = []
 
-    def feed(self, data: bytes) -> Iterator[Item]:
+    def feed(self, data: bytes) -> Iterator[Item | None]:
         """The rows that are complete with these bytes."""
         first, *others = data.split(b"\n")
         self._rest.append(first)
@@ -54,7 +56,7 @@ class Lines:
             if line and not line.isspace():
                 yield line
 
-    def end(self) -> Iterator[Item]:
+    def end(self) -> Iterator[Item | None]:
         """The last line, if it has no end."""
         line = b"".join(self._rest)
         if line and not line.isspace():
@@ -78,11 +80,11 @@ class Table:
         self._open = False  # within quotes
         self._decode = _decoder()
 
-    def feed(self, data: bytes) -> Iterator[Item]:
+    def feed(self, data: bytes) -> Iterator[Item | None]:
         """The rows that are complete with these bytes."""
         yield from self._take(self._decode(data, False))
 
-    def end(self) -> Iterator[Item]:
+    def end(self) -> Iterator[Item | None]:
         """The last line, if it has no end."""
         text = self._decode(b"", True)
         yield from self._take(text if not "".join(self._rest) + text else text + "\n")
@@ -91,7 +93,7 @@ class Table:
         if not self._names:
             raise Problem(400, "this is not CSV", "There is no first line with the names of the columns.")
 
-    def _take(self, text: str) -> Iterator[Item]:
+    def _take(self, text: str) -> Iterator[Item | None]:
         lines: list[str] = []
         for line in text.splitlines(keepends=True):
             self._open ^= line.count('"') % 2 == 1
@@ -193,7 +195,7 @@ class Batches:
         self._common: list[bytes] = []  # messages that all batches need: the schema, dictionaries
         self._ended = False
 
-    def feed(self, data: bytes) -> Iterator[Item]:
+    def feed(self, data: bytes) -> Iterator[Item | None]:
         """The rows of the batches that are complete with these bytes."""
         self._held += data
         while not self._ended and (size := self._next()):
@@ -203,11 +205,14 @@ class Batches:
             if kind == _BATCH and self._common:
                 yield from self._rows(message)
             elif kind in (_SCHEMA, _DICTIONARY):
+                if kind == _SCHEMA and len(message) > self._most * _SCHEMA_BYTES:
+                    detail = f"The schema has {len(message):,} bytes, as of more than {self._most:,} columns"
+                    raise Problem(422, "the columns cannot be used", f"{detail} (max_columns).")
                 self._common.append(message)
             else:
                 raise _not_arrow("There is a message of another kind.")
 
-    def end(self) -> Iterator[Item]:
+    def end(self) -> Iterator[Item | None]:
         """Nothing: a batch that is not complete is an error."""
         if self._held and not self._ended:
             raise _not_arrow("It ends within a message.")
@@ -230,7 +235,7 @@ class Batches:
         whole = 8 + length + _message(bytes(self._held[8 : 8 + length]))[1]
         return whole if len(self._held) >= whole else 0
 
-    def _rows(self, message: bytes) -> Iterator[Item]:
+    def _rows(self, message: bytes) -> Iterator[Item | None]:
         import pyarrow as pa  # noqa: PLC0415  (few requests are Arrow)
 
         try:
@@ -245,14 +250,21 @@ class Batches:
             raise _not_arrow("It claims more rows than it has bytes for.")
         _check_columns(names, self._label, self._most)
         arrow_columns.check_types(batch.schema, self._label)
-        for start in range(0, batch.num_rows, PART):
-            try:
-                part = arrow_columns.plain(batch.slice(start, PART)).to_pylist()
-            except (pa.ArrowException, ValueError, OverflowError) as error:
-                raise _not_arrow(str(error)) from None
-            for values in part:
+        special, step = arrow_columns.not_plain(batch.schema), max(1, min(PART, _VALUES // max(1, len(names))))
+        columns = batch.columns
+        for start in range(0, batch.num_rows, step):
+            part: list[list[Any]] = []
+            for place, column in enumerate(columns):
                 try:
-                    yield _line(values, self._label, _value)
+                    values = column.slice(start, step)
+                    part.append((arrow_columns.plain(values) if place in special else values).to_pylist())
+                except (pa.ArrowException, ValueError, OverflowError) as error:
+                    raise _not_arrow(str(error)) from None
+                if place % _PAUSES == _PAUSES - 1:
+                    yield PAUSE
+            for row in zip(*part, strict=True):
+                try:
+                    yield _line(dict(zip(names, row, strict=True)), self._label, _value)
                 except ValueError as error:
                     yield Problem(422, "the row cannot be used", str(error))
 
@@ -266,6 +278,7 @@ def _value(value: Any) -> Any:
 
 
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
+_SCHEMA_BYTES = 512  # of a column, at most: to read a schema takes time
 
 
 def _message(metadata: bytes) -> tuple[int, int]:

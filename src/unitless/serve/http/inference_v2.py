@@ -142,7 +142,7 @@ class _Routes:
         live, name = rows.find(self._service.house, request.path_params["name"], request.query_params.get("model"))
         check_json(request)
         try:
-            asked = _read(await request.body())
+            asked = _read(_small(await request.body(), 2 * live.row_limits.bytes))
         except msgspec.ValidationError as error:
             raise Problem(422, "not an inference request", str(error)) from None
         except rows.NOT_JSON as error:
@@ -164,6 +164,13 @@ class _Routes:
                     raise Problem(422, "no such output", f"{output.name!r} is not one of {', '.join(known)}")
             outputs = [known[output.name] for output in asked.outputs]
         return _answer(InferResponse(name, outputs, asked.id, VERSION))
+
+
+def _small(body: bytes, most: int) -> bytes:
+    if len(body) > most:
+        detail = f"The request has {len(body):,} bytes; here it can have {most:,} (two times max_row_bytes)."
+        raise Problem(413, "the request is too large", f"{detail} Send the rows in several requests.")
+    return body
 
 
 def _answer(fields: Any) -> Response:

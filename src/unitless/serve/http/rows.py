@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...errors import Error
-from ..events import DEEPEST, Kind, Row, is_too_deep, read_sent_row
+from ..events import TOO_DEEP, Kind, Row, is_too_deep, read_sent_row
 from ..problems import Problem, refused
 from .access import Role
 
@@ -54,7 +54,7 @@ def read(body: bytes) -> Row:
         Problem: 400 if it is not JSON, 422 if it has another form.
     """
     if is_too_deep(body):
-        raise Problem(422, "the row cannot be used", f"It has more than {DEEPEST} brackets within one another.")
+        raise Problem(422, "the row cannot be used", TOO_DEEP)
     try:
         return read_sent_row(body)
     except msgspec.ValidationError as error:

@@ -16,7 +16,7 @@ from ...models.one_vs_all import OneVsAll
 from .model import ServedModel
 
 _SENT_AS = {"number": "number", "flag": "number", "boolean": "boolean"}  # by the kind of a column; others as text
-LARGE = 64 << 20  # bytes: of a larger model nothing is listed feature by feature, because that takes too long
+LARGE = 64 << 20  # bytes: of a larger model neither features nor experts are listed, because that takes too long
 
 
 def finite(value: Any) -> Any:
@@ -58,7 +58,7 @@ def summary(served: ServedModel) -> dict[str, Any]:
         "task": served.task,
         "loss": None if model is None else model.options.loss,
         "shape": None if model is None else model.settled_shape,
-        "experts": {} if model is None or not model.examples else finite(model.experts),
+        "experts": {} if model is None or not model.examples or model.nbytes > LARGE else finite(model.experts),
         "classes": served.classes,
         "examples": served.examples,
         "weight": 0.0 if evaluation is None else evaluation.weight,

@@ -42,13 +42,14 @@ class Growth:
     def __init__(self) -> None:
         self._model: Learner | OneVsAll | None = None
         self._known: set[str] | None = None
+        self._counted = (-1, 0)  # bytes of the model when its names were counted last, and how many there were
         self._room = 0
         self._most_features = self._most_classes = 0
         self._by_bytes = (False, False)
 
     def begin(self, model: Learner | OneVsAll | None) -> None:
         """Another model is the one that grows."""
-        self._model, self._known, self._room = model, None, 0
+        self._model, self._known, self._room, self._counted = model, None, 0, (-1, 0)
 
     def limit(self, limits: Limits, name: str) -> None:
         """New limits, of the model with this name."""
@@ -67,7 +68,11 @@ class Growth:
             return 0
         if self._model.options.bits is not None:
             return 1 << self._model.options.bits
-        return len(self._names()) if self._known is None else len(self._known)
+        if self._known is not None:
+            return len(self._known)
+        if self._counted[0] != self._model.nbytes:  # it takes more memory with each name
+            self._counted = self._model.nbytes, len(self._names())
+        return self._counted[1]
 
     @property
     def most(self) -> tuple[int, int]:

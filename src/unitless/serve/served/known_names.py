@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 from ...models.learner import Learner
@@ -58,7 +59,8 @@ class KnownNames:
                 self.add(self._model._snapshot(False)["names"] or ())
         if self.has_all(row):
             return None
-        return [short(name, LONGEST_NAME) for name in row if name not in self._names][:MOST_NAMED]
+        unknown = (name for name in row if name not in self._names)
+        return [short(name, LONGEST_NAME) for name in islice(unknown, MOST_NAMED)]
 
 
 def _always(_: Iterable[str]) -> bool:
@@ -79,4 +81,5 @@ class ColumnNames:
         """The names that are no columns, the first of them; None if all are."""
         if self._names.issuperset(row):
             return None
-        return [short(str(name), LONGEST_NAME) for name in row if name not in self._names][:MOST_NAMED]
+        unknown = (name for name in row if name not in self._names)
+        return [short(str(name), LONGEST_NAME) for name in islice(unknown, MOST_NAMED)]

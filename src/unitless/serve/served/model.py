@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -26,7 +26,7 @@ from ...evaluation.evaluation import Evaluation
 from ...inputs import Float64
 from ...losses import LOSSES
 from ...models.error_quantiles import checked_level
-from ...models.file import from_bytes, to_bytes
+from ...models.file import bytes_later, from_bytes, to_bytes
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.prediction_errors import bounds, quantiles_of
@@ -136,6 +136,8 @@ class ServedModel:
     def _take(self, model: Learner | OneVsAll, two: list[Any] | None = None) -> None:
         self.model = model
         self.growth.begin(model)
+        if model.examples:
+            _ = model.settled_shape
         self._rows: Rows = rows_of(model, self._asked.missing)
         self._several = isinstance(model, OneVsAll)
         self._loss = LOSSES[model.options.loss]
@@ -324,6 +326,8 @@ class ServedModel:
 
     def _begin_following(self) -> None:
         """A model that was fitted predicts with averaged weights; one that follows, with the last ones."""
+        if self.model is not None:
+            _ = self.model.settled_shape  # while the model is small: to find it out takes long later
         if self.model is not None and self.model.kept == "averaged":
             self.model.keep("last")
 
@@ -595,10 +599,14 @@ class ServedModel:
 
     def file(self) -> bytes:
         """The model as `ul.load` and `ul.Predictor` read it."""
+        return self.file_later()()
+
+    def file_later(self) -> Callable[[], bytes]:
+        """A function for another thread, which gives the model's file."""
         if self.model is None:
             raise InputError("the model has learned nothing yet")
         self._progressive.flush()
-        return to_bytes(self.model)
+        return bytes_later(self.model)
 
 
 def are_weights(weight: Float64) -> bool:

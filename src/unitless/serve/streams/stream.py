@@ -104,6 +104,7 @@ class Stream:
         self.limits = Limits()
         self.counts: Counter[str] = Counter()
         self.sources: dict[str, str] = {}  # of rows from elsewhere: the last place that was taken
+        self.prepared: dict[str, ServedModel] = {}  # models that are about to join; not part of the state
         self.listeners: list[Callable[[Lesson], object]] = []  # told of all that is learned; not part of the state
         self.mismatch: str | None = None  # a replay that came to other scores than those of the first time
         self._last_read: tuple[int, int, list[Row]] = (-1, 0, [])  # a record: its position, its seq, its rows
@@ -333,7 +334,8 @@ class Stream:
         created = _created(record.payload)
         if created.name in self.models:
             raise Problem(409, "the name is taken", f"there is a model {created.name!r} already")
-        model = joined(record)
+        model = self.prepared.pop(created.name, None)
+        model = joined(record) if model is None else _joined_as(model, record, created)
         self.models[created.name] = model
         if created.limits is not None:
             self.limits = created.limits
@@ -478,7 +480,11 @@ def joined(record: Record) -> ServedModel:
         model.role, model.created = created.role, record.time
     else:
         model = made(created, record.time)
-    model.created_seq, model.origin = record.seq, created.origin
+    return _joined_as(model, record, created)
+
+
+def _joined_as(model: ServedModel, record: Record, created: Created) -> ServedModel:
+    model.created, model.created_seq, model.origin = record.time, record.seq, created.origin
     return model
 
 
