@@ -195,7 +195,7 @@ def _is_column(one: Any) -> bool:
     if one["kind"] == OUT:
         return type(one.get("differed")) is int
     if "seen" not in one:
-        return one["kind"] != ""
+        return bool(one["kind"])
     texts, different = one.get("texts", []), one.get("different")
     return (
         type(one["seen"]) is int
