@@ -25,7 +25,7 @@ from unitless.cli import main
 from unitless.data import byte_stream, text_stream
 from unitless.models import file as model_file
 
-EXTREME = [1e-300, 5e-324, -0.0, 1.7e308, 0.1, 1 / 3, -2.5, 1e16, 123456789.125, float(2**53) + 2]
+EXTREME = [1e-300, 5e-324, -0.0, -9.9e299, 0.1, 1 / 3, -2.5, 1e16, 123456789.125, float(2**53) + 2]
 WORDS = ["a,b", 'say "hi"', "ünï=1", "x\ny", "tab\there", "plain", "NA", "😀"]
 
 

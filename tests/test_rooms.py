@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 CORE = """base | simd: | rows: simd | algorithm: simd | engine: simd algorithm rows | preparation: simd rows
     learner: simd algorithm rows engine preparation | text: rows | calibration: simd
     python: algorithm rows engine learner text calibration"""
-PYTHON = """_core aliases errors frames html inputs locks losses options rates rules shown version whole_file
+PYTHON = """_core aliases errors frames html inputs limits locks losses options rates rules shown version whole_file
     page: | notebook_bar: | data: | models: data | evaluation: models | plots: models evaluation
     inference: notebook_bar data models evaluation plots
     training: page notebook_bar data models evaluation plots inference | convert: data models inference

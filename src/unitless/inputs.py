@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _core, limits
 from .errors import InputError
 
 Float64: TypeAlias = NDArray[np.float64]
@@ -177,21 +177,32 @@ def has_missing(column: FrameColumn) -> bool:
         return bool(np.isnan(numbers.sum()) and np.isnan(numbers).any())
 
 
-def infinite(column: FrameColumn) -> NDArray[np.bool_] | None:
-    """Which numbers of a frame's column are infinite, if any."""
+def beyond(column: FrameColumn) -> NDArray[np.bool_] | None:
+    """Which numbers of a frame's column are infinite or too large; None if none is."""
     if isinstance(column, TextColumn | WordsColumn):
         return None
-    numbers = column.numbers if isinstance(column, FlagColumn) else column
-    found = np.isinf(numbers) if numbers.dtype.kind == "f" else np.zeros(0, bool)
-    return found if found.any() else None
+    return limits.beyond(column.numbers if isinstance(column, FlagColumn) else column)
 
 
-def is_finite(value: Any) -> bool:
-    """Whether this is one finite number."""
-    try:
-        return bool(np.isfinite(value))
-    except (TypeError, ValueError):
-        return False
+def invalid_rows(data: Input) -> NDArray[np.bool_]:
+    """Which rows have a value that is infinite or too large, or, where that does not mean missing, not a number."""
+    if isinstance(data, NamedRows):
+        return np.array([not all(map(limits.is_usable, row.values())) for row in data.mappings], bool)
+    if isinstance(data, Dense):
+        large = limits.beyond(data.array)
+        bad = np.isnan(data.array) if large is None else np.isnan(data.array) | large
+        return np.asarray(bad.any(axis=1))
+    found = np.zeros(data.rows, bool)
+    if isinstance(data, Frame):
+        for large in map(beyond, data.columns):
+            found |= False if large is None else large
+        return found
+    values, ends = (
+        (data.values, data.row_starts[1:]) if isinstance(data, Compressed) else (data.read.values, data.read.row_ends)
+    )
+    at = np.flatnonzero(~(np.abs(values) <= limits.MOST_VALUE))
+    found[np.searchsorted(np.asarray(ends)[-len(found) :], at, "right")] = True
+    return found
 
 
 def take(data: Input, keep: NDArray[np.bool_]) -> Input:

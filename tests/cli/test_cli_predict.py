@@ -91,7 +91,10 @@ def test_rows_that_cannot_be_read_have_no_prediction(folder: pathlib.Path, capsy
     assert lines[:2] == ["prediction", "yes"]
     assert lines[3:] == ['""', '""', "yes"]
     assert "2 of 5 rows have no prediction" in err
-    assert "note: column 'age': 'old' in row 2 of bad.csv is not a number, and is treated as missing" in err
+    assert (
+        "note: column 'age': 'old' in row 2 of bad.csv is not a number that can be used, and is treated as missing"
+        in err
+    )
     lines, _ = said(capsys, "people.unitless", "bad.csv", "--on-error", "skip", "--keep")
     assert [lines[1], *lines[3:]] == ["1,50,pilot,yes", ",,,", "4,inf,pilot,", "5,50,pilot,yes"]
     assert lines[2].startswith("2,old,pilot,")

@@ -75,13 +75,17 @@ def test_json(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_skipped_rows_and_unknown_classes_are_told(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     with open("houses.csv", "a") as file:
         file.write("30,hut,5,\n30,hut,5,maybe\n")
-        file.write("inf,hut,5,yes\n")
+        file.write("inf,hut,5,yes\n30,hut\n")
     assert main(["score", "dear.unitless", "houses.csv"]) == 1
-    assert "houses.csv, row 3003" in capsys.readouterr().err
+    assert "houses.csv, row 3004" in capsys.readouterr().err
     assert main(["score", "dear.unitless", "houses.csv", "--on-error", "skip"]) == 0
     printed = capsys.readouterr()
-    assert "3,001 rows scored, 1 without label, 1 skipped" in printed.out
-    assert "skipped: houses.csv, row 3003" in printed.err
+    assert "3,002 rows scored, 1 without label, 1 skipped" in printed.out
+    assert "skipped: houses.csv, row 3004" in printed.err
+    assert (
+        "column 'area': 'inf' in row 3,003 of houses.csv is not a number that can be used, and is treated"
+        in printed.err
+    )
     assert "note: 1 row of classes that the model has never met ('maybe') count as wrong" in printed.err
 
 

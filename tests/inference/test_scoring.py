@@ -278,12 +278,12 @@ def test_a_feature_can_be_the_weight(tmp_path: pathlib.Path) -> None:
 
 def test_rows_without_label_are_counted_and_others_an_error_or_skipped(tmp_path: pathlib.Path) -> None:
     table = TEST.assign(dear=[None if k in (7, 9) else label for k, label in enumerate(TEST["dear"])])
-    table.loc[11, "size"] = np.inf
+    table.loc[11, "w"] = np.inf
     table.loc[12, "w"] = -1.0
     path = write(tmp_path / "t.csv", table.to_csv(index=False))
     result = MODELS["dear"]
-    with pytest.raises(ul.InputError, match=r"row 12, column 'size': value is inf"):
-        ul.score(result, path)
+    with pytest.raises(ul.InputError, match=r"row 12: the weight is inf"):
+        ul.score(result, path, weight="w")
     for source in (table, path):
         found = ul.score(result, source, weight="w", on_error="skip")
         assert (found.scored, found.skipped, found.unlabelled) == (ROWS - 4, 2, 2)

@@ -677,7 +677,7 @@ def test_bad_values_are_named_where_the_user_finds_them(task: str) -> None:
         estimator.predict(X)
     with pytest.raises(ValueError, match="sample_weight has 3 values, but X has 9000 rows"):
         made(task).fit(X, y, [1, 2, 3])
-    with pytest.raises(ValueError, match="weight is -1 at row 4000; weights must be finite and not negative"):
+    with pytest.raises(ValueError, match="weight is -1 at row 4000; weights must be between 0 and 1e15"):
         made(task).fit(X[:5000], y[:5000], np.where(np.arange(5000) == 4000, -1.0, 1.0))
     with pytest.raises(ValueError, match="y has 8999 values, but X has 9000 rows"):
         made(task).fit(X, y[1:])

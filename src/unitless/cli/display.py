@@ -6,7 +6,7 @@ import math
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import shown
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from ..data.progress import Progress as ReadProgress
     from ..data.schema import Schema
     from ..evaluation.evaluation import Moment
 
@@ -363,12 +362,12 @@ class Steps:
             self._out.print(message, markup=False)
 
 
-def notes_on_odd(progress: ReadProgress, schema: Schema) -> None:
+def notes_on_odd(odd: Mapping[str, Any], schema: Schema) -> None:
     """Say which columns had values that are not what they hold."""
     from ..data.schema import VALUE  # noqa: PLC0415  (only few commands read data)
 
-    for name, (count, place, value) in list(progress.odd.items())[:5]:
+    for name, (count, place, value) in list(odd.items())[:5]:
         what = VALUE[str(schema.kinds.get(name, schema.target_kind))]
         more = f"; so are {count - 1:,} more" if count > 1 else ""
-        where = f"{value!r} in {shown.place(place)} is not {what}, and is treated as missing{more}"
+        where = f"{value!r} in {shown.place(place)} is not {what} that can be used, and is treated as missing{more}"
         print(f"note: column {name!r}: {where}", file=sys.stderr)

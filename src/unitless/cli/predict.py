@@ -127,7 +127,7 @@ def command(
             shown += [str(bad) for bad in part.batch.bad[: 3 - len(shown)]]
         out.close()
     if not quiet:
-        display.notes_on_odd(progress, predictor.schema)
+        display.notes_on_odd(progress.odd, predictor.schema)
         _remarks(rows, without, shown)
         if stopped():
             print(f"unitless: interrupted after {display.count(rows, 'row')}", file=sys.stderr)

@@ -136,6 +136,7 @@ def summary(found: Score, quiet: bool) -> None:
         return
     for bad in found.bad[:3]:
         print(f"skipped: {bad}", file=sys.stderr)
+    display.notes_on_odd(found.first_odd, found.schema)
     if found.unknown:
         labels = ", ".join(map(repr, found.unknown_labels[:3]))
         rows_of = display.count(found.unknown, "row")

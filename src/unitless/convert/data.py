@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
+from .. import inputs, limits
 from ..data import Batch, Position, Reader, ReadOptions, Source, Target, formats, open_source
 from ..data.arrow import pyarrow
 from ..data.columnar import batch_rows
@@ -186,13 +186,13 @@ class _TableAsLines:
         wrong = np.zeros(batch.rows, bool)
         problem = ""
         for name, column in zip(batch.data.names, batch.data.columns, strict=True):
-            if (infinite := inputs.infinite(column)) is not None:
-                problem = problem or f"column {name!r} is infinite"
-                wrong |= infinite
+            if (large := inputs.beyond(column)) is not None:
+                problem = problem or f"column {name!r} is infinite or too large"
+                wrong |= large
         labels = batch.labels
-        if isinstance(labels, Numbers) and np.isinf(labels.values).any():
-            problem = problem or "the target is infinite"
-            wrong |= np.isinf(labels.values)
+        if isinstance(labels, Numbers) and (large := limits.beyond(labels.values, limits.MOST_LABEL)) is not None:
+            problem = problem or "the target is infinite or too large"
+            wrong |= large
         if self._writer.needs_labels and labels is not None and not labels.present().all():
             problem = problem or f"the target has no value, but every line of {self._writer.title} must have a label"
             wrong |= ~labels.present()

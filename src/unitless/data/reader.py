@@ -99,11 +99,12 @@ class Reader:
         target_needed: bool = True,
         keep: bool = False,
         leave_out: bool = True,
+        drop_invalid: bool = False,
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._needed = target, weight, target_needed
         self.beside = target, weight  # given beside the data, not in it
-        source.keep, self._leave_out = keep, leave_out
+        source.keep, self._leave_out, self._drop_invalid = keep, leave_out, drop_invalid
         if schema is not None:
             source.hold(schema)
 
@@ -212,7 +213,8 @@ class Reader:
     def _table(self, chunk: Chunk, batch: Batch) -> None:
         assert self.schema is not None
         try:
-            columns = tables.features(chunk.content, self.schema, chunk.place, self.options.policy)
+            policy = self.options.policy
+            columns = tables.features(chunk.content, self.schema, chunk.place, policy, self._drop_invalid)
             batch.data, batch.missing, batch.odd = columns.frame, columns.missing, columns.odd
             batch.labels, odd = tables.labels(chunk.content, self.schema, self.options.policy)
             if odd is not None and self.schema.target is not None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import limits
 from ..errors import InputError, Option, Phrase
 from ..inputs import FlagColumn, Float64, Frame
 from .arrow import number_array, pyarrow
@@ -33,14 +34,24 @@ class Columns:
     odd: dict[str, Odd]
 
 
-def features(arrow: Any, schema: Schema, place: Place, policy: Policy) -> Columns:
-    """Read the columns that are features."""
+def features(arrow: Any, schema: Schema, place: Place, policy: Policy, drop_invalid: bool = False) -> Columns:
+    """Read the columns that are features.
+
+    Args:
+        arrow: the rows.
+        schema: what the columns are.
+        place: where the rows stand.
+        policy: what values that are not numbers become.
+        drop_invalid: whether numbers that are infinite or too large count as missing; otherwise the model refuses them.
+    """
     names: list[str] = []
     columns: list[Any] = []
     missing: Counter[str] = Counter()
     odd: dict[str, Odd] = {}
     for name, kind in schema.columns:
         read, strange = _read(arrow, name, kind, schema, policy)
+        if drop_invalid and kind in ("number", "flag"):
+            read, strange = _without_invalid(read, strange)
         if strange is not None:
             odd[name] = strange
         for part, values, absent in read:
@@ -53,6 +64,22 @@ def features(arrow: Any, schema: Schema, place: Place, policy: Policy) -> Column
     rows = arrow.rows if isinstance(arrow, CsvColumns) else arrow.num_rows
     indicators = policy.missing == "indicator"
     return Columns(Frame(names, columns, rows, True, not missing, indicators), missing, odd)
+
+
+def _without_invalid(
+    read: list[tuple[str, Any, int]], odd: Odd | None
+) -> tuple[list[tuple[str, Any, int]], Odd | None]:
+    """A column of numbers without those that are infinite or too large, which are counted with what was not read."""
+    ((name, values, absent),) = read
+    numbers = values.numbers if isinstance(values, FlagColumn) else values
+    invalid = limits.beyond(numbers)
+    if invalid is None:
+        return read, odd
+    rows = np.flatnonzero(invalid)
+    first = Odd(len(rows), int(rows[0]), f"{numbers[rows[0]]:g}")
+    valid = np.where(invalid, np.nan, numbers)
+    kept = FlagColumn(valid) if isinstance(values, FlagColumn) else valid
+    return [(name, kept, absent + len(rows))], first if odd is None else first.joined(odd)
 
 
 def _missing(name: str, kind: Kind, row: int, odd: Odd | None, place: Place) -> InputError:

@@ -86,6 +86,11 @@ class Odd:
     row: int  # from 0 on, among the rows that are read together
     value: str
 
+    def joined(self, other: Odd) -> Odd:
+        """Both of them."""
+        first = min(self, other, key=lambda one: one.row)
+        return Odd(self.count + other.count, first.row, first.value)
+
 
 def numbers_of(texts: Any, written: Written, marks: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     """The numbers that an Arrow array of texts stands for, and what each is: a number (0), missing (1), other (2)."""

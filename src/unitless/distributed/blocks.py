@@ -90,7 +90,7 @@ class DataSpec:
 
     def reader(self) -> Reader:
         """A reader of the agreed schema."""
-        return Reader(self.source(), self.options, self.schema, self.target, self.weight)
+        return Reader(self.source(), self.options, self.schema, self.target, self.weight, drop_invalid=True)
 
     def digest(self) -> str:
         """Of what says how the data is read."""

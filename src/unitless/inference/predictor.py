@@ -499,8 +499,8 @@ class Predictor:
         """Predictions for a batch; `skip`: without those that cannot be predicted."""
         used, readable, total = batch, places(batch), batch.rows + len(batch.bad_numbers)
         if skip:
-            infinite = _infinite(batch)
-            used, readable = batch.select(~infinite), readable[~infinite]
+            invalid = _invalid(batch)
+            used, readable = batch.select(~invalid), readable[~invalid]
         several = isinstance(self.model, OneVsAll)
         if used.offset is not None and (missing := np.isnan(used.offset)).any():
             where = used.place.at(int(np.flatnonzero(missing)[0]))
@@ -578,10 +578,7 @@ def _as_it_was(name: str, number: bool) -> Any:
     return int(value) if value == int(value) else value
 
 
-def _infinite(batch: Batch) -> NDArray[np.bool_]:
-    wrong = np.zeros(batch.rows, bool) if batch.offset is None else ~np.isfinite(batch.offset)
-    if isinstance(batch.data, inputs.Frame):
-        for column in batch.data.columns:
-            if (infinite := inputs.infinite(column)) is not None:
-                wrong |= infinite
-    return wrong
+def _invalid(batch: Batch) -> NDArray[np.bool_]:
+    """Which rows cannot be predicted."""
+    wrong = inputs.invalid_rows(batch.data)
+    return wrong if batch.offset is None else wrong | ~np.isfinite(batch.offset)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import html, inputs, notebook_bar, shown
+from .. import html, inputs, limits, notebook_bar, shown
 from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.columns import text, whole
@@ -159,6 +159,7 @@ class Scoring:
             beside.get("target"),
             beside.get("weight"),
             keep=self.by is not None or self.schema.weight in self.schema.kinds,  # which is read twice then
+            drop_invalid=True,
         )
         self.progress = Progress()
         errors = self.model._errors if has_errors(self.model) else None
@@ -293,29 +294,23 @@ class Scoring:
 
     def _problems(self, batch: Batch, labels: RawLabels) -> Iterator[tuple[NDArray[np.bool_], Callable[[int], str]]]:
         if isinstance(labels, Numbers):
-            yield np.isinf(labels.values), lambda row: f"the target is {labels.values[row]}"
+            large = limits.beyond(labels.values, limits.MOST_LABEL)
+            if large is not None:
+                yield large, lambda row: f"the target is {labels.values[row]:g}; {limits.LABELS}"
         least = LOSSES[self.model.options.loss].smallest_label
         if isinstance(self.model, Learner) and least is not None and isinstance(labels, Numbers):
             yield labels.values < least, lambda row: f"the target is {labels.values[row]}, which is negative"
         if batch.weight is not None:
             h = batch.weight
-            yield ~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"
+            wrong = ~((h >= 0) & (h <= limits.MOST_WEIGHT))
+            yield wrong, lambda row: f"the weight is {h[row]:g}; {limits.WEIGHTS}"
         if batch.offset is not None:
             o = batch.offset
             yield np.isnan(o), lambda row: "the offset is missing"
             yield np.isinf(o), lambda row: f"the offset is {o[row]}"
         if self.options.on_error == "fail":
             return  # the rest is found on the way
-        wrong = np.zeros(batch.rows, bool)
-        if isinstance(batch.data, inputs.Frame):
-            for column in batch.data.columns:
-                if (infinite := inputs.infinite(column)) is not None:
-                    wrong |= infinite
-        elif isinstance(batch.data, inputs.Dense):
-            wrong = ~np.isfinite(batch.data.array).all(axis=1)
-        elif isinstance(batch.data, inputs.NamedRows):
-            wrong = np.array([not all(map(inputs.is_finite, one.values())) for one in batch.data.mappings], bool)
-        yield wrong, lambda row: "a value is not a finite number"
+        yield inputs.invalid_rows(batch.data), lambda row: "a value is not a number, infinite or too large"
 
     def _truth(self, batch: Batch, labels: RawLabels, scores: Float64, classes: int) -> NDArray[Any]:
         """Labels as they are counted: numbers, whether rows are positive, or the numbers of classes."""
@@ -424,7 +419,7 @@ class Score:
         assert scoring.target is not None or isinstance(model, OneVsAll)
         self.model = model
         self.target = scoring.target or Target("classes")
-        self.source = scoring.source.name
+        self.source, self.schema = scoring.source.name, scoring.schema
         self.evaluation = scoring.evaluation
         self.curves = scoring.curves
         self.rows = progress.rows
@@ -436,6 +431,10 @@ class Score:
         """Rows of classes that the model has never met, all of which count as wrong."""
         self.unknown_labels = scoring.strangers
         self.missing = dict(progress.missing)
+        self.odd = {name: count for name, (count, _, _) in progress.odd.items()}
+        """How many values of a column were not what it holds, and counted as missing."""
+        self.first_odd = progress.odd
+        """By column: how many, where the first of them is, and what it is."""
         self.seconds = progress.seconds
         self.metrics: dict[str, float] = scoring.evaluation.metrics
         self.level = scoring.level
@@ -514,6 +513,7 @@ class Score:
             "unknown": self.unknown,
             "unknown_labels": self.unknown_labels,
             "missing": self.missing,
+            "odd": self.odd,
             "metrics": _plain(self.metrics),
             "interval": [_finite(end) for end in self.interval],
             "level": self.level,

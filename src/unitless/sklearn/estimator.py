@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .. import inputs
+from .. import inputs, limits
 from ..data import shuffle
 from ..errors import Error, InputError, OptionError
 from ..evaluation.evaluation import Evaluation
@@ -64,9 +64,12 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         _check_flag("shuffle", self.shuffle)
         if weight is not None and not weight.any():
             raise InputError("the weights of all rows are zero; there is nothing to learn from")
-        if weight is not None and not (good := np.isfinite(weight) & (weight >= 0)).all():
+        if weight is not None and not (good := (weight >= 0) & (weight <= limits.MOST_WEIGHT)).all():
             row = int(np.argmin(good))
-            raise InputError(f"weight is {weight[row]:g}", row=row, advice="weights must be finite and not negative")
+            raise InputError(f"weight is {weight[row]:g}", row=row, advice=limits.WEIGHTS)
+        if isinstance(y, np.ndarray) and (large := limits.beyond(y, limits.MOST_LABEL)) is not None:
+            row = int(np.argmax(large))
+            raise InputError(f"label is {y[row]:g}", row=row, advice=limits.LABELS)
         before = dict(self.__dict__)
         try:
             if self.shuffle:

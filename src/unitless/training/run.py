@@ -158,7 +158,9 @@ class Run(Learning):
         schema = self._resumed(resume, options) if resume is not None else None
         for name, value in beside.items():
             beside[name] = value if isinstance(value, list) else inputs.as_array(value, name)
-        self.reader = Reader(self.source, options, schema, beside.get("target"), beside.get("weight"))
+        self.reader = Reader(
+            self.source, options, schema, beside.get("target"), beside.get("weight"), drop_invalid=True
+        )
 
     # ------------------------------------------------------------------------------------------------ going on
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
+from .. import inputs, limits
 from ..data import Bad, Batch, Target
 from ..data import labels as task_labels
 from ..data.labels import Numbers, RawLabels
@@ -16,6 +15,7 @@ from ..data.progress import SHOWN_BAD, Progress
 from ..data.read_options import SKIP_ROWS
 from ..errors import InputError, Phrase
 
+INVALID = "a value is not a number, infinite or too large"
 Problem = tuple[NDArray[np.bool_], Callable[[int], str], str]  # which rows; what is wrong with one; how it must be
 
 
@@ -32,7 +32,7 @@ def usable(batch: Batch, target: Target | None, on_error: str, progress: Progres
         if not new.any():
             continue
         at = np.flatnonzero(new)
-        if on_error == "fail":  # which only a weight or an offset can be here: see `_problems`
+        if on_error == "fail":  # which only a weight, an offset or a large label can be here: see `_problems`
             advice = Phrase(f"{rule}; ") + SKIP_ROWS
             raise InputError(problem(int(at[0])), advice=advice, **batch.place.at(int(at[0])))
         room = SHOWN_BAD - len(progress.bad)
@@ -49,36 +49,25 @@ def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Proble
     found: list[Problem] = []
     if batch.weight is not None:
         h = batch.weight
-        wrong = ~(np.isfinite(h) & (h >= 0))
-        found.append((wrong, lambda row: f"weight is {h[row]:g}", "weights must be finite and not negative"))
+        wrong = ~((h >= 0) & (h <= limits.MOST_WEIGHT))
+        found.append((wrong, lambda row: f"weight is {h[row]:g}", limits.WEIGHTS))
     if batch.offset is not None:
         o = batch.offset
         found.append((~np.isfinite(o), lambda row: _offset_problem(float(o[row])), "offsets must be finite numbers"))
+    if isinstance(labels, Numbers) and (large := limits.beyond(labels.values, limits.MOST_LABEL)) is not None:
+        found.append((large, lambda row: f"the target is {labels.values[row]:g}", limits.LABELS))
     if on_error == "fail":
         return found  # the rest is found on the way
     if target is not None:
         unknown = target.unknown(labels) & labels.present()
         why = "not finite" if target.task == "regression" else "not one of its values"
         found.append((unknown, lambda row: f"the target is {_label_at(labels, row)}, which is {why}", ""))
-    if isinstance(batch.data, inputs.Dense):
-        wrong = ~np.isfinite(batch.data.array).all(axis=1)
-        found.append((wrong, lambda row: "a value is not a finite number", ""))
-    if isinstance(batch.data, inputs.NamedRows):
-        wrong = np.array([not all(map(inputs.is_finite, one.values())) for one in batch.data.mappings])
-        found.append((wrong, lambda row: "a value is not a finite number", ""))
-    if isinstance(batch.data, inputs.Frame):
-        for name, column in zip(batch.data.names, batch.data.columns, strict=True):
-            if (infinite := inputs.infinite(column)) is not None:
-                found.append((infinite, partial(_infinite, name), ""))
+    found.append((inputs.invalid_rows(batch.data), lambda row: INVALID, ""))
     return found
 
 
 def _offset_problem(offset: float) -> str:
     return "the offset is missing" if np.isnan(offset) else f"the offset is {offset:g}"
-
-
-def _infinite(column: str, row: int) -> str:
-    return f"column {column!r} is infinite"
 
 
 def _label_at(labels: RawLabels, row: int) -> str:

@@ -159,7 +159,8 @@ class _KnownClasses:
         if schema.family == "table":
             schema = replace(schema, columns=schema.columns[:1])  # nothing but the target is needed
         as_label: Callable[[str], Label] = task_labels.plain_number if run.target.number else str
-        reader = Reader(open_source(self._source, main.options), main.options, schema, main._target, main._weight)
+        source = open_source(self._source, main.options)
+        reader = Reader(source, main.options, schema, main._target, main._weight, drop_invalid=True)
         found: dict[Label, None] = {}
         for batch in reader.batches():
             if batch.labels is None:

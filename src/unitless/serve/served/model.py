@@ -24,6 +24,7 @@ from ...data.text_columns import TextColumns, categories
 from ...errors import DivergedError, InputError
 from ...evaluation.evaluation import Evaluation
 from ...inputs import Float64
+from ...limits import LABELS, MOST_LABEL, MOST_VALUE, MOST_WEIGHT, VALUES
 from ...losses import LOSSES
 from ...models.error_quantiles import checked_level
 from ...models.file import bytes_later, from_bytes, to_bytes
@@ -36,8 +37,7 @@ from .options import Asked
 from .rows import Rows, rows_of
 from .scores import Scores
 
-# Beyond these, sums overflow or vanish, and the model can neither go on nor be written to a file and read again.
-MOST_VALUE, LEAST_WEIGHT, MOST_WEIGHT = 1e300, 1e-100, 1e15
+LEAST_WEIGHT = 1e-100  # below, sums vanish, and the model cannot be written to a file and read again
 WEIGHTS = f"weights are 0, or between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}"
 
 _eight = struct.Struct("<d").pack
@@ -624,7 +624,7 @@ def _check_values(features: Any) -> None:
         pass  # there are others than numbers among them
     for value in values:
         if (value.__class__ is float or value.__class__ is int) and not -MOST_VALUE <= value <= MOST_VALUE:
-            raise InputError(f"a value is beyond {MOST_VALUE:g}", advice="use larger units")
+            raise InputError(f"a value is beyond {MOST_VALUE:g}", advice=VALUES)
 
 
 def _number(label: Any) -> float:
@@ -633,10 +633,9 @@ def _number(label: Any) -> float:
             f"the label is {label!r}; it must be a number",
             advice='a model of classes is created with "task": "classes", or with a label that is text as its first',
         )
-    try:
-        return float(label)
-    except OverflowError:
-        raise InputError("the label is larger than any float64 number") from None
+    if not -MOST_LABEL <= label <= MOST_LABEL:
+        raise InputError(f"the label is beyond {MOST_LABEL:g}", advice=LABELS)
+    return float(label)
 
 
 def _shares(score: float) -> tuple[float, float]:

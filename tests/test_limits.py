@@ -1,0 +1,172 @@
+"""Numbers that are infinite or too large meet the same rule at every door (see limits.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+from sources import command
+
+import unitless as ul
+from unitless.limits import MOST_LABEL, MOST_VALUE, MOST_WEIGHT
+
+ROWS, BAD = 300, 150
+VALUES = ["inf", "-inf", "1e400", "1e305", "-1.5e308"]
+WEIGHTS = ["inf", "1e400", "1e60", "1e16"]
+LABELS = [*VALUES, "1e61"]
+RULES = {
+    "x": "values|features|below 1e300",
+    "y": "labels must be finite, and not beyond 1e60",
+    "w": "weights must be between 0 and 1e15",
+}
+BAD_NUMBERS = [
+    *(("x", text) for text in VALUES),
+    *(("y", text) for text in LABELS),
+    *(("w", text) for text in WEIGHTS),
+]
+QUICK: dict[str, Any] = {"shape": "linear", "experts": "none", "passes": 1}
+
+
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=ROWS), "b": rng.normal(size=ROWS)})
+    return frame.assign(y=2 * frame["x"] + frame["b"] + 0.1 * rng.normal(size=ROWS), w=1.0)
+
+
+GOOD = table()
+
+
+def with_value(column: str, text: str) -> pd.DataFrame:
+    frame = GOOD.copy()
+    frame.loc[BAD, column] = float(text)
+    return frame
+
+
+def train(source: Any, **options: Any) -> ul.TrainResult:
+    return ul.train(source, "y", weight="w", **{**QUICK, **options})
+
+
+# ------------------------------------------------------------------------------------------------ data by columns
+
+
+def csv(folder: Path, column: str, text: str) -> Any:
+    lines = GOOD.to_csv(index=False).split("\n")
+    cells = lines[1 + BAD].split(",")
+    cells[list(GOOD.columns).index(column)] = text
+    lines[1 + BAD] = ",".join(cells)
+    (folder / "a.csv").write_text("\n".join(lines))
+    return str(folder / "a.csv")
+
+
+def json_lines(folder: Path, column: str, text: str) -> Any:
+    rows = [json.dumps(row) for row in GOOD.to_dict("records")]
+    row = {name: json.dumps(value) for name, value in GOOD.loc[BAD].items()}
+    row[column] = text.replace("inf", "1e400")  # JSON has no infinity
+    rows[BAD] = "{" + ", ".join(f'"{name}": {value}' for name, value in row.items()) + "}"
+    (folder / "a.jsonl").write_text("\n".join(rows))
+    return str(folder / "a.jsonl")
+
+
+def parquet(folder: Path, column: str, text: str) -> Any:
+    with_value(column, text).to_parquet(folder / "a.parquet")
+    return str(folder / "a.parquet")
+
+
+BY_COLUMNS: dict[str, Callable[[Path, str, str], Any]] = {
+    "csv": csv,
+    "json lines": json_lines,
+    "parquet": parquet,
+    "frame": lambda folder, column, text: with_value(column, text),
+}
+
+
+@pytest.mark.parametrize("way", [{}, {"shuffle": False}, {"shards": 2, "rounds": 1}], ids=["fit", "stream", "parts"])
+@pytest.mark.parametrize("text", VALUES)
+@pytest.mark.parametrize("door", BY_COLUMNS)
+def test_a_value_in_a_column_counts_as_missing_and_is_reported(
+    door: str, text: str, way: dict[str, Any], tmp_path: Path
+) -> None:
+    result = train(BY_COLUMNS[door](tmp_path, "x", text), **way)
+    assert (result.learned, result.odd, result.missing) == (ROWS, {"x": 1}, {"x": 1})
+    assert any("'x'" in str(line) and "treated as missing" in str(line) for line in result.decisions)
+    empty = GOOD.copy()
+    empty.loc[BAD, "x"] = np.nan
+    rows = GOOD[["x", "b"]]
+    assert result.model.predict(rows).tolist() == train(empty, **way).model.predict(rows).tolist()
+    scored = ul.score(result, BY_COLUMNS[door](tmp_path, "x", text))
+    assert (scored.scored, scored.odd) == (ROWS, {"x": 1})
+    with pytest.raises(ul.InputError, match=r"row 151|line 151"):
+        train(BY_COLUMNS[door](tmp_path, "x", text), missing="error", **way)
+
+
+@pytest.mark.parametrize(("column", "text"), [*(("y", text) for text in LABELS), *(("w", text) for text in WEIGHTS)])
+@pytest.mark.parametrize("door", BY_COLUMNS)
+def test_a_label_or_a_weight_in_a_column_is_refused_or_its_row_skipped(
+    door: str, column: str, text: str, tmp_path: Path
+) -> None:
+    if (door, column, text) != ("csv", "y", "1e400"):  # text that is no number: a row without a label, as always
+        with pytest.raises(ul.InputError, match=rf"(row|line) 151.*{RULES[column]}"):
+            train(BY_COLUMNS[door](tmp_path, column, text))
+    result = train(BY_COLUMNS[door](tmp_path, column, text), on_error="skip")
+    assert result.learned == ROWS - 1
+
+
+# ------------------------------------------------------------------------------------------------ the command line
+
+
+def test_the_command_line_reports_it_too(tmp_path: Path) -> None:
+    path, model = csv(tmp_path, "x", "-1.5e308"), str(tmp_path / "m.unitless")
+    done = command("train", path, "--target", "y", "--weight", "w", "--model", model, "--shape", "linear")
+    assert done.returncode == 0, done.stderr
+    assert "-1.5e+308" in done.stdout + done.stderr
+    assert command("score", model, path).returncode == 0
+    assert command("train", csv(tmp_path, "w", "1e60"), "--target", "y", "--weight", "w").returncode == 1
+
+
+def test_the_limits_themselves_are_allowed(tmp_path: Path) -> None:
+    assert (MOST_VALUE, MOST_LABEL, MOST_WEIGHT) == (1e300, 1e60, 1e15)
+    assert not train(with_value("x", "1e300")).odd
+    assert train(with_value("y", "-1e60")).learned == ROWS
+    assert train(with_value("w", "1e15")).learned == ROWS
+
+
+# ------------------------------------------------------------------------------------------------ the server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    folder = tmp_path_factory.mktemp("limits") / "data"
+    with (
+        ul.serve.background(data=folder, port=0, durability="process", snapshot_every="1h") as running,
+        httpx.Client(base_url=running.url, timeout=20) as client,
+    ):
+        assert client.put("/v1/models/m", json={"shape": "linear", "experts": "none"}).status_code == 201
+        for k in range(3):
+            row = {"features": {"x": float(k), "b": 1.0}, "label": float(k)}
+            assert client.post("/v1/models/m/learn", json=row).status_code == 200
+        yield client
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson"])
+@pytest.mark.parametrize(("column", "text"), BAD_NUMBERS)
+def test_the_server_refuses_it(server: httpx.Client, column: str, text: str, kind: str) -> None:
+    number = {name: text.replace("inf", "1e400") if name == column else "1.0" for name in "xyw"}
+    row = f'{{"features": {{"x": {number["x"]}, "b": 1.0}}, "label": {number["y"]}, "weight": {number["w"]}}}'
+    good = '{"features": {"x": 1.0, "b": 1.0}, "label": 1.0}'
+    before = server.get("/v1/models/m").json()["examples"]
+    several = kind == "application/x-ndjson"
+    text_sent = "\n".join([good, row, good]) if several else row
+    answer = server.post("/v1/models/m/learn", content=text_sent, headers={"content-type": kind})
+    learned = server.get("/v1/models/m").json()["examples"] - before
+    if several:
+        answers = [json.loads(line) for line in answer.text.splitlines()]
+        assert [one["status"] for one in answers][1] == 422
+        assert learned == 2
+    else:
+        assert (answer.status_code, learned) == (422, 0)
