@@ -1,7 +1,7 @@
 // One example: predict, measure the loss, update. The heart of Algorithms 1 and 2, over a pack.
 #pragma once
 
-#include <bit>
+#include <cstdint>
 
 #include "algorithm/loss.hpp"
 #include "algorithm/rule.hpp"
@@ -73,8 +73,8 @@ struct Narrowing {
     // T is a number of 64 bits, or several of them.
     template <class T>
     static UNITLESS_INLINE T random(T slot, std::uint64_t example) {
-        T key = slot * 0x9e3779b97f4a7c15ULL + example * 0xd1b54a32d192ed03ULL;
-        key = (key ^ (key >> 32)) * 0xd6e8feb86659fd93ULL;
+        T key = slot * std::uint64_t{0x9e3779b97f4a7c15} + example * std::uint64_t{0xd1b54a32d192ed03};
+        key = (key ^ (key >> 32)) * std::uint64_t{0xd6e8feb86659fd93};
         return key ^ (key >> 29);
     }
     template <class T>
@@ -87,8 +87,8 @@ struct Narrowing {
 // False if a value leaves float32's range.
 inline bool narrow(double& v, double& H, std::uint32_t slot, std::uint64_t example) {
     const auto stochastic = [](double x, std::uint64_t random) {
-        const auto bits = Narrowing::rounded(std::bit_cast<std::uint64_t>(x), random);
-        return static_cast<double>(static_cast<float>(std::bit_cast<double>(bits)));
+        const auto bits = Narrowing::rounded(__builtin_bit_cast(std::uint64_t, x), random);
+        return static_cast<double>(static_cast<float>(__builtin_bit_cast(double, bits)));
     };
     const auto random = Narrowing::random(std::uint64_t{slot}, example);
     v = stochastic(v, random);

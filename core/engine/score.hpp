@@ -27,7 +27,7 @@ inline void score_two_classes(const double* p, const bool* positive, const doubl
             brier += wrong[i] * h;
             total += h;
             squared += h * h;
-            const auto bits = std::bit_cast<std::uint64_t>(score[i] + 0.0);  // adding 0 turns -0 into 0
+            const auto bits = __builtin_bit_cast(std::uint64_t, score[i] + 0.0);  // adding 0 turns -0 into 0
             to.by_score[bits >> (64 - TwoClassSums::bin_bits) | std::size_t{hit} << TwoClassSums::bin_bits] += h;
         }
     }

@@ -1,7 +1,6 @@
 // Are compressed rows as the kernel wants its rows? Nearly all are, and one quick look over the whole of them tells.
 #pragma once
 
-#include <bit>
 #include <type_traits>
 
 #include "rows/sparse.hpp"
@@ -11,10 +10,10 @@ inline namespace UNITLESS_ISA {
 
 // Numbers other than zero whose products are numbers too. As an integer zero less one is the largest of all.
 inline bool all_ordinary(const double* values, std::size_t count) {
-    constexpr std::uint64_t limit = std::bit_cast<std::uint64_t>(0x1p500);
+    constexpr std::uint64_t limit = __builtin_bit_cast(std::uint64_t, 0x1p500);
     std::uint64_t unusual = 0;
     for (std::size_t k = 0; k < count; ++k) {
-        const std::uint64_t magnitude = std::bit_cast<std::uint64_t>(values[k]) << 1 >> 1;
+        const std::uint64_t magnitude = __builtin_bit_cast(std::uint64_t, values[k]) << 1 >> 1;
         unusual |= magnitude - 1 >= limit;
     }
     return unusual == 0;

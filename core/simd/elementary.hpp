@@ -5,7 +5,6 @@
 // they give the same bits wherever floating-point contraction is off. Errors are a few units in the last place.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "simd/isa.hpp"
@@ -27,7 +26,8 @@ inline double absolute(double x) { return __builtin_fabs(x); }
 // x where y is positive, -x where it is negative.
 inline double with_sign(double x, double y) {
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) ^ (std::bit_cast<std::uint64_t>(y) & sign));
+    return __builtin_bit_cast(double,
+                              __builtin_bit_cast(std::uint64_t, x) ^ (__builtin_bit_cast(std::uint64_t, y) & sign));
 }
 inline double square_root(double x) { return __builtin_sqrt(x); }
 inline bool is_finite(double x) { return absolute(x) <= __DBL_MAX__; }
@@ -71,9 +71,9 @@ struct Exponential {
         constexpr double high = 0x1.62e42fef80000p-9, low = 0x1.1cf79abc9e3b4p-44;  // ln 2/256
         constexpr double shift = 0x1.8p52;  // adding it rounds to an integer, which then stands in the low bits
         const double shifted = x * 0x1.71547652b82fep+8 + shift, k = shifted - shift;
-        const auto n = static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(shifted));
-        const auto root = std::bit_cast<std::uint64_t>(roots_of_two.at[n & 255]);
-        const auto exact = std::bit_cast<double>(root + (static_cast<std::uint64_t>(n >> 8) << 52));
+        const auto n = static_cast<std::int32_t>(__builtin_bit_cast(std::uint64_t, shifted));
+        const auto root = __builtin_bit_cast(std::uint64_t, roots_of_two.at[n & 255]);
+        const auto exact = __builtin_bit_cast(double, root + (static_cast<std::uint64_t>(n >> 8) << 52));
         power = exact - exact * (k * low);
         const double r = x - k * high, r2 = r * r;
         grown = r + r2 * ((1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24));
@@ -119,12 +119,12 @@ inline double log(double x) {
         x *= 0x1p54;
         k = -54.0;
     }
-    auto bits = std::bit_cast<std::uint64_t>(x);
+    auto bits = __builtin_bit_cast(std::uint64_t, x);
     constexpr std::uint64_t half_root = 0x3fe6a09e667f3bcdULL;  // 1/sqrt 2
     const auto n = static_cast<std::int64_t>(bits - half_root) >> 52;
     bits -= static_cast<std::uint64_t>(n) << 52;
     k += static_cast<double>(n);
-    const double f = std::bit_cast<double>(bits) - 1.0;
+    const double f = __builtin_bit_cast(double, bits) - 1.0;
     const double s = f / (2.0 + f), q = s * s;
     double tail = 1.0 / 23;
     for (int odd = 21; odd >= 3; odd -= 2) tail = tail * q + 1.0 / odd;

@@ -4,7 +4,6 @@
 // order, so every instruction set gives the same bits.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -306,7 +305,7 @@ UNITLESS_INLINE Vec8 inverse_root(const Vec8& h) {
 }
 
 UNITLESS_INLINE double inverse_root(double x) {
-    const auto guess = std::bit_cast<double>(inverse_root_guess - (std::bit_cast<std::uint64_t>(x) >> 1));
+    const auto guess = __builtin_bit_cast(double, inverse_root_guess - (__builtin_bit_cast(std::uint64_t, x) >> 1));
     return x >= __DBL_MIN__ ? newton_inverse_root(x, guess) : 0.0;
 }
 

@@ -5,6 +5,7 @@
 // and so correctly; all else goes to the library.
 #pragma once
 
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <optional>

@@ -93,6 +93,7 @@ void SecondOrderEngine::begin_rows(WorkingMemory& memory, std::size_t count, std
     memory.staged.resize(most_rows);
     memory.z.assign(count * stride, 0.0);
     memory.said.resize(lanes * most_rows * said_width());
+    memory.scratch.resize(lanes * run_doubles(loss_, heads()));
     memory.odds.resize(heads());
     memory.growths.clear();
     memory.rows = {memory.staged.data(), count, memory.z.data(), stride, memory.growths.data(),
@@ -188,7 +189,8 @@ void SecondOrderEngine::run() {
 }
 
 void SecondOrderEngine::run_one(std::size_t lane) {
-    const std::size_t sound = kernel_.second_order->run(loss_, lanes_.lane(lane), own_.rows, said(own_, lane, 0));
+    const std::size_t sound =
+        kernel_.second_order->run(loss_, lanes_.lane(lane), own_.rows, said(own_, lane, 0), scratch(own_, lane));
     if (sound < own_.rows.count) failed_[lane] = sound;
 }
 
@@ -329,7 +331,7 @@ void SecondOrderEngine::predict(const SparseInput& rows, const Asking& asking, d
         next = std::min(rows.rows, done + most_rows);
         begin_rows(memory, next - done, 1, asking.extrapolate);
         stage_predict(memory, part_of(rows, done, next), nullptr, asking_from(asking, done));
-        kernel_.second_order->run(loss_, lanes_.lane(leader), memory.rows, said(memory, 0, 0));
+        kernel_.second_order->run(loss_, lanes_.lane(leader), memory.rows, said(memory, 0, 0), scratch(memory, 0));
         for (std::size_t r = done; r < next; ++r)
             tell(memory, 0, speaking, r - done, predictions + r * predict_width());
     }

@@ -60,7 +60,8 @@ class SecondOrderEngine final : public Engine {
     struct WorkingMemory final : Room {
         std::vector<SecondOrderRow> staged;
         std::vector<double> z, odds;
-        std::vector<double> said;  // [lane][row][as many as are said]
+        std::vector<double> said;     // [lane][row][as many as are said]
+        std::vector<double> scratch;  // by lane: of the kernel
         std::vector<Growth> growths;
         SecondOrderRows rows{};
     };
@@ -73,6 +74,9 @@ class SecondOrderEngine final : public Engine {
     std::size_t said_width() const { return said_each(loss_, heads()); }
     double* said(WorkingMemory& memory, std::size_t lane, std::size_t row) const {
         return memory.said.data() + (lane * most_rows + row) * said_width();
+    }
+    double* scratch(WorkingMemory& memory, std::size_t lane) const {
+        return memory.scratch.data() + lane * run_doubles(loss_, heads());
     }
     bool follows() const { return chooses_rates() && !keeps_rates(); }
 

@@ -138,12 +138,12 @@ std::size_t run_numbers(const SecondOrderLane& lane, const SecondOrderRows& rows
 }
 
 // Heads that share P: o = V z are the scores of the softmax.
-std::size_t run_classes(const SecondOrderLane& lane, const SecondOrderRows& rows, double* said) {
+std::size_t run_classes(const SecondOrderLane& lane, const SecondOrderRows& rows, double* said, double* memory) {
     std::size_t sound = rows.count;
     const double one = rows.bias ? 1.0 : 0.0;
     const std::size_t heads = lane.heads;
     Bordered k;
-    Multinomial softmax(heads);
+    Multinomial softmax(heads, memory);
     const auto look_at = [&](const double* z, std::size_t blocks) {
         double most = 0;
         for (std::size_t head = 0; head < heads; ++head) {
@@ -184,10 +184,11 @@ std::size_t run_classes(const SecondOrderLane& lane, const SecondOrderRows& rows
     return sound;
 }
 
-std::size_t run(SecondOrderLoss loss, const SecondOrderLane& lane, const SecondOrderRows& rows, double* said) {
+std::size_t run(SecondOrderLoss loss, const SecondOrderLane& lane, const SecondOrderRows& rows, double* said,
+                double* memory) {
     if (loss == SecondOrderLoss::squared) return run_numbers<SquaredSteps>(lane, rows, 2, said);
     if (loss == SecondOrderLoss::logistic) return run_numbers<LogisticSteps>(lane, rows, 1, said);
-    return run_classes(lane, rows, said);
+    return run_classes(lane, rows, said, memory);
 }
 
 void losses(SecondOrderLoss kind, const SecondOrderRows& rows, std::size_t heads, const double* said, double* loss) {

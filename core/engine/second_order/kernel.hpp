@@ -12,6 +12,9 @@ namespace unitless {
 // P of the features is symmetric: of row i the columns up to the end of its block of eight are stored, so that a
 // feature that joins is a row at the end. The bias stands apart, because it would make most widths just exceed a block.
 inline constexpr std::size_t most_features = 100, most_places = 104;
+
+inline namespace UNITLESS_ISA {
+
 constexpr std::size_t half_row(std::size_t i) {
     const std::size_t block = i / 8;
     return 32 * block * (block + 1) + i % 8 * (block + 1) * 8;
@@ -25,6 +28,8 @@ inline void set_entry(double* half, std::size_t i, std::size_t j, double value) 
     half[half_entry(i, j)] = value;
     if (i / 8 == j / 8) half[half_row(i < j ? i : j) + (i < j ? j : i)] = value;
 }
+
+}  // namespace UNITLESS_ISA
 
 enum class SecondOrderLoss { squared, logistic, classes };
 
@@ -72,10 +77,19 @@ constexpr std::size_t said_each(SecondOrderLoss loss, std::size_t heads) {
     return loss == SecondOrderLoss::squared ? 2 : loss == SecondOrderLoss::logistic ? 1 : heads;
 }
 
+inline namespace UNITLESS_ISA {
+
+inline std::size_t padded_heads(std::size_t heads) { return (heads + 7) / 8 * 8; }
+inline std::size_t run_doubles(SecondOrderLoss loss, std::size_t heads) {
+    return loss == SecondOrderLoss::classes ? 6 * padded_heads(heads) : 0;
+}
+
+}  // namespace UNITLESS_ISA
+
 struct SecondOrderKernel {
     // Says and learns rows. Gives the first one that would take the lane beyond all numbers, and is left out; or
-    // `count`.
-    std::size_t (*run)(SecondOrderLoss, const SecondOrderLane&, const SecondOrderRows&, double* said);
+    // `count`. `memory`: `run_doubles` of working memory.
+    std::size_t (*run)(SecondOrderLoss, const SecondOrderLane&, const SecondOrderRows&, double* said, double* memory);
     // The losses of what was said, [row]; of squared loss [row][2].
     void (*losses)(SecondOrderLoss, const SecondOrderRows&, std::size_t heads, const double* said, double* loss);
     // Logarithms of the odds of each class against the others.

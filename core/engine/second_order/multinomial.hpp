@@ -1,9 +1,8 @@
 // The softmax of some scores o: its loss, its log odds, and the implicit step along one direction that all heads share.
 #pragma once
 
-#include <vector>
-
 #include "engine/certainty.hpp"
+#include "engine/second_order/kernel.hpp"
 #include "simd/elementary.hpp"
 #include "simd/elementary8.hpp"
 #include "simd/vec8.hpp"
@@ -55,7 +54,9 @@ inline void log_odds_of_classes(const double* o, std::size_t heads, double* to) 
 // halved.
 class Multinomial {
   public:
-    explicit Multinomial(std::size_t heads) : heads_(heads), padded_((heads + 7) / 8 * 8), memory_(6 * padded_, 0.0) {
+    // `memory`: six doubles for each head, padded.
+    Multinomial(std::size_t heads, double* memory) : heads_(heads), padded_(padded_heads(heads)), memory_(memory) {
+        for (std::size_t i = 0; i < 6 * padded_; ++i) memory_[i] = 0;
         for (std::size_t head = heads; head < padded_; ++head) o()[head] = -infinity;
     }
 
@@ -99,9 +100,9 @@ class Multinomial {
     static constexpr double longest = 5;
     std::size_t heads_, padded_, y_ = 0;
     double others_ = 0;  // 1 - p_y
-    std::vector<double> memory_;
+    double* memory_;
 
-    double* o() { return memory_.data(); }
+    double* o() { return memory_; }
     double* delta() { return o() + padded_; }
     double* p() { return o() + 2 * padded_; }
     double* step() { return o() + 3 * padded_; }

@@ -314,8 +314,9 @@ std::size_t watch(const WatchRow& to) {
         const float* const residuals = to.residuals + to.group[k] * to.heads;
         leaf.weight += to.weight;
         leaf.square += to.square[to.group[k]];
-        for (std::size_t i = 0; i < to.heads; ++i) leaf.sum[i] += residuals[i];
-        double* const low = reinterpret_cast<double*>(block + WatchRow::header(to.heads));
+        float* const whole = sums_of(&leaf);
+        for (std::size_t i = 0; i < to.heads; ++i) whole[i] += residuals[i];
+        double* const low = reinterpret_cast<double*>(block + watch_header(to.heads));
         float *const rows = reinterpret_cast<float*>(low + q), *const sums = rows + q;
         const std::uint32_t* const columns = reinterpret_cast<std::uint32_t*>(sums + q * to.heads);
         for (std::size_t z = 0; z < q; z += width) {

@@ -39,14 +39,13 @@ struct LeafLanes {
     double* coupling;
 };
 
-// What a leaf of a tree has noticed so far; after it in memory, by candidate for a split: low (double), rows and sums
-// on the right side (float; [candidate][head]), column (as a question's). Sums of residuals are in units of a power of
-// two.
+// What a leaf of a tree has noticed so far. After it in memory, the sums of the residuals by head (float), in units of
+// a power of two; from `watch_header` on, by candidate for a split: low (double), rows and sums on the right side
+// (float; [candidate][head]), column (as a question's).
 struct Watching {
     float weight, square;  // of the rows watched: their weights, and squared residuals
     std::uint32_t stage, need, rows;
     std::uint32_t text;  // a bit for each candidate that asks for text
-    float sum[1];        // of the residuals, by head: as many as there are
 };
 
 // The leaves of all trees that a row has reached.
@@ -63,8 +62,15 @@ struct WatchRow {
     std::uint32_t* due;               // trees whose leaves are drawing, or have watched enough
 
     static constexpr std::uint32_t none = ~0u;
-    static constexpr std::size_t header(std::size_t heads) { return (24 + heads * 4 + 31) / 32 * 32; }
 };
+
+inline namespace UNITLESS_ISA {
+
+// Bytes before the candidates of a leaf.
+inline std::size_t watch_header(std::size_t heads) { return (sizeof(Watching) + heads * sizeof(float) + 31) / 32 * 32; }
+inline float* sums_of(Watching* leaf) { return reinterpret_cast<float*>(leaf + 1); }
+
+}  // namespace UNITLESS_ISA
 
 struct ShapeKernel {
     // Predictions, slopes and losses of all lanes, before the row is learned.

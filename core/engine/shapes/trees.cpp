@@ -26,7 +26,7 @@ void Trees::save(std::vector<NamedNumbers>& to) const {
             facts.insert(facts.end(), {static_cast<double>(own.weight), static_cast<double>(own.square),
                                        static_cast<double>(own.stage), static_cast<double>(own.need),
                                        static_cast<double>(own.rows), static_cast<double>(own.text)});
-            sums.insert(sums.end(), own.sum, own.sum + watched_);
+            sums.insert(sums.end(), at.whole, at.whole + watched_);
             if (leaves_[k] >= most) continue;  // it will never be split
             for (std::size_t z = 0; z < candidates_; ++z) {
                 candidates.insert(candidates.end(), {at.low[z], static_cast<double>(at.column[z] & ~Question::text),
@@ -117,7 +117,7 @@ void Trees::load(const std::vector<NamedNumbers>& from, std::size_t columns) {
             at.facts->need = whole(own[3]);
             at.facts->rows = whole(own[4]);
             at.facts->text = whole(own[5]);
-            for (std::size_t j = 0; j < watched_; ++j) at.facts->sum[j] = static_cast<float>(sums[leaf * watched_ + j]);
+            for (std::size_t j = 0; j < watched_; ++j) at.whole[j] = static_cast<float>(sums[leaf * watched_ + j]);
             if (size >= most) continue;
             for (std::size_t z = 0; z < candidates_; ++z) {
                 const double* const of = &watched[at_watched];

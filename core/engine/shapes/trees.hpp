@@ -177,6 +177,7 @@ class Trees {
     // What is known of a leaf, one after another in memory.
     struct Leaf {
         Watching* facts;
+        float* whole;  // sums of all rows, by head
         double* low;
         float *rows, *sums;  // by candidate
         std::uint32_t* column;
@@ -229,13 +230,13 @@ class Trees {
             for (std::uint32_t i = 0; i < leaves_[k]; ++i) {
                 const Leaf at = leaf_at(static_cast<std::uint32_t>(k * most) + i);
                 at.facts->square *= ratio * ratio;
-                for (std::size_t j = 0; j < watched_; ++j) at.facts->sum[j] *= ratio;
+                for (std::size_t j = 0; j < watched_; ++j) at.whole[j] *= ratio;
                 for (std::size_t j = 0; j < candidates_ * watched_; ++j) at.sums[j] *= ratio;
             }
     }
 
     void make_blocks(std::size_t candidates) {
-        std::size_t bytes = WatchRow::header(watched_) + candidates * (8 + 4 + 4 * watched_ + 4);
+        std::size_t bytes = watch_header(watched_) + candidates * (8 + 4 + 4 * watched_ + 4);
         bytes = (bytes + 63) / 64 * 64;
         blocks_ = Zeros(count * most * bytes);  // first: if memory runs out, nothing has changed
         bytes_ = bytes;
@@ -251,7 +252,8 @@ class Trees {
         char* const block = blocks_.get() + leaf * bytes_;
         Leaf at;
         at.facts = reinterpret_cast<Watching*>(block);
-        at.low = reinterpret_cast<double*>(block + WatchRow::header(watched_));
+        at.whole = sums_of(at.facts);
+        at.low = reinterpret_cast<double*>(block + watch_header(watched_));
         at.rows = reinterpret_cast<float*>(at.low + candidates_);
         at.sums = at.rows + candidates_;
         at.column = reinterpret_cast<std::uint32_t*>(at.sums + candidates_ * watched_);
@@ -266,7 +268,7 @@ class Trees {
     void begin_drawing(const Leaf& at) {
         at.facts->stage = at.facts->rows = at.facts->text = 0;
         at.facts->weight = at.facts->square = 0;
-        std::fill_n(at.facts->sum, watched_, 0.0f);
+        std::fill_n(at.whole, watched_, 0.0f);
     }
 
     // While candidates are drawn, `low` is the value met and `rows` says whether the cut is open.
@@ -320,7 +322,7 @@ class Trees {
             if (!(right > 0 && stay > 0)) continue;
             double apart = 0;  // the means of both sides, squared and times (stay right)^2
             for (std::size_t i = 0; i < watched_; ++i) {
-                const double whole = static_cast<double>(at.facts->sum[i]);
+                const double whole = static_cast<double>(at.whole[i]);
                 const double sum = static_cast<double>(at.sums[z * watched_ + i]);
                 const double one = (whole - sum) * right - sum * stay;
                 apart += one * one;
@@ -346,7 +348,7 @@ class Trees {
                      {}};
         for (std::size_t i = 0; i < result.heads; ++i) {
             const double sum = static_cast<double>(at.sums[z * watched_ + i]);
-            result.stay_mean[i] = (static_cast<double>(at.facts->sum[i]) - sum) / stay * unit_;
+            result.stay_mean[i] = (static_cast<double>(at.whole[i]) - sum) / stay * unit_;
             result.right_mean[i] = sum / right * unit_;
         }
         Question* const all = &nodes_[tree * nodes];

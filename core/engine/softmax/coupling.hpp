@@ -49,7 +49,7 @@ UNITLESS_INLINE void couple_one(const Coupled& lanes, std::size_t y, const Coupl
 // From outputs `o` to slopes, sums over the others and, if asked for, losses, of a row of class y. Eight rates are
 // written at once, beyond the last one of a head into the next head's place: so heads are written in their order.
 UNITLESS_INLINE void couple(const Coupled& lanes, std::size_t y, const Coupling& at, bool losses) {
-    const std::size_t heads = lanes.heads, rates = lanes.rates, padded = lanes.padded();
+    const std::size_t heads = lanes.heads, rates = lanes.rates, padded = padded_rates(lanes);
     if (rates == 1) return couple_one(lanes, y, at, losses);
     for (std::size_t j = 0; j < rates; j += width) {
         Vec8 most = Vec8::load(at.o + j);

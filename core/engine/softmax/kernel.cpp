@@ -115,7 +115,7 @@ void run_rows(const Options& options, Rescale rescale, const Octet* octets, cons
         for (; o + 4 <= count; o += 2) some(Count<2>{}, o, action);
         rest_of(o, action);
     };
-    for (std::size_t i = 0; i < lanes.room(); ++i) {
+    for (std::size_t i = 0; i < room_of(lanes); ++i) {
         at.o[i] = 0;
         at.slope[i] = 1;  // beyond the last lane, where rates are 0: so that no lane stands still
     }
@@ -161,7 +161,7 @@ void losses(const double* outputs, const Coupled& lanes, std::size_t y, double* 
     const Coupling at(lanes, memory);
     const std::size_t count = lanes.heads * lanes.rates;
     for (std::size_t i = 0; i < count; ++i) at.o[i] = smaller(larger(outputs[i], -suspicious), suspicious);
-    for (std::size_t i = count; i < lanes.room(); ++i) at.o[i] = 0;
+    for (std::size_t i = count; i < room_of(lanes); ++i) at.o[i] = 0;
     couple(lanes, y, at, true);
     for (std::size_t j = 0; j < lanes.rates; ++j) {
         loss[j] = at.loss[j];

@@ -2,8 +2,6 @@
 // instruction set. All give the same bits.
 #pragma once
 
-#include <initializer_list>
-
 #include "algorithm/options.hpp"
 #include "engine/certainty.hpp"
 #include "engine/lanes/kernel.hpp"
@@ -14,10 +12,13 @@ namespace unitless {
 // other.
 struct Coupled {
     std::size_t heads, rates;
-    std::size_t padded() const { return (rates + 7) / 8 * 8; }
-    // Lanes, and eight more: eight rates are read at once.
-    std::size_t room() const { return (heads * rates + 7) / 8 * 8 + 8; }
 };
+
+inline namespace UNITLESS_ISA {
+
+inline std::size_t padded_rates(const Coupled& lanes) { return (lanes.rates + 7) / 8 * 8; }
+// Lanes, and eight more: eight rates are read at once.
+inline std::size_t room_of(const Coupled& lanes) { return (lanes.heads * lanes.rates + 7) / 8 * 8 + 8; }
 
 // Working memory of one row of coupled lanes.
 struct Coupling {
@@ -27,19 +28,25 @@ struct Coupling {
     double* after;                           // [head][padded rates]: exponentials of later heads
     double *most, *before, *inverse, *loss;  // by rate, padded
 
-    static std::size_t doubles(const Coupled& lanes) { return 6 * lanes.room() + (lanes.heads + 4) * lanes.padded(); }
+    static std::size_t doubles(const Coupled& lanes) {
+        return 6 * room_of(lanes) + (lanes.heads + 4) * padded_rates(lanes);
+    }
     Coupling(const Coupled& lanes, double* memory) {
-        for (double** array : {&o, &largest, &below, &e, &rest, &slope}) {
+        double** const by_lane[] = {&o, &largest, &below, &e, &rest, &slope};
+        for (double** array : by_lane) {
             *array = memory;
-            memory += lanes.room();
+            memory += room_of(lanes);
         }
-        for (double** array : {&most, &before, &inverse, &loss}) {
+        double** const by_rate[] = {&most, &before, &inverse, &loss};
+        for (double** array : by_rate) {
             *array = memory;
-            memory += lanes.padded();
+            memory += padded_rates(lanes);
         }
         after = memory;
     }
 };
+
+}  // namespace UNITLESS_ISA
 
 struct SoftmaxKernel {
     // Rows through some octets, which are those of `lanes`. loss: [row][stride], by rate; null: not asked for. `memory`
