@@ -66,6 +66,7 @@ core-tests: $(VENV)/.test
 	build/core/raw_test
 	build/core/text_test
 	build/core/threads_test
+	build/core/workers_test
 	build/core/digests > build/core/digests.txt
 
 pytest: $(VENV)/.test
@@ -91,7 +92,7 @@ format: $(VENV)/.test
 # Python itself is not built for the sanitizer, so its library is loaded first, and with it the one for exceptions. The
 # environment sees the installed packages but not the installed unitless. Python's own memory would be taken for leaks.
 SANITIZED := build/sanitize/venv
-SANITIZED_TESTS := averaging bad_input centre csv_reader exact hard_cases interactions merge merge_order mixture model_file models \
+SANITIZED_TESTS := averaging bad_input centre core_calls csv_reader exact hard_cases interactions merge merge_order mixture model_file models \
                    one_vs_all predictor repeated_names restored_state row_learning shape_reading shuffle sparse_rows sweep target text_readers weights
 sanitize: $(VENV)/.test
 	$(BIN)/cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
@@ -103,6 +104,7 @@ sanitize: $(VENV)/.test
 	build/sanitize/raw_test
 	build/sanitize/text_test
 	build/sanitize/threads_test
+	build/sanitize/workers_test
 	rm -rf build/sanitize/python && mkdir build/sanitize/python
 	cp -r src/unitless build/sanitize/_core.*.so build/sanitize/python/
 	mv build/sanitize/python/_core.*.so build/sanitize/python/unitless/
@@ -118,8 +120,9 @@ sanitize: $(VENV)/.test
 sanitize-threads:
 	cmake -S . -B build/threads -DUNITLESS_SANITIZE=thread -DUNITLESS_TESTS=build/threads -DUNITLESS_WERROR=ON \
 	  -DUNITLESS_X86_KERNELS=OFF -DCMAKE_BUILD_TYPE=Debug
-	cmake --build build/threads --parallel 2 --target threads_test
+	cmake --build build/threads --parallel 2 --target threads_test workers_test
 	TSAN_OPTIONS=halt_on_error=1 build/threads/threads_test 30
+	TSAN_OPTIONS=halt_on_error=1 build/threads/workers_test
 
 # What a fuzzer learns stays in build/fuzz/corpus; what fails is kept in build/fuzz, as its last lines say.
 FUZZ_SECONDS ?= 100

@@ -9,8 +9,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,7 +32,7 @@ class Workers {
     explicit Workers(unsigned threads) : process_(this_process()) {
         try {
             for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { wait_for_work(); });
-        } catch (const std::system_error&) {  // the system cannot start more threads; go on with those that exist
+        } catch (const std::exception&) {  // the system has no thread or no memory left; those that exist do the work
         }
     }
     Workers(const Workers&) = delete;
@@ -49,10 +49,11 @@ class Workers {
         for (auto& thread : threads_) thread.join();
     }
 
-    // Work that threads share: `work` does one piece of it and says whether there was one. It must not throw.
+    // Work that threads share: `work` does one piece of it and says whether there was one. What it throws has nowhere
+    // to go.
     class Job {
       public:
-        virtual bool work() = 0;
+        virtual bool work() noexcept = 0;
 
       protected:
         ~Job() = default;
@@ -161,22 +162,40 @@ Workers& workers();
 // thread.
 void work_alone(bool from_here_on);
 
-// action(0) ... action(count - 1), by all threads. It must not throw.
+// action(0) ... action(count - 1), by all threads. When all have ended, the exception of the first part that threw is
+// thrown again; parts after it may have been left out.
 template <class Action>
 void in_parts(Workers& workers, std::size_t count, const Action& action) {
     class Parts final : public Workers::Job {
       public:
         Parts(std::size_t count, const Action& action) : count_(count), action_(action) {}
-        bool work() override {
+        bool work() noexcept override {
             const std::size_t i = next_++;
-            if (i < count_) action_(i);
+            if (i < failed_) attempt(i);
             return i + 1 < count_;
+        }
+        // After all threads have left.
+        void rethrow() const {
+            if (error_) std::rethrow_exception(error_);
         }
 
       private:
         std::size_t count_;
         const Action& action_;
-        std::atomic<std::size_t> next_{0};
+        std::atomic<std::size_t> next_{0}, failed_{count_};  // failed_: the first part that threw, or the number of all
+        std::mutex lock_;
+        std::exception_ptr error_;  // of that part
+
+        void attempt(std::size_t i) {
+            try {
+                action_(i);
+            } catch (...) {
+                const std::lock_guard guard(lock_);
+                if (i >= failed_) return;
+                failed_ = i;
+                error_ = std::current_exception();
+            }
+        }
     };
     if (TaskRecord* const record = TaskRecord::current()) return record->note_pieces(count, action);
     Parts parts(count, action);
@@ -185,6 +204,7 @@ void in_parts(Workers& workers, std::size_t count, const Action& action) {
     while (parts.work()) {
     }
     if (helped) workers.take_back();
+    parts.rethrow();
 }
 
 }  // namespace unitless

@@ -16,8 +16,8 @@ struct CollectedRows {
 
     void reserve(std::size_t count, std::size_t entries) {
         if (slots.size() < entries + row_margin) {
-            slots.resize(entries + row_margin);
             values.resize(entries + row_margin);
+            slots.resize(entries + row_margin);  // last: if memory runs out before, the next call sees that it did
         }
         if (row_ends.size() < count) row_ends.resize(count);
     }

@@ -93,7 +93,7 @@ class LanePipeline final : public Workers::Job {
     }
 
     // What the other threads do until they find nothing more.
-    bool work() override {
+    bool work() noexcept override {
         Task task;
         {
             const Guard guard(lock_, true);
@@ -165,10 +165,12 @@ class LanePipeline final : public Workers::Job {
     };
 
     void begin_tracks(std::size_t groups, const std::vector<Part>& parts) {
+        std::vector<Part> own = parts;  // first: if memory runs out, nothing has changed
+        std::vector<Track> tracks(groups + parts.size(), Track{pushed_, false});
         const Guard guard(lock_, helpers_);
         groups_ = groups;
-        parts_ = parts;
-        tracks_.assign(groups + parts.size(), Track{pushed_, false});
+        parts_.swap(own);
+        tracks_.swap(tracks);
     }
 
     // The learner's own thread works until only so many batches are left.

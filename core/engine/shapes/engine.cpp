@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 
 #include "algorithm/dispatch.hpp"
 #include "base/workers.hpp"
@@ -115,22 +114,13 @@ void ShapedEngine::find_curves(Staged& staged, const SparseInput& input, std::si
     staged.leaf_ends.push_back(leaves.size());
 }
 
-// All parts, side by side where that is worth it. What is thrown is thrown again when all have ended.
+// All parts, side by side where that is worth it.
 void ShapedEngine::run(std::size_t rows, const std::vector<std::function<void()>>& parts) {
     if (parts.size() == 1 || rows < 16) {
         for (const auto& part : parts) part();
         return;
     }
-    std::vector<std::exception_ptr> failed(parts.size());
-    in_parts(workers(), parts.size(), [&](std::size_t i) {
-        try {
-            parts[i]();
-        } catch (...) {
-            failed[i] = std::current_exception();
-        }
-    });
-    for (const std::exception_ptr& error : failed)
-        if (error) std::rethrow_exception(error);
+    in_parts(workers(), parts.size(), [&](std::size_t i) { parts[i](); });
 }
 
 // The first expert's scales have been moved by these rows: so have the others'.
