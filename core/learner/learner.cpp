@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <exception>
 #include <shared_mutex>
 #include <unordered_set>
 #include <utility>
@@ -133,6 +132,8 @@ void Learner::Settling::take_back() {
 // what has been learned before stays learned, and with it what was seen of features and labels.
 template <class Action>
 void Learner::learn_all(const Labels& given, std::size_t rows, Results& results, Action action) {
+    if (given.new_classes && !setup_.engine.open)
+        throw InputError("this model has a fixed list of classes, so no class can be added");
     double* const predictions = results.allocate(rows, learn_width() + given.new_classes);
     const std::size_t classes = class_count(given.new_classes);
     const LabelEncoder::Encoded encoded = labels_.encode(given, rows, classes);
@@ -178,28 +179,18 @@ template <class Predict>
 void Learner::predict_parts(std::size_t first, std::size_t end, std::size_t each, const Asking& asked,
                             const Asking& checked, double* predictions, const Predict& predict) {
     const std::size_t count = (end - first + each - 1) / each, width = predict_width();
-    std::vector<std::exception_ptr> thrown(count);
-    std::atomic<std::size_t> failed{count};
     const auto one = [&](std::size_t i) {
-        if (i > failed) return;
         const std::size_t from = first + i * each, to = std::min(end, from + each);
         double* const results = predictions + from * width;
-        try {
-            const Rooms::Taken room(rooms_, preparation_, *engine_);
-            predict(Part{from, to, asking_from(checked, from), results, *room});
-            labels_.complete(results, to - from, width, asking_from(asked, from).offset);
-        } catch (...) {
-            thrown[i] = std::current_exception();
-            for (std::size_t before = failed; i < before && !failed.compare_exchange_weak(before, i);) {
-            }
-        }
+        const Rooms::Taken room(rooms_, preparation_, *engine_);
+        predict(Part{from, to, asking_from(checked, from), results, *room});
+        labels_.complete(results, to - from, width, asking_from(asked, from).offset);
     };
     if (count == 1) {
         one(0);
     } else if (count > 1) {
         in_parts(workers(), count, one);
     }
-    if (failed < count) std::rethrow_exception(thrown[failed]);
 }
 
 template <class Begin, class Predict>
@@ -711,6 +702,8 @@ void Learner::load(const Snapshot& from, const Filling& fill) {
     form_ = form;
     slopes_ = std::move(slopes);
     slopes_at_ = engine_->clock().examples;
+    judging_.reset();
+    holds_scales_ = false;
 }
 
 bool Learner::keeps_average() const {
@@ -746,9 +739,15 @@ void Learner::hold_scales(bool hold) {
 void Learner::begin_judging(const Labels& labels, std::size_t rows) {
     const std::lock_guard guard(lock_);
     judging_.reset();
-    LabelEncoder::Encoded encoded = labels_.encode(labels, rows, class_count(0));
-    const Labels with = encoded.with(labels);
-    judging_ = Judging{std::move(encoded), with, 0, rows};
+    const auto copy_of = [&](const double* from) {
+        return from ? std::vector<double>(from, from + rows) : std::vector<double>();
+    };
+    Judging judging{copy_of(labels.y), copy_of(labels.weight), copy_of(labels.offset), {}, {}, 0, rows};
+    const Labels own{judging.y.data(), labels.weight ? judging.weight.data() : nullptr, nullptr, 0,
+                     labels.offset ? judging.offset.data() : nullptr};
+    judging.encoded = labels_.encode(own, rows, class_count(0));
+    judging.labels = judging.encoded.with(own);
+    judging_ = std::move(judging);  // the memory of what it points to stays where it is
 }
 
 void Learner::end_judging() {

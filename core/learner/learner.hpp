@@ -79,7 +79,10 @@ class Learner {
     std::size_t slot_width(std::size_t lanes) const;
     void read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
               SlotBlock& to) const;
-    bool load_merged(const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how);
+    // `loaded` is called when it has been, while the learner is still locked.
+    bool load_merged(
+        const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how,
+        const std::function<void()>& loaded = [] {});
 
     // Are predictions made with the average of the weights? Throws if there is none to be kept.
     bool keeps_average() const;
@@ -91,8 +94,8 @@ class Learner {
     void keep_rates(bool keep);
     // Do scales stay as they are, rather than fall, from here on? Scales that models have in common must not.
     void hold_scales(bool hold);
-    // Until `end_judging`, rows that are predicted are judged by these labels (see Engine::judge_by); the caller keeps
-    // the weights. Labels must be such as the learner has met.
+    // Until `end_judging`, rows that are predicted are judged by these labels (see Engine::judge_by), which are copied.
+    // Labels must be such as the learner has met.
     void begin_judging(const Labels& labels, std::size_t rows);
     void end_judging();
     // Lets rates go that have lost beyond doubt.
@@ -219,6 +222,7 @@ class Learner {
     std::uint64_t slopes_at_ = 0;  // the number of examples when they were true
 
     struct Judging {
+        std::vector<double> y, weight, offset;  // as they were given
         LabelEncoder::Encoded encoded;
         Labels labels;
         std::size_t row = 0, rows = 0;  // how many have been judged, of how many

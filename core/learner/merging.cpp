@@ -58,7 +58,8 @@ std::size_t Learner::lane_count() const {
     return now.lanes.size();
 }
 
-bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how) {
+bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how,
+                          const std::function<void()>& loaded) {
     std::vector<Lock*> locks;
     for (const MergedPart& part : parts) locks.push_back(&part.learner->lock_);
     const AllLocks held(lock_, std::move(locks));
@@ -70,6 +71,7 @@ bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& p
             throw InputError("curves and trees are not merged slot by slot", "merge snapshots instead");
     }
     load(from, [&](Engine& engine, std::size_t slots) { fill(engine, slots, from.engine.lanes.size(), parts, how); });
+    loaded();
     return true;
 }
 

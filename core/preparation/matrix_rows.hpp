@@ -1,8 +1,12 @@
 // Sparse matrices on their way in.
+//
+// They are the caller's memory, which another thread may change at any time. So a row's start and a column's number are
+// read once, checked, and used; what was checked in an earlier pass over the rows does not count.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -33,18 +37,15 @@ class MatrixRows {
     void check(Preparation& preparation, std::size_t first, std::size_t end) {
         double largest = 0;
         for (std::size_t r = first; r < end; ++r) {
-            if (start(r) < 0 || start(r) > start(r + 1) || static_cast<std::size_t>(start(r + 1)) > input_.entries)
-                throw InputError("the sparse matrix is malformed: its row starts do not rise", Place{r});
-            for (std::size_t k = begin(r); k < begin(r + 1); ++k) {
-                const std::int64_t column = column_at(k);
-                if (column < 0 || static_cast<std::size_t>(column) >= input_.columns)
-                    throw InputError("the sparse matrix is malformed: column index " + std::to_string(column) +
-                                         " is outside its " + std::to_string(input_.columns) + " columns",
-                                     Place{r});
-                if (!std::isfinite(input_.values[k]))
-                    throw_not_finite(input_.values[k], Place{r, static_cast<std::size_t>(column)});
-                largest = std::max(largest, std::fabs(input_.values[k]));
+            const auto [from, to] = entries(r);
+            bool sound = true;
+            for (std::size_t k = from; k < to; ++k) {
+                const double size = std::fabs(input_.values[k]);
+                const auto column = static_cast<std::uint64_t>(at(input_.indices, k));  // below zero: too large
+                sound &= (column < input_.columns) & (size <= std::numeric_limits<double>::max());
+                largest = size > largest ? size : largest;
             }
+            if (!sound) throw_unsound(r, from, to);
         }
         preparation.check_magnitude(largest);
         if (largest > 0x1p960)  // entries of one slot might add up to infinity
@@ -61,21 +62,33 @@ class MatrixRows {
             preparation.centre_to_learn().settle(preparation.features().column_slot(j), Offset::kept);
     }
 
-    // Calls action(first row, rows) for some rows at a time, which are the matrix's own: those before `end`, from one
-    // on, all of which are plain.
+    // Calls action(first row, rows) for some rows at a time, with the matrix's own values: those before `end`, from one
+    // on, all of which are plain. Where columns are hashed, the mask keeps any number within bounds.
     template <class Action>
     void in_place(const Preparation& preparation, std::size_t from, std::size_t end, Action action) const {
-        constexpr std::size_t at_once = 4096;
-        const auto* starts = static_cast<const std::int32_t*>(input_.row_starts);
+        constexpr std::size_t rows_at_once = 4096, entries_at_once = 32768;
+        const std::size_t at_once = std::min(rows_at_once, entries_at_once / width() + 1);
+        const auto* starts = static_cast<const std::uint32_t*>(input_.row_starts);
+        const auto* indices = static_cast<const std::uint32_t*>(input_.indices);
+        const auto limit = static_cast<std::uint32_t>(std::min(input_.columns, std::size_t{1} << 31));
         std::vector<std::size_t> row_ends;
+        std::vector<std::uint32_t, Unset<std::uint32_t>> columns;
         for (std::size_t first = from, rows; first < end; first += rows) {
             rows = std::min(at_once, end - first);
-            row_ends.assign(starts + first + 1, starts + first + 1 + rows);
-            action(first, SparseInput{.slots = static_cast<const std::uint32_t*>(input_.indices),
-                                      .values = input_.values,
-                                      .row_ends = row_ends.data(),
+            row_ends.assign(starts + first, starts + first + rows + 1);
+            const std::size_t begin = row_ends[0], count = row_ends[rows] - begin;
+            if (!std::is_sorted(row_ends.begin(), row_ends.end()) || row_ends[rows] > input_.entries)
+                throw_starts(first);
+            if (!preparation.hashed()) {
+                if (columns.size() < count) columns.resize(count);
+                if (!preparation.kernel().copy_below(indices + begin, count, limit, columns.data()))
+                    throw_changed(first);
+            }
+            for (std::size_t& row_end : row_ends) row_end -= begin;
+            action(first, SparseInput{.slots = preparation.hashed() ? indices + begin : columns.data(),
+                                      .values = input_.values + begin,
+                                      .row_ends = row_ends.data() + 1,
                                       .rows = rows,
-                                      .first = static_cast<std::size_t>(starts[first]),
                                       .in_sequence = preparation.hashed(),
                                       .mask = preparation.features().column_mask(),
                                       .first_slot = 1});
@@ -91,8 +104,8 @@ class MatrixRows {
         to.wide.features.resize(input_.columns);
         for (std::size_t j = 0; j < input_.columns; ++j) to.wide.features[j] = to.features().column_slot(j);
         for (std::size_t r = 0; r < rows; ++r)
-            for (std::size_t k = begin(first + r); k < begin(first + r + 1); ++k)
-                to.wide.values[r * input_.columns + static_cast<std::size_t>(column_at(k))] += input_.values[k];
+            for (auto [k, end] = entries(first + r); k < end; ++k)
+                to.wide.values[r * input_.columns + column_at(k, first + r)] += input_.values[k];
     }
 
     void add_row(Preparation& to, std::size_t row, std::size_t at, Looking looking, double weight) const {
@@ -102,11 +115,11 @@ class MatrixRows {
             return;
         }
         const bool noting = to.notes();
-        for (std::size_t k = begin(row); k < begin(row + 1); ++k) {
-            const std::int64_t column = column_at(k);
-            const std::uint32_t feature = to.features().column_slot(static_cast<std::uint64_t>(column));
+        for (auto [k, end] = entries(row); k < end; ++k) {
+            const std::size_t column = column_at(k, row);
+            const std::uint32_t feature = to.features().column_slot(column);
             to.row().add(feature, input_.values[k]);
-            if (noting && input_.values[k] != 0) to.note(feature, {}, column);
+            if (noting && input_.values[k] != 0) to.note(feature, {}, static_cast<std::int64_t>(column));
         }
     }
 
@@ -117,9 +130,37 @@ class MatrixRows {
         return input_.wide_indices ? static_cast<const std::int64_t*>(indices)[k]
                                    : static_cast<const std::int32_t*>(indices)[k];
     }
-    std::int64_t start(std::size_t r) const { return at(input_.row_starts, r); }
-    std::size_t begin(std::size_t r) const { return static_cast<std::size_t>(start(r)); }
-    std::int64_t column_at(std::size_t k) const { return at(input_.indices, k); }
+    struct Entries {
+        std::size_t begin, end;
+    };
+    Entries entries(std::size_t row) const {
+        const std::int64_t begin = at(input_.row_starts, row), end = at(input_.row_starts, row + 1);
+        if (begin < 0 || begin > end || static_cast<std::size_t>(end) > input_.entries) throw_starts(row);
+        return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end)};
+    }
+    std::size_t column_at(std::size_t k, std::size_t row) const {
+        const std::int64_t column = at(input_.indices, k);
+        if (column < 0 || static_cast<std::size_t>(column) >= input_.columns) throw_column(column, row);
+        return static_cast<std::size_t>(column);
+    }
+    [[noreturn]] UNITLESS_RARE static void throw_starts(std::size_t row) {
+        throw InputError("the sparse matrix is malformed: its row starts do not rise", Place{row});
+    }
+    [[noreturn]] UNITLESS_RARE void throw_unsound(std::size_t row, std::size_t from, std::size_t to) const {
+        for (std::size_t k = from; k < to; ++k) {
+            const std::size_t column = column_at(k, row);
+            if (!std::isfinite(input_.values[k])) throw_not_finite(input_.values[k], Place{row, column});
+        }
+        throw_changed(row);
+    }
+    [[noreturn]] UNITLESS_RARE static void throw_changed(std::size_t row) {
+        throw InputError("the sparse matrix is malformed: it was changed while it was read", Place{row});
+    }
+    [[noreturn]] UNITLESS_RARE void throw_column(std::int64_t column, std::size_t row) const {
+        throw InputError("the sparse matrix is malformed: column index " + std::to_string(column) + " is outside its " +
+                             std::to_string(input_.columns) + " columns",
+                         Place{row});
+    }
 };
 
 }  // namespace unitless

@@ -9,10 +9,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,6 +37,7 @@ using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 using Vector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Slots = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using NewDoubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using NewSlots = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<1>>;
@@ -46,6 +51,13 @@ template <class Array, class T>
 Array hand_over(std::unique_ptr<T[]> data, std::size_t n) {
     T* raw = data.release();
     return Array(raw, {n}, nb::capsule(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
+}
+
+// An array's numbers as they are now. Python may change the array while the interpreter's lock is free: what has been
+// checked must not be read from it again.
+template <class Array>
+auto copy_of(const Array& array) {
+    return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
 }
 
 template <class Array, class T>
@@ -158,8 +170,9 @@ inline DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
 // offsets, bytes) of text, which are words if that tuple is in a tuple of one. Keeps the arrays alive.
 class TableArrays {
   public:
-    TableArrays(const std::vector<std::string>& names, const nb::list& columns, std::size_t rows, bool missing,
+    TableArrays(const std::vector<std::string>& names, const nb::list& listed, std::size_t rows, bool missing,
                 bool indicators, bool whole = false) {
+        const nb::tuple columns(listed);  // reading an array may run Python, which may change the list
         table.rows = rows;
         table.missing = missing;
         table.indicators = missing && indicators;
@@ -177,19 +190,18 @@ class TableArrays {
             const nb::tuple parts = alone ? nb::make_tuple(column) : nb::cast<nb::tuple>(column);
             if (to.words && parts.size() != 3) throw InputError("column '" + to.name + "' is malformed");
             if (parts.size() == 3) {
-                const auto codes = nb::cast<Codes>(parts[0]);
-                const auto offsets = nb::cast<Offsets>(parts[1]);
                 const auto text = nb::cast<Bytes>(parts[2]);
-                check_length(codes.shape(0), j);
-                to.codes = codes.data();
-                to.ends = offsets.data();
+                const Text& own = texts_.emplace_back(copy_of(nb::cast<Codes>(parts[0])),
+                                                      copy_of(nb::cast<Integers>(parts[1])), text);
+                check_length(own.codes.size(), j);
+                to.codes = own.codes.data();
+                to.ends = own.ends.data();
                 to.text = reinterpret_cast<const char*>(text.data());
-                to.values = offsets.shape(0) ? offsets.shape(0) - 1 : 0;
+                to.values = own.ends.empty() ? 0 : own.ends.size() - 1;
                 for (std::size_t k = 0; k < to.values; ++k)
                     if (to.ends[k] < 0 || to.ends[k] > to.ends[k + 1] ||
                         to.ends[k + 1] > static_cast<std::int64_t>(text.shape(0)))
                         throw InputError("column '" + to.name + "' is malformed");
-                kept_.emplace_back(codes, offsets, text);
             } else {
                 const auto numbers = nb::cast<Vector>(parts[0]);
                 check_length(numbers.shape(0), j);
@@ -205,9 +217,12 @@ class TableArrays {
 
   private:
     using Codes = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-    using Offsets = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-    using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-    std::vector<std::tuple<Codes, Offsets, Bytes>> kept_;
+    struct Text {
+        std::vector<std::int32_t> codes;
+        std::vector<std::int64_t> ends;
+        Bytes text;
+    };
+    std::deque<Text> texts_;
     std::vector<Vector> numbers_;
 
     void check_length(std::size_t length, std::size_t j) const {
@@ -217,17 +232,69 @@ class TableArrays {
     }
 };
 
-inline CompressedRows compressed_rows(const Doubles& values, const Vector& indices, const Vector& row_starts,
+// Where rows start and which columns they have is read once, and then checked: see MatrixRows.
+inline CompressedRows compressed_rows(const Doubles& values, const Indices& indices, const Indices& row_starts,
                                       std::size_t columns) {
-    return {values.data(),           indices.data(), row_starts.data(), indices.dtype().bits == 64,
-            row_starts.shape(0) - 1, columns,        values.shape(0)};
+    const Type type = type_of(indices.dtype());
+    if ((type != Type::i32 && type != Type::i64) || type_of(row_starts.dtype()) != type)
+        throw InputError("the sparse matrix is malformed: its indices must be int32, or int64, as its row starts");
+    if (indices.size() != values.size() || row_starts.size() == 0)
+        throw InputError("the sparse matrix is malformed: its data, indices and indptr do not fit together");
+    return {values.data(),         indices.data(), row_starts.data(), type == Type::i64,
+            row_starts.size() - 1, columns,        values.size()};
 }
 
-inline const double* data_of(const std::optional<Doubles>& numbers) { return numbers ? numbers->data() : nullptr; }
-inline Labels labels(const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes,
-                     const std::optional<Doubles>& offset) {
-    return {y.data(), data_of(weight), nullptr, new_classes, data_of(offset)};
+inline void check_length(const char* name, std::size_t length, std::size_t rows) {
+    if (length != rows)
+        throw InputError(std::string(name) + " has " + std::to_string(length) + " values, but there are " +
+                         std::to_string(rows) + " rows");
 }
+
+// A number for each row, copied; or none.
+class ByRow {
+  public:
+    ByRow(const char* name, const std::optional<Doubles>& numbers, std::size_t rows) : given_(numbers) {
+        if (!numbers) return;
+        check_length(name, numbers->size(), rows);
+        numbers_ = copy_of(*numbers);
+    }
+    const double* data() const { return given_ ? numbers_.data() : nullptr; }
+
+  private:
+    bool given_;
+    std::vector<double> numbers_;
+};
+
+// Labels of so many rows, with their weights and offsets.
+class GivenLabels {
+  public:
+    GivenLabels(std::size_t rows, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes,
+                const std::optional<Doubles>& offset)
+        : y_("y", y, rows),
+          weight_("weight", weight, rows),
+          offset_("offset", offset, rows),
+          new_classes_(new_classes) {
+        if (new_classes > most_classes) throw InputError("there are too many new classes");
+    }
+    operator Labels() const { return {y_.data(), weight_.data(), nullptr, new_classes_, offset_.data()}; }
+
+  private:
+    static constexpr std::size_t most_classes = std::size_t{1} << 31;
+    ByRow y_, weight_, offset_;
+    std::size_t new_classes_;
+};
+
+// How so many rows are to be predicted.
+class GivenAsking {
+  public:
+    GivenAsking(std::size_t rows, bool extrapolate, const std::optional<Doubles>& offset)
+        : extrapolate_(extrapolate), offset_("offset", offset, rows) {}
+    operator Asking() const { return {extrapolate_, offset_.data()}; }
+
+  private:
+    bool extrapolate_;
+    ByRow offset_;
+};
 
 // Runs without the interpreter's lock: other threads go on while this one learns.
 template <class Action>
@@ -244,6 +311,7 @@ NewDoubles unlocked(std::size_t count, Action action) {
 class NewResults final : public Results {
   public:
     double* allocate(std::size_t rows, std::size_t width) override {
+        if (width && rows > std::numeric_limits<std::size_t>::max() / sizeof(double) / width) throw std::bad_alloc();
         count_ = rows * width;
         data_ = std::make_unique_for_overwrite<double[]>(count_);
         ask_for_huge_pages(data_.get(), count_ * sizeof(double));

@@ -19,21 +19,21 @@ DateForm form_of(std::string_view name) {
 }
 
 // Text k is bytes[ends[k], ends[k + 1]).
-nb::tuple written_dates(const Integers& ends, const Bytes& bytes, std::string_view name) {
+nb::tuple written_dates(const Integers& given_ends, const Bytes& bytes, std::string_view name) {
     const DateForm form = form_of(name);
-    const std::size_t count = ends.size() ? ends.size() - 1 : 0;
+    const auto ends = copy_of(given_ends);
+    const std::size_t count = ends.empty() ? 0 : ends.size() - 1;
     const auto length = static_cast<std::int64_t>(bytes.size());
     for (std::size_t k = 0; k < count; ++k)
-        if (ends.data()[k] < 0 || ends.data()[k] > ends.data()[k + 1] || ends.data()[k + 1] > length)
-            throw InputError("the texts are malformed");
+        if (ends[k] < 0 || ends[k] > ends[k + 1] || ends[k + 1] > length) throw InputError("the texts are malformed");
     auto wall = std::make_unique<std::int64_t[]>(count), ahead = std::make_unique<std::int64_t[]>(count);
     auto valid = std::make_unique<std::uint8_t[]>(count);
     {
         const nb::gil_scoped_release release;
         const auto* text = reinterpret_cast<const char*>(bytes.data());
         for (std::size_t k = 0; k < count; ++k) {
-            const auto begin = ends.data()[k];
-            const std::string_view cell(text + begin, static_cast<std::size_t>(ends.data()[k + 1] - begin));
+            const auto begin = ends[k];
+            const std::string_view cell(text + begin, static_cast<std::size_t>(ends[k + 1] - begin));
             const auto moment = read_date(cell, form);
             valid[k] = moment.has_value();
             wall[k] = moment ? moment->wall : 0;

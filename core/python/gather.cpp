@@ -27,16 +27,24 @@ NewIntegers rows_below(std::uint64_t key, std::uint64_t first, std::uint64_t cou
     }));
 }
 
-// `rows(p)`: how many rows piece p has.
-template <class RowsOf>
-Picked picked(const Integers& piece, const Integers& row, std::size_t pieces, RowsOf rows) {
-    if (piece.size() != row.size()) malformed();
-    for (std::size_t i = 0; i < piece.size(); ++i) {
-        const auto p = static_cast<std::size_t>(piece.data()[i]);
-        if (p >= pieces || static_cast<std::size_t>(row.data()[i]) >= rows(p)) malformed();
+// Which rows to take, copied and checked.
+class PickedRows {
+  public:
+    // `rows(p)`: how many rows piece p has.
+    template <class RowsOf>
+    PickedRows(const Integers& piece, const Integers& row, std::size_t pieces, RowsOf rows)
+        : piece_(copy_of(piece)), row_(copy_of(row)) {
+        if (piece_.size() != row_.size()) malformed();
+        for (std::size_t i = 0; i < piece_.size(); ++i) {
+            const auto p = static_cast<std::size_t>(piece_[i]);
+            if (p >= pieces || static_cast<std::size_t>(row_[i]) >= rows(p)) malformed();
+        }
     }
-    return {piece.data(), row.data(), piece.size()};
-}
+    Picked picked() const { return {piece_.data(), row_.data(), piece_.size()}; }
+
+  private:
+    std::vector<std::int64_t> piece_, row_;
+};
 
 Narrowing narrowing_of(Type from, std::size_t size, std::size_t room) {
     const bool floating = from == Type::f64;
@@ -56,7 +64,7 @@ bool pack_records(const std::vector<Vector>& columns, const std::vector<std::siz
     for (std::size_t j = 0; j < columns.size(); ++j) {
         const std::size_t size = columns[j].itemsize();
         const bool known = size == 1 || size == 2 || size == 4 || size == 8;
-        if (!known || columns[j].shape(0) != rows || offsets[j] + sizes[j] > width) malformed();
+        if (!known || columns[j].shape(0) != rows || sizes[j] > width || offsets[j] > width - sizes[j]) malformed();
         const auto stride = columns[j].stride(0) * static_cast<std::ptrdiff_t>(size);
         const Narrowing narrowing = narrowing_of(type_of(columns[j].dtype()), size, sizes[j]);
         from.push_back(
@@ -77,8 +85,8 @@ void gather_rows(const std::vector<Matrix>& pieces, const Integers& piece, const
     }
     if (out.shape(0) != piece.size()) malformed();
     const nb::gil_scoped_release release;
-    const Picked rows = picked(piece, row, from.size(), [&](std::size_t p) { return from[p].rows; });
-    gather(from, rows, elements, size, static_cast<char*>(out.data()));
+    const PickedRows rows(piece, row, from.size(), [&](std::size_t p) { return from[p].rows; });
+    gather(from, rows.picked(), elements, size, static_cast<char*>(out.data()));
 }
 
 // Where the entries of rows begin when they follow one another, and where the last ones end.
@@ -89,7 +97,8 @@ NewIntegers entry_starts(const std::vector<Integers>& starts, const Integers& pi
     cuts[0] = 0;
     {
         const nb::gil_scoped_release release;
-        const Picked rows = picked(piece, row, starts.size(), [&](std::size_t p) { return starts[p].size() - 1; });
+        const PickedRows own(piece, row, starts.size(), [&](std::size_t p) { return starts[p].size() - 1; });
+        const Picked rows = own.picked();
         for (std::size_t i = 0; i < rows.count; ++i) {
             const std::int64_t* const at = starts[static_cast<std::size_t>(rows.piece[i])].data() + rows.row[i];
             if (at[1] < at[0]) malformed();
@@ -110,26 +119,22 @@ void gather_entries(const std::vector<Integers>& starts, const std::vector<AnyEn
             {starts[p].data(), starts[p].size() - 1, static_cast<const char*>(entries[p].data()), entries[p].size()});
     }
     const nb::gil_scoped_release release;
-    const Picked rows = picked(piece, row, from.size(), [&](std::size_t p) { return from[p].rows; });
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < rows.count; ++i) {
-        const Entries& one = from[static_cast<std::size_t>(rows.piece[i])];
-        const std::int64_t begin = one.starts[rows.row[i]], end = one.starts[rows.row[i] + 1];
-        if (begin < 0 || end < begin || static_cast<std::size_t>(end) > one.entries) malformed();
-        count += static_cast<std::size_t>(end - begin);
-    }
-    if (count != out.size()) malformed();
-    gather(from, rows, size, static_cast<char*>(out.data()));
+    const PickedRows rows(piece, row, from.size(), [&](std::size_t p) { return from[p].rows; });
+    if (!gather(from, rows.picked(), size, static_cast<char*>(out.data()), out.size())) malformed();
 }
 
-TextRows gather_text(const std::vector<TextRows*>& pieces, const Integers& piece, const Integers& row,
-                     std::uint64_t first, std::uint64_t next) {
+TextRows gather_text(const nb::list& listed, const Integers& piece, const Integers& row, std::uint64_t first,
+                     std::uint64_t next) {
     if (next < first || next > 0xffffffff) malformed();
-    for (const TextRows* one : pieces)
-        if (one == nullptr) malformed();
+    const nb::tuple kept(listed);  // which keeps them while the interpreter's lock is free
+    std::vector<TextRows*> pieces;
+    for (const nb::handle one : kept) {
+        if (!nb::isinstance<TextRows>(one)) malformed();
+        pieces.push_back(&nb::cast<TextRows&>(one));
+    }
     const nb::gil_scoped_release release;
-    return gathered(pieces, picked(piece, row, pieces.size(), [&](std::size_t p) { return pieces[p]->rows(); }), first,
-                    next);
+    const PickedRows rows(piece, row, pieces.size(), [&](std::size_t p) { return pieces[p]->rows(); });
+    return gathered(pieces, rows.picked(), first, next);
 }
 
 }  // namespace

@@ -88,8 +88,8 @@ void define_learner(nb::module_& m) {
                std::size_t new_classes, const std::optional<Doubles>& offset) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
-                return unlocked(
-                    [&](Results& p) { self.learner.learn(input, labels(y, weight, new_classes, offset), p); });
+                const GivenLabels given(x.shape(0), y, weight, new_classes, offset);
+                return unlocked([&](Results& p) { self.learner.learn(input, given, p); });
             },
             "x"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0, "offset"_a.none() = nb::none())
         .def(
@@ -97,26 +97,28 @@ void define_learner(nb::module_& m) {
             [](PyLearner& self, const Matrix& x, bool extrapolate, const std::optional<Doubles>& offset) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
-                return unlocked([&](Results& p) { self.learner.predict(input, {extrapolate, data_of(offset)}, p); });
+                const GivenAsking asking(x.shape(0), extrapolate, offset);
+                return unlocked([&](Results& p) { self.learner.predict(input, asking, p); });
             },
             "x"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
         .def(
             "_learn_compressed",
-            [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
+            [](PyLearner& self, const Doubles& values, const Indices& indices, const Indices& row_starts,
                std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes,
                const std::optional<Doubles>& offset) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                return unlocked(
-                    [&](Results& p) { self.learner.learn(input, labels(y, weight, new_classes, offset), p); });
+                const GivenLabels given(input.rows, y, weight, new_classes, offset);
+                return unlocked([&](Results& p) { self.learner.learn(input, given, p); });
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0,
             "offset"_a.none() = nb::none())
         .def(
             "_predict_compressed",
-            [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
+            [](PyLearner& self, const Doubles& values, const Indices& indices, const Indices& row_starts,
                std::size_t columns, bool extrapolate, const std::optional<Doubles>& offset) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                return unlocked([&](Results& p) { self.learner.predict(input, {extrapolate, data_of(offset)}, p); });
+                const GivenAsking asking(input.rows, extrapolate, offset);
+                return unlocked([&](Results& p) { self.learner.predict(input, asking, p); });
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
         .def(
@@ -125,8 +127,8 @@ void define_learner(nb::module_& m) {
                bool indicators, bool whole, const Doubles& y, const std::optional<Doubles>& weight,
                std::size_t new_classes, const std::optional<Doubles>& offset) {
                 const TableArrays arrays(names, columns, y.shape(0), missing, indicators, whole);
-                return unlocked(
-                    [&](Results& p) { self.learner.learn(arrays.table, labels(y, weight, new_classes, offset), p); });
+                const GivenLabels given(y.size(), y, weight, new_classes, offset);
+                return unlocked([&](Results& p) { self.learner.learn(arrays.table, given, p); });
             },
             "names"_a, "columns"_a, "missing"_a, "indicators"_a, "whole"_a, "y"_a, "weight"_a.none(),
             "new_classes"_a = 0, "offset"_a.none() = nb::none())
@@ -135,8 +137,8 @@ void define_learner(nb::module_& m) {
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
                bool indicators, std::size_t rows, bool extrapolate, const std::optional<Doubles>& offset) {
                 const TableArrays arrays(names, columns, rows, missing, indicators);
-                return unlocked(
-                    [&](Results& p) { self.learner.predict(arrays.table, {extrapolate, data_of(offset)}, p); });
+                const GivenAsking asking(rows, extrapolate, offset);
+                return unlocked([&](Results& p) { self.learner.predict(arrays.table, asking, p); });
             },
             "names"_a, "columns"_a, "missing"_a, "indicators"_a, "rows"_a, "extrapolate"_a,
             "offset"_a.none() = nb::none())
@@ -144,20 +146,25 @@ void define_learner(nb::module_& m) {
             "_learn_rows",
             [](PyLearner& self, const TextRows& rows, const Doubles& y, const std::optional<Doubles>& weight,
                std::size_t new_classes, const std::optional<Doubles>& offset) {
-                return unlocked(
-                    [&](Results& p) { self.learner.learn(rows.features, labels(y, weight, new_classes, offset), p); });
+                const GivenLabels given(rows.rows(), y, weight, new_classes, offset);
+                return unlocked([&](Results& p) { self.learner.learn(rows.features, given, p); });
             },
             "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0, "offset"_a.none() = nb::none())
         .def(
             "_predict_rows",
             [](PyLearner& self, const TextRows& rows, bool extrapolate, const std::optional<Doubles>& offset) {
-                return unlocked(
-                    [&](Results& p) { self.learner.predict(rows.features, {extrapolate, data_of(offset)}, p); });
+                const GivenAsking asking(rows.rows(), extrapolate, offset);
+                return unlocked([&](Results& p) { self.learner.predict(rows.features, asking, p); });
             },
             "rows"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
         .def(
             "_loss",
             [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& tau) {
+                constexpr int change = 2;  // which alone looks at tau
+                if (which < 0 || which > change)
+                    throw InputError("a loss has a value (0), a slope (1) and a change (2)");
+                check_length("y", y.size(), p.size());
+                if (which == change || tau.size()) check_length("tau", tau.size(), p.size());
                 return unlocked(p.shape(0), [&](double* out) {
                     self.learner.loss(which, p.data(), y.data(), tau.data(), p.shape(0), out);
                 });
@@ -211,9 +218,9 @@ void define_learner(nb::module_& m) {
             "_begin_judging",
             [](PyLearner& self, const Doubles& y, const std::optional<Doubles>& weight,
                const std::optional<Doubles>& offset) {
-                const Labels given = labels(y, weight, 0, offset);
+                const GivenLabels given(y.size(), y, weight, 0, offset);
                 const nb::gil_scoped_release release;
-                self.learner.begin_judging(given, y.shape(0));
+                self.learner.begin_judging(given, y.size());
             },
             "y"_a, "weight"_a.none(), "offset"_a.none() = nb::none())
         .def("_end_judging",

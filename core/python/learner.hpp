@@ -115,12 +115,6 @@ class PyLearner {
         return true;
     }
 
-    // Names that were given up are not to be remembered.
-    void forget_names() {
-        known_.forget();
-        last_.clear();
-        names_ = new_names();
-    }
     template <class Action>
     void remembering(Action action) {
         try {
@@ -257,6 +251,13 @@ class PyLearner {
         learner.predict_named(row.size(), row.values(), asking, resolver(row), result.to_predict(learner));
     }
 
+    // Names that were given up are not to be remembered.
+    void forget_names() {
+        known_.forget();
+        last_.clear();
+        names_ = new_names();
+    }
+
     void load(const Snapshot& from) {
         const auto guard = lock();
         forget_names();
@@ -389,7 +390,7 @@ class PyLearner {
     NewDoubles learn_named(const nb::list& rows, const Doubles& y, const std::optional<Doubles>& weight,
                            std::size_t new_classes, const std::optional<Doubles>& offset) {
         std::vector<std::unique_ptr<NamedRow>> ready;
-        for (nb::handle x : rows) {
+        for (nb::handle x : nb::tuple(rows)) {  // reading a row may run Python, which may change the list
             try {
                 ready.push_back(std::make_unique<NamedRow>(x));
             } catch (InputError& error) {
@@ -398,8 +399,9 @@ class PyLearner {
             }
             ready.back()->hold();
         }
+        const GivenLabels own(ready.size(), y, weight, new_classes, offset);
+        const Labels given = own;
         const auto guard = lock();
-        const Labels given = labels(y, weight, new_classes, offset);
         learner.check(given, ready.size());
         for (std::size_t r = 0; r < ready.size(); ++r) learner.check_sum(ready[r]->size(), ready[r]->values(), r);
         const std::size_t width = learner.learn_width() + new_classes;

@@ -5,6 +5,8 @@
 #include <nanobind/stl/tuple.h>
 
 #include <bit>
+#include <deque>
+#include <functional>
 
 #include "base/name_hash.hpp"
 #include "engine/information.hpp"
@@ -31,13 +33,13 @@ nb::tuple arrays_of(const SlotBlock& from) {
                           table_of(from.values, from.scale.size(), from.width));
 }
 
-std::vector<std::uint32_t> numbers_of(const Slots& array) { return {array.data(), array.data() + array.size()}; }
-
 nb::tuple read_slots(const PyLearner& self, const Slots& slots, const Slots& lanes) {
+    if (lanes.size() == 0) throw InputError("slots are read of one lane or more");
     SlotBlock block(slots.size(), lanes.size(), self.learner.slot_width(lanes.size()));
+    const auto own_lanes = copy_of(lanes);
     {
         const nb::gil_scoped_release release;
-        self.learner.read(slots.data(), slots.size(), numbers_of(lanes), block);
+        self.learner.read(slots.data(), slots.size(), own_lanes, block);
     }
     return arrays_of(block);
 }
@@ -54,36 +56,49 @@ Merging merging_of(const nb::dict& how) {
             nb::cast<double>(how["merged_t"])};
 }
 
-bool load_merged(PyLearner& self, const nb::dict& snapshot, const nb::list& parts, const nb::dict& merging) {
+// What is known of a part of a merge, and the learner itself, which stay while the interpreter's lock is free.
+struct KeptPart {
+    nb::object learner;
+    std::vector<std::uint32_t> listed, moved;
+    std::vector<double> by;
+};
+
+bool load_merged(PyLearner& self, const nb::dict& snapshot, const nb::list& listed_parts, const nb::dict& merging) {
     const Snapshot from = snapshot_of(snapshot);
     const Merging how = merging_of(merging);
+    const nb::tuple parts(listed_parts);
     if (how.t.size() != parts.size() || parts.size() <= how.base) throw InputError("there is nothing to merge");
-    std::vector<Slots> slots;  // alive while they are read
-    std::vector<Grid> tables;
+    std::deque<KeptPart> kept;
     std::vector<MergedPart> to;
     for (const nb::handle part : parts) {
         const auto of = nb::cast<nb::dict>(part);
-        const auto lanes = nb::cast<Slots>(of["lanes"]);
-        slots.push_back(nb::cast<Slots>(of["listed"]));
-        slots.push_back(nb::cast<Slots>(of["moved"]));
-        tables.push_back(nb::cast<Grid>(of["by"]));
-        const Slots &listed = slots[slots.size() - 2], &moved = slots.back();
-        to.push_back({&nb::cast<const PyLearner&>(of["learner"]).learner, nb::cast<double>(of["t"]),
+        const auto by = nb::cast<Grid>(of["by"]);
+        const KeptPart& own = kept.emplace_back(of["learner"], copy_of(nb::cast<Slots>(of["listed"])),
+                                                copy_of(nb::cast<Slots>(of["moved"])), copy_of(by));
+        to.push_back({&nb::cast<const PyLearner&>(own.learner).learner, nb::cast<double>(of["t"]),
                       nb::cast<std::uint64_t>(of["examples"]), nb::cast<std::size_t>(of["lane_count"]),
-                      numbers_of(lanes), nb::cast<std::size_t>(of["direct"]), listed.data(), listed.size(),
-                      moved.data(), moved.size(), tables.back().data()});
-        const bool known = std::all_of(to.back().lanes.begin(), to.back().lanes.end(),
-                                       [&](std::uint32_t lane) { return lane < to.back().lane_count; });
-        if (!known || lanes.size() != from.engine.lanes.size() || tables.back().shape(0) != moved.size() ||
-            (moved.size() && tables.back().shape(1) != self.learner.slot_width(lanes.size())))
+                      copy_of(nb::cast<Slots>(of["lanes"])), nb::cast<std::size_t>(of["direct"]), own.listed.data(),
+                      own.listed.size(), own.moved.data(), own.moved.size(), own.by.data()});
+        const std::vector<std::uint32_t>& lanes = to.back().lanes;
+        const bool known =
+            std::all_of(lanes.begin(), lanes.end(), [&](std::uint32_t lane) { return lane < to.back().lane_count; });
+        const bool rising =
+            std::adjacent_find(own.moved.begin(), own.moved.end(), std::greater_equal<>()) == own.moved.end();
+        if (!known || !rising || lanes.empty() || lanes.size() != from.engine.lanes.size() ||
+            by.shape(0) != own.moved.size() ||
+            (!own.moved.empty() && by.shape(1) != self.learner.slot_width(lanes.size())))
             throw InputError("the parts of a merge do not fit together");
     }
     const nb::gil_scoped_release release;
-    return self.learner.load_merged(from, to, how);
+    return self.learner.load_merged(from, to, how, [&] {
+        const nb::gil_scoped_acquire acquire;
+        self.forget_names();
+    });
 }
 
-nb::tuple merged_slots(const nb::list& parts, const nb::dict& merging) {
+nb::tuple merged_slots(const nb::list& listed_parts, const nb::dict& merging) {
     const Merging how = merging_of(merging);
+    const nb::tuple parts(listed_parts);
     if (how.t.size() != parts.size() || parts.size() <= how.base) throw InputError("there is nothing to merge");
     std::vector<SlotBlock> from;
     for (const nb::handle part : parts) {
@@ -162,12 +177,13 @@ class Numbered {
     }
 };
 
-nb::tuple numbered_names(const std::vector<nb::list>& lists) {
+nb::tuple numbered_names(const std::vector<nb::list>& listed) {
+    std::vector<nb::tuple> lists;  // which stay as they are, whatever becomes of those
     std::size_t most = 0;
-    for (const nb::list& list : lists) most += list.size();
+    for (const nb::list& list : listed) most += lists.emplace_back(list).size();
     Numbered numbered(most);
     nb::list numbers;
-    for (const nb::list& list : lists) {
+    for (const nb::tuple& list : lists) {
         auto own = std::make_unique<std::uint32_t[]>(list.size());
         for (std::size_t i = 0; i < list.size(); ++i) own[i] = numbered.add(list[i]);
         numbers.append(hand_over<NewSlots>(std::move(own), list.size()));

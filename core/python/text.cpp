@@ -152,13 +152,13 @@ nb::object csv_table(PyCsvReader& self, const Bytes& data) {
 }
 
 // The numbers that texts stand for, and what each is: see Cell. Text k is bytes[ends[k], ends[k + 1]).
-nb::tuple written_numbers(const Integers& ends, const Bytes& bytes, const std::string& form,
+nb::tuple written_numbers(const Integers& given_ends, const Bytes& bytes, const std::string& form,
                           const std::vector<std::string>& marks) {
-    const std::size_t count = ends.size() ? ends.size() - 1 : 0;
+    const auto ends = copy_of(given_ends);
+    const std::size_t count = ends.empty() ? 0 : ends.size() - 1;
     const auto length = static_cast<std::int64_t>(bytes.size());
     for (std::size_t k = 0; k < count; ++k)
-        if (ends.data()[k] < 0 || ends.data()[k] > ends.data()[k + 1] || ends.data()[k + 1] > length)
-            throw InputError("the texts are malformed");
+        if (ends[k] < 0 || ends[k] > ends[k + 1] || ends[k + 1] > length) throw InputError("the texts are malformed");
     std::vector<double> numbers(count, std::numeric_limits<double>::quiet_NaN());
     std::vector<std::uint8_t> kinds(count);
     unlocked_get([&] {
@@ -166,8 +166,7 @@ nb::tuple written_numbers(const Integers& ends, const Bytes& bytes, const std::s
         const NumberForm how = NumberForm::of(form);
         const auto* text = reinterpret_cast<const char*>(bytes.data());
         for (std::size_t k = 0; k < count; ++k) {
-            const std::string_view cell(text + ends.data()[k],
-                                        static_cast<std::size_t>(ends.data()[k + 1] - ends.data()[k]));
+            const std::string_view cell(text + ends[k], static_cast<std::size_t>(ends[k + 1] - ends[k]));
             double x;
             const Cell kind = read_number(cell, how, missing, x);
             if (kind == Cell::number) numbers[k] = x;

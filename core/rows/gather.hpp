@@ -49,13 +49,13 @@ bool put_narrow(const Records& column, std::size_t count, std::size_t first, std
     std::uint64_t differing = 0;
     for (std::size_t r = first; r < last; ++r) {
         const char* const from = column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride;
-        auto* here = reinterpret_cast<To*>(to + r * width);
+        char* const here = to + r * width;  // which need not be aligned either
         for (std::size_t k = 0; k < count; ++k) {
             From x;
-            std::memcpy(&x, from + k * sizeof x, sizeof x);  // which need not be aligned
+            std::memcpy(&x, from + k * sizeof x, sizeof x);
             const To narrow = static_cast<To>(x >= least && x <= most ? x : From{0});
             differing |= std::bit_cast<std::uint64_t>(static_cast<From>(narrow)) ^ std::bit_cast<std::uint64_t>(x);
-            here[k] = narrow;
+            std::memcpy(here + k * sizeof narrow, &narrow, sizeof narrow);
         }
     }
     return differing == 0;
@@ -146,14 +146,20 @@ struct Entries {
     std::size_t entries;
 };
 
-inline void gather(const std::vector<Entries>& pieces, Picked rows, std::size_t size, char* to) {
+// `room`: the entries that there must be in all; false if there are not. Starts are read once, because another thread
+// may change them.
+inline bool gather(const std::vector<Entries>& pieces, Picked rows, std::size_t size, char* to, std::size_t room) {
     for (std::size_t i = 0; i < rows.count; ++i) {
         const Entries& from = pieces[static_cast<std::size_t>(rows.piece[i])];
-        const auto begin = static_cast<std::size_t>(from.starts[rows.row[i]]);
-        const std::size_t bytes = (static_cast<std::size_t>(from.starts[rows.row[i] + 1]) - begin) * size;
-        if (bytes) std::memcpy(to, from.data + begin * size, bytes);
-        to += bytes;
+        const std::int64_t begin = from.starts[rows.row[i]], end = from.starts[rows.row[i] + 1];
+        if (begin < 0 || end < begin || static_cast<std::size_t>(end) > from.entries) return false;
+        const auto count = static_cast<std::size_t>(end - begin);
+        if (count > room) return false;
+        if (count) std::memcpy(to, from.data + static_cast<std::size_t>(begin) * size, count * size);
+        to += count * size;
+        room -= count;
     }
+    return room == 0;
 }
 
 }  // namespace unitless

@@ -18,6 +18,6 @@ void collect(const DenseInput& input, std::uint32_t* slots, double* values, std:
 }  // namespace
 }  // namespace UNITLESS_ISA
 
-const RowKernel UNITLESS_OF_ISA(row_kernel_) = {are_plain, collect, widen_block};
+const RowKernel UNITLESS_OF_ISA(row_kernel_) = {are_plain, copy_below, collect, widen_block};
 
 }  // namespace unitless

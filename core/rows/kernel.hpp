@@ -12,6 +12,8 @@ inline constexpr std::size_t row_margin = 8;
 struct RowKernel {
     // Well-formed, slots (the column's bits in `mask`) rising within a row, ordinary numbers other than zero.
     bool (*are_plain)(const CompressedRows&, std::uint64_t mask);
+    // Copies columns' numbers; false if one of them is not below `limit`.
+    bool (*copy_below)(const std::uint32_t* from, std::size_t count, std::uint32_t limit, std::uint32_t* to);
     // Rows of float32 or float64 that lie side by side, as rows of (slot, value): see dense_collect.hpp.
     void (*collect)(const DenseInput&, std::uint32_t* slots, double* values, std::size_t* row_ends);
     // Rows of columns that do not lie side by side, put so; positions that no column feeds must be zero already.

@@ -23,18 +23,20 @@ inline bool all_ordinary(const double* values, std::size_t count) {
 template <class Index>
 bool all_plain(const CompressedRows& input, std::uint64_t mask) {
     using Column = std::make_unsigned_t<Index>;  // what is negative is then too large
-    const auto* starts = static_cast<const Column*>(input.row_starts);
+    const auto* row_starts = static_cast<const Column*>(input.row_starts);
     const auto* columns = static_cast<const Column*>(input.indices);
     constexpr std::uint64_t most = std::uint64_t{1} << (8 * sizeof(Index) - 1);
     const auto kept = static_cast<Column>(mask),
                limit = static_cast<Column>(input.columns < most ? input.columns : most);
     const auto falls_at = [&](std::size_t k) -> Column { return (columns[k] & kept) <= (columns[k - 1] & kept); };
     constexpr std::size_t block = 64;
+    Column starts[block + 1];  // what another thread writes meanwhile does not matter
     for (std::size_t first = 0; first < input.rows; first += block) {
-        const std::size_t last = first + block < input.rows ? first + block : input.rows;
-        for (std::size_t r = first; r < last; ++r)
+        const std::size_t rows = first + block < input.rows ? block : input.rows - first;
+        __builtin_memcpy(starts, row_starts + first, (rows + 1) * sizeof(Column));
+        for (std::size_t r = 0; r < rows; ++r)
             if (starts[r] > starts[r + 1]) return false;
-        const std::size_t begin = starts[first], end = starts[last];
+        const std::size_t begin = starts[0], end = starts[rows];
         if (end > input.entries) return false;
         if (begin == end) continue;
         Column outside = columns[begin] >= limit, falls = 0, between_rows = 0;
@@ -42,11 +44,21 @@ bool all_plain(const CompressedRows& input, std::uint64_t mask) {
             outside |= columns[k] >= limit;
             falls += falls_at(k);
         }
-        for (std::size_t r = first + 1; r < last; ++r)
+        for (std::size_t r = 1; r < rows; ++r)
             if (starts[r] > begin && starts[r] < starts[r + 1]) between_rows += falls_at(starts[r]);
         if (outside || falls != between_rows || !all_ordinary(input.values + begin, end - begin)) return false;
     }
     return true;
+}
+
+inline bool copy_below(const std::uint32_t* from, std::size_t count, std::uint32_t limit, std::uint32_t* to) {
+    std::uint32_t largest = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::uint32_t column = from[k];
+        to[k] = column;
+        largest = column > largest ? column : largest;
+    }
+    return count == 0 || largest < limit;
 }
 
 // Well-formed, columns rising within a row also after masking, numbers other than zero that are not huge.
