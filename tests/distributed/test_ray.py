@@ -131,7 +131,7 @@ def test_ctrl_c_gives_up_what_runs_and_leaves_the_cluster_of_others_alone(engine
         with pytest.raises(KeyboardInterrupt):
             other.wait(handles)
     assert engine.get(engine.submit(tasks.product, None, 3)) == 3
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 50  # a task takes 60
 
 
 def test_a_module_that_workers_do_not_have(engine: RayEngine, monkeypatch: pytest.MonkeyPatch) -> None:

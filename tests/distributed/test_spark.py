@@ -126,7 +126,7 @@ def test_ctrl_c_and_the_session_of_others_stays(engine: SparkEngine) -> None:
         with pytest.raises(KeyboardInterrupt):
             other.wait(handles)
     assert engine.get(engine.submit(tasks.product, None, 3)) == 3
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 50  # a task takes 60
 
 
 def test_a_module_that_workers_do_not_have(engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
