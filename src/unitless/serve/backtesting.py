@@ -121,7 +121,7 @@ class Backtests:
 
     async def stop(self) -> None:
         """The server ends; what is on its way begins again when it comes back."""
-        for task in list(self._tasks):
+        for *_, task in self._running.values():
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -166,10 +166,8 @@ class Backtests:
                 await self._join(live, created, model, listen)
             await self._finish(live, folder, created)
         finally:
-            try:
-                await child.end()
-            finally:  # also if the server stops while it waits
-                result.unlink(missing_ok=True)
+            await child.end()
+            result.unlink(missing_ok=True)
 
     async def _replay(self, live: LiveStream, child: Child, created: Created, result: Path, listen: _Listen) -> None:
         payload = base64.b64encode(created_payload(created)).decode()
