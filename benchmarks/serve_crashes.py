@@ -4,7 +4,8 @@
     python benchmarks/serve_crashes.py --quick      10 and 5: half a minute
     python benchmarks/serve_crashes.py --durability process    kills only
 
-Six clients learn, predict, send labels late and out of order, and send again what was not answered. In the end every
+Six clients learn, predict, send labels late and out of order, and send again what was not answered. Another one makes
+and deletes models and asks for snapshots of them, four requests at a time. In the end every
 acknowledged row must stand in the log, none be learned twice, every answered score be that of the offline pass, and the
 bytes of the models and the state of their evaluations equal those of plain calls of the library. The tests do the same
 with fewer crashes (tests/serve/test_serve_crashes.py); the kinds of crashes are described in tests/serve/crashes.py.

@@ -12,7 +12,7 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 TIMEOUT = 20.0
 PAUSE = 0.05  # seconds before a request is sent again
@@ -65,21 +65,27 @@ class Connection:
 
     async def post(self, path: str, body: bytes, kind: str = "application/json") -> tuple[int, bytes]:
         """Status and body of the answer."""
+        return await self.ask("POST", path, body, kind)
+
+    async def ask(self, method: str, path: str, body: bytes, kind: str = "application/json") -> tuple[int, bytes]:
+        """The same with any method."""
         try:
-            return await asyncio.wait_for(self._post(path, body, kind), TIMEOUT)
+            return await asyncio.wait_for(self._ask(method, path, body, kind), TIMEOUT)
         except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:
             self.close()
             raise Gone from error
 
-    async def _post(self, path: str, body: bytes, kind: str) -> tuple[int, bytes]:
+    async def _ask(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, bytes]:
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self._streams
-        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
-        writer.write(head.encode() + body)
+        lines = f"{method} {path} HTTP/1.1", "host: localhost", f"content-type: {kind}", f"content-length: {len(body)}"
+        writer.write("\r\n".join((*lines, "\r\n")).encode() + body)
         answer = (await reader.readuntil(b"\r\n\r\n")).lower()
         status, length = int(answer[9:12]), answer.partition(b"content-length:")[2]
-        if length:
+        if status == 204:
+            found = b""
+        elif length:
             found = await reader.readexactly(int(length.split(b"\r\n")[0]))
         else:
             found = b""
@@ -279,3 +285,56 @@ class Client:
         """One request."""
         connection = self.second if second else self.connection
         return await connection.post(f"/v1/models/{self.model}/{verb}", body, kind)
+
+
+class Administrator:
+    """Makes small models, learns a row, asks for snapshots and deletes the models again, several at once.
+
+    Args:
+        ledger: shared by all clients.
+        port: of the server.
+        chance: what it does next.
+        over: whether it should stop.
+    """
+
+    NAMES = ("small-1", "small-2", "small-3")
+    OPTIONS: ClassVar = {"task": "regression", "shape": "linear", "experts": "none"}
+    POSSIBLE: ClassVar = {"PUT": {200, 201, 409}, "POST": {200, 404}, "DELETE": {204, 404, 409}}
+    ALWAYS: ClassVar = {429, 503}
+
+    def __init__(self, ledger: Ledger, port: int, chance: random.Random, over: Callable[[], bool]) -> None:
+        self.ledger, self.chance, self.over = ledger, chance, over
+        self.connections = [Connection(port) for _ in range(4)]
+
+    async def run(self) -> None:
+        """Work until it is over, then delete all that it has made."""
+        while not self.over():
+            await asyncio.gather(*(self._act(connection) for connection in self.connections))
+        for name in self.NAMES:
+            while await self._ask(self.connections[0], "DELETE", f"/v1/models/{name}") not in (204, 404):
+                await asyncio.sleep(PAUSE)
+        for connection in self.connections:
+            connection.close()
+
+    async def _act(self, connection: Connection) -> None:
+        path = f"/v1/models/{self.chance.choice(self.NAMES)}"
+        acts = {
+            "make": ("PUT", path, self.OPTIONS),
+            "learn": ("POST", path + "/learn", {"features": {"x": 1.0}, "label": 2.0}),
+            "snapshot": ("POST", path + "/snapshot", {}),
+            "delete": ("DELETE", path, None),
+        }
+        (act,) = self.chance.choices(list(acts), (3, 3, 2, 2))
+        await self._ask(connection, *acts[act])
+
+    async def _ask(self, connection: Connection, method: str, path: str, body: Any = None) -> int | None:
+        try:
+            status, found = await connection.ask(method, path, b"" if body is None else json.dumps(body).encode())
+        except Gone:
+            await asyncio.sleep(PAUSE)
+            return None
+        if status not in self.POSSIBLE[method] | self.ALWAYS:
+            self.ledger.wrong.append(f"{method} {path}: {status} {found[:300]!r}")
+        if status == 503:
+            await asyncio.sleep(PAUSE)
+        return status

@@ -26,7 +26,7 @@ from typing import Any
 
 import power
 import server_process
-from crash_clients import Client, Ledger
+from crash_clients import Administrator, Client, Ledger
 from offline import offline
 from waiting import until_async
 
@@ -98,7 +98,9 @@ class Server(server_process.Server):
         """After everything was killed: what was not on the disk for sure is lost, in part; gives the bytes lost."""
         assert self.synced is not None
         synced, lost = power.synced_bytes(self.synced), 0
-        for stream in self.data.glob("streams/*"):
+        for stream in self.data.glob("streams/[!.]*"):
+            if not any(path.is_relative_to(stream) for path in synced):  # on the disk before it got this name
+                continue
             lost += power.cut_power(stream / "log", power.with_snapshots(stream, synced), chance)
         return lost
 
@@ -123,7 +125,7 @@ async def crash_again_and_again(
     rows: int = 0,
     say: Callable[[int, Story], None] | None = None,
 ) -> Story:
-    """Clients work all the time; the server dies in the given ways, each time after a random while.
+    """Clients work all the time, and models come and go; the server dies in the given ways, after random whiles.
 
     Args:
         server: not started yet.
@@ -146,6 +148,8 @@ async def crash_again_and_again(
         )
         for k in range(clients)
     ]
+    administrator = Administrator(story.ledger, port, random.Random(seed), lambda: over)
+    workers.append(asyncio.create_task(administrator.run()))
     try:
         for number, kind in enumerate(crashes):
             await asyncio.sleep(chance.uniform(0.02, longest))
@@ -233,6 +237,7 @@ def check(server: Server, story: Story) -> Checked:
     """Stop the server, and compare its log, its answers, its models and its evaluations with a pass of plain calls."""
     ledger = story.ledger
     assert not ledger.wrong, ledger.wrong[:5]
+    assert json.loads(server.call("GET", "/v1/models"))["quarantined"] == []
     files = {name: server.call("GET", f"/v1/models/{name}/file") for name in MODELS}
     assert server.stop(10.0) == 0, server.output()
     (folder,) = server.data.glob("streams/*")

@@ -1,0 +1,125 @@
+"""The data folder of a small server, to be stored for each version: later ones must read it.
+
+    python tests/serve/stored_log.py    write tests/serve/stored/VERSION, once for each release
+
+expected.json beside the data says what the version that wrote it knew in the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from unitless.serve.events import Form, Kind, from_broker
+from unitless.serve.house import House
+from unitless.serve.live import LiveStream
+from unitless.serve.settings import Settings
+from unitless.serve.streams import snapshots
+from unitless.version import __version__
+
+STORED = Path(__file__).parent / "stored"
+ASKED = [{"x": 1.5, "town": "Bonn"}, {"x": -2.0, "town": "Rome", "old": True}, {}]  # what is predicted in the end
+PLAIN = {"shape": "linear", "experts": "none"}
+
+
+def row(k: int, label: Any) -> dict[str, Any]:
+    features = {"x": math.sin(k), "town": ["Bonn", "Rome", "Oslo"][k % 3], "old": k % 2 == 0, "y": None if k % 5 else k}
+    return {"features": features, "label": label, **({"weight": 0.5} if k % 7 == 0 else {})}
+
+
+async def send(live: LiveStream, kind: Kind, form: Form, *rows: dict[str, Any]) -> None:
+    payload = b"\n".join(json.dumps(one).encode() for one in rows)
+    if form is Form.broker:
+        payload = from_broker("redis:orders", f"{live.stream.seq}-0", payload.split(b"\n"))
+    for outcome in await live.submitted(kind, form, len(rows), payload):
+        assert outcome.problem is None, outcome
+
+
+async def numbers(house: House) -> None:
+    """One stream of numbers with a challenger, labels that come later, and every form of rows."""
+    await house.create("prices", {})
+    live = house.streams["prices"]
+    for k in range(20):
+        await send(live, Kind.learn, Form.json, row(k, 3 * math.sin(k) + k % 3) | {"id": f"learned-{k}"})
+    await house.create("plain", {**PLAIN, "learning_rate": 0.5, "stream": "prices"})
+    for k in range(6):
+        asked = {"features": row(k, 0)["features"], "id": f"asked-{k}", "model": "prices"}
+        await send(live, Kind.prediction, Form.json, asked)
+    await send(live, Kind.learn, Form.lines, *(row(k, float(k % 4)) for k in range(10)))
+    await send(live, Kind.label, Form.json, {"id": "asked-0", "label": 1.25})
+    live.tick()
+    write_snapshot(house, "prices")
+    await send(live, Kind.label, Form.lines, {"id": "asked-1", "label": 2.5}, {"id": "asked-2", "label": 0.5})
+    await send(live, Kind.learn, Form.broker, *(row(k, float(k % 4)) for k in range(5)))
+    await live.submitted(Kind.learn, Form.vw, 2, b"1.5 | x:2 Bonn\n2.5 0.5 | x:3 Rome\n")
+    await house.promote("plain")
+    live.tick()
+
+
+async def classes(house: House) -> None:
+    """One stream of classes, whose labels are text of all kinds."""
+    await house.create("mail", PLAIN)
+    live = house.streams["mail"]
+    for k in range(12):
+        await send(live, Kind.learn, Form.json, row(k, ["spam\0", "ham"][k % 2]))
+    write_snapshot(house, "mail")
+    for k in range(12):
+        await send(live, Kind.learn, Form.json, row(k, ["spam\0", "ham", "", "caf\u00e9"][k % 4]))
+    live.tick()
+
+
+def write_snapshot(house: House, name: str) -> None:
+    stream = house.streams[name].stream
+    waits = stream.join.oldest_position()
+    needs = None if waits is None else stream.read(waits).seq
+    snapshots.write(house.folders[name], stream, seq=stream.seq, position=stream.end, needs=needs)
+
+
+def known(house: House) -> dict[str, Any]:
+    """What a server knows: all that later versions must find again, and what its models predict."""
+    return {name: _known(live) for name, live in sorted(house.streams.items())}
+
+
+def _known(live: LiveStream) -> dict[str, Any]:
+    stream = live.stream
+    return {
+        "seq": stream.seq,
+        "champion": stream.champion,
+        "counts": dict(sorted(stream.counts.items())),
+        "sources": stream.sources,
+        "waiting": sorted(stream.join._waiting),
+        "done": sorted(stream.join._done),
+        "models": {
+            name: {
+                "role": model.role,
+                "task": model.task,
+                "classes": model.classes,
+                "options": model.options,
+                "learned": model.learned,
+                "rejected": model.rejected,
+                "scores": [model.predict(features).known_score for features in ASKED],
+            }
+            for name, model in sorted(stream.models.items())
+        },
+    }
+
+
+def write(folder: Path) -> None:
+    async def make() -> None:
+        data = folder / "data"
+        house = House.open(data, Settings.of(environment={}, data=data, segment="4kB"))
+        await numbers(house)
+        await classes(house)
+        await house.drain()
+        (folder / "expected.json").write_text(json.dumps(known(house), indent=1) + "\n")
+        house.close()
+        (data / "LOCK").unlink()
+
+    asyncio.run(make())
+
+
+if __name__ == "__main__":
+    write(STORED / __version__)
