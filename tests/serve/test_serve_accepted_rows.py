@@ -30,6 +30,7 @@ from unitless.serve.http.access import Access
 from unitless.serve.http.app import make
 from unitless.serve.http.limits import Limits
 from unitless.serve.http.protocol import Service
+from unitless.serve.problems import Problem
 from unitless.serve.settings import Settings
 from unitless.serve.streams import snapshots
 
@@ -64,6 +65,7 @@ options = st.sampled_from(
         {"bits": 10},
         {"task": "binary", "rule": "newton"},
         {"shape": "trees"},
+        {"rule": "gd", "learning_rate": 1e10, "importance_aware": False, "shape": "linear", "experts": "none"},
     ]
 )
 
@@ -211,6 +213,34 @@ def test_a_label_is_kept_exactly(tmp_path: Path, kind: str, label: str) -> None:
     survives(tmp_path, [{"task": "classes"}, {}], [("learn", LINES, rows[:1])], [("learn", kind, rows)] * 2)
     with opened(tmp_path) as house:
         assert [model.classes for model in house.streams["a"].stream.models.values()] == [[label, "ham"]] * 2
+
+
+@pytest.mark.parametrize("label", [2**63, -(2**63) - 1, 10**400])
+def test_a_label_of_more_than_64_bits_is_refused_where_it_is_a_class(tmp_path: Path, label: int) -> None:
+    """No model file could have it."""
+    rows = [{"features": {"x": 1}, "label": one} for one in ("a", label, 2**63 - 1)]
+    survives(tmp_path, [{"task": "classes"}], [("learn", JSON, rows)], [])
+    with opened(tmp_path) as house:
+        assert house.streams["a"].model().classes == ["a", 2**63 - 1]
+        with pytest.raises(Problem, match="more than 64 bits"):
+            asyncio.run(house.create("b", {"classes": ["a", label]}))
+
+
+DIVERGES = {"task": "regression", "rule": "gd", "learning_rate": 1e10, "importance_aware": False, "target": None}
+DIVERGES |= {"shape": "linear", "experts": "none"}
+
+
+@pytest.mark.parametrize("made", [[DIVERGES], [{"task": "regression"}, DIVERGES]])
+@pytest.mark.parametrize("kind", [JSON, LINES])
+def test_rows_at_which_a_model_diverges_are_refused(tmp_path: Path, made: list[dict[str, Any]], kind: str) -> None:
+    rows = [{"features": {"x": 10.0 ** (k % 5)}, "label": (-10.0) ** (k % 9)} for k in range(60)]
+    survives(tmp_path, made, [("learn", kind, rows[:20])], [("learn", kind, rows)])
+    with opened(tmp_path) as house:
+        stream = house.streams["a"].stream
+        model = list(stream.models.values())[-1]
+        assert stream.counts["learned"] + stream.counts["refused"] == 80
+        assert model.rejected + stream.counts["refused"] > 0
+        assert 0 < model.learned < 80
 
 
 def test_half_of_a_character_is_refused(tmp_path: Path) -> None:

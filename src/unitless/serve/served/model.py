@@ -31,6 +31,7 @@ from ...models.file import bytes_later, from_bytes, to_bytes
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.prediction_errors import bounds, quantiles_of
+from ...models.training_record import LARGEST
 from ..origin import Origin
 from .growth import Growth
 from .options import Asked
@@ -331,10 +332,11 @@ class ServedModel:
         if self.model is not None and self.model.kept == "averaged":
             self.model.keep("last")
 
-    def learn_rows(self, features: list[Any], labels: list[Any], weights: list[float]) -> list[float] | None:
+    def learn_rows(self, features: list[Any], labels: list[Any], weights: list[float]) -> list[float | None] | None:
         """Learn rows in one call; the scores made before. None: nothing was changed, they are to be learned one by one.
 
-        The bits are those of rows that are learned one by one.
+        The bits are those of rows that are learned one by one. If the learner diverges, the rows before are learned:
+        there are as many scores as rows were learned, all of them None because they are not known.
         """
         if self.model is None or self._several or not self.learned:
             return None
@@ -352,9 +354,11 @@ class ServedModel:
             scores = self._learn_numbers(data, np.array(truth, np.float64), weight, None)
             self.growth.learned(new)
             return scores.tolist()  # type: ignore[no-any-return]
-        except DivergedError:
+        except DivergedError as error:
+            learned = error.learned or 0
+            self.learned += int(np.count_nonzero(weight[:learned]))
             self.growth.begin(self.model)
-            raise
+            return [None] * learned
         except InputError:
             return None
 
@@ -520,6 +524,8 @@ class ServedModel:
     def _class_of(label: Any) -> Any:
         if label is None or isinstance(label, list | dict):
             raise InputError(f"the label is {label!r}; it must be text, a number, true or false")
+        if isinstance(label, int) and not -LARGEST <= label < LARGEST:  # which no model file can have
+            raise InputError("the label is a whole number of more than 64 bits", advice="send it as text")
         return label
 
     # ------------------------------------------------------------------------------------------------ scores

@@ -11,6 +11,7 @@ from ...models.classes import Classes, Label
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.softmax import model_of_classes
+from ...models.training_record import LARGEST
 from ...options import USUAL_SHAPE, can_fall, check_names, usual_experts
 
 TASKS = ("regression", "binary", "classes")
@@ -40,6 +41,8 @@ class Asked:
         _one_of("loss", self.loss, (*LOSSES, None))
         if self.classes is not None:
             known = Classes(self.classes, open=False).labels
+            if any(isinstance(label, int) and not -LARGEST <= label < LARGEST for label in known):
+                raise OptionError("has a whole number of more than 64 bits", option="classes", advice="make it text")
             if len(known) < 2:
                 raise OptionError("must be at least two, or left out", option="classes")
             self.task = self.task or ("binary" if len(known) == 2 else "classes")

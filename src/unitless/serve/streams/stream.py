@@ -24,6 +24,7 @@ from ..served import Limits, Said, ServedModel
 from ..served.vw import VwSaid, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
+_OF_THE_MOMENT = (OSError, LogError, MemoryError)  # errors of this machine: a replay would come to something else
 FORMAT = 1
 
 
@@ -122,6 +123,17 @@ class Stream:
             OSError, LogError, MemoryError: features could not be read from the log. The state is of no more use.
         """
         self.seq, self.time, self.end = record.seq + record.rows - 1, record.time, record.end
+        try:
+            return self._apply(record, rows)
+        except _OF_THE_MOMENT:
+            raise
+        except Exception as error:  # what nobody thought of must not stop the service, now or in a replay
+            self.counts["failed"] += record.rows
+            problem = Problem(500, "the rows could not be used", f"{type(error).__name__}: {error}")
+            places = range(1 if record.form is Form.vw else record.rows)
+            return [Outcome("failed", record.seq + place, self.champion, problem=problem) for place in places]
+
+    def _apply(self, record: Record, rows: list[Row] | VwText | None) -> list[Outcome]:
         if record.kind in _OF_ROWS:
             if record.form is Form.vw or isinstance(rows, VwText):
                 return self._learn_text(record, rows)
@@ -129,15 +141,7 @@ class Stream:
                 source, position = broker_position(record.payload)
                 self.sources[source] = position
             act = _OF_ROWS[record.kind]
-            try:
-                given = rows_of(record) if rows is None else rows
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # nor can a replay read them
-                self.counts["failed"] += record.rows
-                problem = Problem(422, "the rows cannot be read", str(error))
-                return [
-                    Outcome("failed", record.seq + place, self.champion, problem=problem)
-                    for place in range(record.rows)
-                ]
+            given = rows_of(record) if rows is None else rows
             if len(given) == 1:
                 return [self._acted(act, given[0], record, 0)]
             if record.kind is Kind.learn and (outcomes := self._learned_together(record, given)) is not None:
@@ -156,7 +160,7 @@ class Stream:
     ) -> Outcome:
         try:
             outcome = act(self, row, record, place)
-        except (OSError, LogError, MemoryError):  # of this machine and moment: a replay would come to something else
+        except _OF_THE_MOMENT:
             raise
         except Exception as error:  # a row that nobody thought of must not stop the service, now or in a replay
             problem = Problem(500, "the row could not be used", f"{type(error).__name__}: {error}")
@@ -274,17 +278,21 @@ class Stream:
         scores = champion.learn_rows(features, labels, weights)
         if scores is None:
             return None
+        learned = len(scores)  # the others are looked at one by one
+        features, labels, weights = features[:learned], labels[:learned], weights[:learned]
         for model in self.models.values():
             if model is not champion:
                 _taught_together(model, (), features, labels, weights)
-        for listener in self.listeners:
+        for listener in self.listeners if learned else ():
             teach = partial(_taught_together, features=features, labels=labels, weights=weights)
-            listener(Lesson(record.seq, len(rows), None, teach))
-        self.counts["learned"] += len(rows)
+            listener(Lesson(record.seq, learned, None, teach))
+        self.counts["learned"] += learned
         name, seq = champion.name, record.seq
-        return [
+        outcomes = [
             Outcome("learned", seq + place, name, Said(score, None), score=score) for place, score in enumerate(scores)
         ]
+        rest = enumerate(rows[learned:], learned)
+        return outcomes + [self._acted(Stream._learn, row, record, place) for place, row in rest]
 
     def _learn_beside(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
         """The other models learn what the champion has."""
@@ -467,9 +475,9 @@ def _taught_together(
     if without:
         kept = [place for place in range(len(labels)) if place not in without]
         features, labels, weights = ([values[place] for place in kept] for values in (features, labels, weights))
-    if labels and model.learn_rows(features, labels, weights) is None:
-        for one, label, weight in zip(features, labels, weights, strict=True):
-            taught(model, one, label, weight)
+    done = len(model.learn_rows(features, labels, weights) or ()) if labels else 0
+    for one, label, weight in zip(features[done:], labels[done:], weights[done:], strict=True):
+        taught(model, one, label, weight)
 
 
 def joined(record: Record) -> ServedModel:
