@@ -44,7 +44,7 @@ def test_a_weight_that_vanishes_or_overflows_is_refused(http: httpx.Client, weig
 
 
 @pytest.mark.parametrize("weight", [1e-60, 1e-100])
-@pytest.mark.parametrize("labels", [(1.5, 2.5), (1e-200, 3e-200), (1e90, -1e90), (True, False), ("a", "b")])
+@pytest.mark.parametrize("labels", [(1.5, 2.5), (1e-200, 3e-200), (1e60, -1e60), (True, False), ("a", "b")])
 def test_metrics_can_be_read_whatever_the_weights_and_labels(weight: float, labels: tuple[object, object]) -> None:
     served = ServedModel("a", "champion", PLAIN)
     for k in range(6):
