@@ -157,6 +157,7 @@ class Models(TypedDict):
     """All models, and the server itself."""
 
     models: list[Model]
+    quarantined: list[dict[str, str]]  # streams that could not be recovered: name, problem, folder
     server: dict[str, Any]
 
 

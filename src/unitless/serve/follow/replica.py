@@ -91,6 +91,10 @@ class ReplicaHouse(House):
     def __init__(self, folder: Path, settings: Settings) -> None:
         super().__init__(folder, settings, io.BytesIO())  # no lock: nobody is kept out
 
+    def troubles(self) -> dict[str, str]:
+        """None: it writes nothing."""
+        return {}
+
     async def create(self, name: str, body: dict[str, Any], model: bytes | None = None) -> bool:
         """Refuse: this is a follower."""
         _refuse()
