@@ -6,11 +6,15 @@ import asyncio
 import hashlib
 import json
 import os
+import random
 import shutil
 import signal
+import struct
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
+from zlib import crc32
 
 import httpx
 import pytest
@@ -24,6 +28,7 @@ from unitless.serve import house as house_module
 from unitless.serve.events import Form, Kind
 from unitless.serve.house import House
 from unitless.serve.log import log as log_module
+from unitless.serve.log.segments import SEGMENT_HEADER_BYTES
 from unitless.serve.problems import Problem
 from unitless.serve.settings import Settings
 from unitless.serve.streams import snapshots
@@ -101,9 +106,19 @@ def missing_file(folder: Path) -> None:
     sorted((folder / "log").iterdir())[1].unlink()
 
 
+def unknown_format(folder: Path) -> None:
+    first = min((folder / "log").iterdir())
+    content = bytearray(first.read_bytes())
+    struct.pack_into("<I", content, 8, 99)
+    end = SEGMENT_HEADER_BYTES - 4
+    struct.pack_into("<I", content, end, crc32(content[:end]))
+    first.write_bytes(content)
+
+
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
+        (unknown_format, "the format 99 at byte 0 is not known; use the version of unitless that wrote it"),
         (no_name, "manifest.json cannot be read"),
         (damaged_log, "damaged at byte"),
         (no_log, "there is no log"),
@@ -182,6 +197,58 @@ def test_an_error_that_nobody_thought_of_concerns_one_stream(tmp_path: Path, mon
         assert [(one.name, one.problem) for one in house.quarantined] == [("a", "ZeroDivisionError: of a model")]
     finally:
         house.close()
+
+
+def _damaged_at_random(folder: Path, chance: random.Random) -> None:
+    """Change anything in the folder of a stream, as a failing disk or a careless person does."""
+    path = chance.choice(sorted(folder.rglob("*")))
+    content = bytearray(path.read_bytes()) if path.is_file() else bytearray()
+    how = chance.choice(("gone", "empty", "cut", "bit", "bytes", "folder", "link"))
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    if how == "folder":
+        path.mkdir()
+    elif how == "link":
+        path.symlink_to(path.name)
+    elif how != "gone":
+        if how == "empty":
+            content.clear()
+        elif how == "cut":
+            del content[chance.randrange(len(content) + 1) :]
+        elif how == "bytes":
+            content = bytearray(chance.randbytes(len(content)))
+        elif content:
+            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        path.write_bytes(content)
+
+
+def test_no_damage_of_one_stream_keeps_the_others_from_being_served(tmp_path: Path) -> None:
+    async def with_snapshots(house: House, upkeep: Upkeep) -> None:
+        await three_models(house, upkeep)
+        await upkeep.snapshot(house.streams["b"])
+        await learn(house, "b", 20)
+
+    with_house(tmp_path / "whole", with_snapshots)
+    folder = folder_of(tmp_path / "whole", "b").name
+    ends = Counter[str]()
+    for seed in range(60):
+        data = tmp_path / f"{seed}"
+        shutil.copytree(tmp_path / "whole", data)
+        _damaged_at_random(data / "streams" / folder, random.Random(seed))
+        house = House.open(data, settings(data))
+        try:
+            assert {"a", "c"} <= set(house.streams), seed
+            assert all(house.streams[name].model().examples == 100 for name in "ac")
+            if "b" in house.streams:
+                ends["recovered" if house.streams["b"].model().examples == 120 else "cut at its end"] += 1
+            else:
+                assert len(house.quarantined) == 1, seed
+                ends["quarantined"] += 1
+        finally:
+            house.close()
+    assert min(ends["recovered"], ends["quarantined"]) > 5, ends
 
 
 def test_two_streams_of_one_name(tmp_path: Path) -> None:
