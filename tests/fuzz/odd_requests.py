@@ -89,6 +89,16 @@ class Request(NamedTuple):
     chunked: bool = False
 
 
+def first() -> list[Request]:
+    """The models to begin with, so that most rows find one."""
+    plain = {"shape": "linear", "experts": "none"}
+    more = {"two": {"task": "binary"}, "many": {"task": "classes"}, "b": {"stream": "a"}, "c": {}}
+    return [
+        Request("PUT", f"/v1/models/{name}", {"Content-Type": JSON}, json.dumps(plain | more.get(name, {})).encode())
+        for name in MODELS
+    ]
+
+
 def one(rng: random.Random) -> Request:
     """Any request."""
     made = rng.choices(_KINDS, _SHARES)[0](rng)
@@ -308,7 +318,7 @@ def _arrow(rng: random.Random, count: int, model: str) -> bytes:
 
 def _look(rng: random.Random) -> Request:
     model = _model(rng)
-    of_model = ["", "/file", "/metrics", "/events", f"/weights{_query(rng, 'most', 'model')}"]
+    of_model = ["", "/file", "/metrics", "/events", "/snapshots", f"/weights{_query(rng, 'most', 'model')}"]
     of_model.append(f"/explain{_query(rng, 'id', 'features', 'model')}")
     of_inference = ["", "/ready", "/versions/1", "/versions/9/ready"]
     path = rng.choice(
@@ -330,7 +340,9 @@ def _explain(rng: random.Random) -> Request:
 
 def _create(rng: random.Random) -> Request:
     options = {name: rng.choice(OPTIONS[name]) for name in rng.sample(list(OPTIONS), rng.choice((0, 0, 1, 1, 2, 4)))}
-    if rng.random() < 0.3:
+    if rng.random() < 0.5:
+        options = {"shape": "linear", "experts": "none"} | options
+    elif rng.random() < 0.4:
         options = {"stream": rng.choice(MODELS), "shape": "linear", "experts": "none"} | options
     body = _json(rng, options if rng.random() < 0.97 else rng.choice([[], 5, None]))
     return Request("PUT", f"/v1/models/{_model(rng)}", {"Content-Type": JSON}, body)
@@ -343,11 +355,22 @@ def _upload(rng: random.Random) -> Request:
 
 def _change(rng: random.Random) -> Request:
     model = _model(rng)
-    if rng.random() < 0.3:
+    if rng.random() < 0.15:
         return Request("DELETE", f"/v1/models/{model}", {})
     return Request(
         "POST", f"/v1/models/{model}/{rng.choice(['promote', 'snapshot'])}", {}, rng.choice((None, b"", b"{}"))
     )
+
+
+def _replay(rng: random.Random) -> Request:
+    numbers: list[Any] = [0, 1, 5, 40, -1, 10**6, 10**30, "5", None, 2.5]
+    body: dict[str, Any] = {"name": rng.choice([*MODELS, "e", "f", "A b", 5])}
+    for field in ("skip", "until", "snapshot", "role", "other"):
+        if rng.random() < 0.25:
+            body[field] = rng.choice(
+                [rng.choice(numbers), [rng.choice(numbers), [1, 3]], ["id 1"], {"ids": ["id 1"]}, []]
+            )
+    return Request("POST", f"/v1/models/{_model(rng)}/replay", {"Content-Type": JSON}, _json(rng, body))
 
 
 def _infer(rng: random.Random) -> Request:
@@ -368,5 +391,5 @@ def _infer(rng: random.Random) -> Request:
     return Request("POST", f"/v2/models/{_model(rng)}/infer", {"Content-Type": JSON}, _json(rng, body))
 
 
-_KINDS = [_one_row, _many_rows, _look, _explain, _create, _upload, _change, _infer]
-_SHARES = [40, 15, 20, 4, 8, 1, 6, 6]
+_KINDS = [_one_row, _many_rows, _look, _explain, _create, _upload, _change, _replay, _infer]
+_SHARES = [40, 15, 20, 4, 8, 1, 6, 1, 6]

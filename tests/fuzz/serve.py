@@ -31,7 +31,13 @@ from odd_requests import Request
 CLIENTS = 4
 PATIENCE = 60.0  # seconds in which a request is answered, and a server starts or stops
 MOST_FAILURES = 5  # after which it ends before its time
-INTENDED = {"recovering", "the model is not ready", "not there yet", "too many connections"}  # titles of a 503
+INTENDED = {  # titles of a 503
+    "recovering",
+    "the model is not ready",
+    "the model is changing",
+    "not there yet",
+    "too many connections",
+}
 
 
 class Failed(Exception):
@@ -53,7 +59,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it is ready."""
-        options = {"data": self._folder, "port": 0, "vw-port": 0, "vw-model": "vw", "new": "vw", "most-models": 30}
+        options = {"data": self._folder, "port": 0, "vw-port": 0, "vw-model": "vw", "most-models": 30}
         words = [f"--{name}={value}" for name, value in options.items()]
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(self._folder.parent), "PYTHONUNBUFFERED": "1"}
         with self.reports.open("a") as reports:
@@ -124,9 +130,10 @@ class Client:
         elif kind < 0.08:
             self._send_lines(odd_requests.vw_lines(self._rng))
         else:
-            self._send(odd_requests.one(self._rng))
+            self.send(odd_requests.one(self._rng))
 
-    def _send(self, request: Request) -> None:
+    def send(self, request: Request) -> None:
+        """Send a request, and judge the answer."""
         try:
             status, kind, body = self._answer(request)
         except (OSError, http.client.HTTPException) as error:
@@ -252,6 +259,8 @@ def _send_all(server: Server, seconds: float, seed: int, most: int | None, statu
                 failures.append(f"{error}" if isinstance(error, Failed) else f"{type(error).__name__}: {error}")
 
     clients = [Client(server, f"{seed}-{place}", statuses) for place in range(CLIENTS)]
+    for request in odd_requests.first():
+        clients[0].send(request)
     threads = [threading.Thread(target=work, args=(client,), daemon=True) for client in clients]
     for thread in threads:
         thread.start()

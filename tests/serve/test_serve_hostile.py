@@ -387,3 +387,34 @@ def test_a_snapshot_whose_model_cannot_be_read_is_passed_over(tmp_path: Path) ->
     before: list[str] = []
     in_house(tmp_path, test)
     in_house(tmp_path, again)
+
+
+def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path: Path) -> None:
+    """Of rows that are learned in one call, those before are learned, that one is refused, and the others follow."""
+    rows = [{"features": {"x": 1.0 * k, "y": -1.0 * k}, "label": 3.0 * k} for k in range(60)]
+    sent = b"\n".join(json.dumps(row).encode() for row in rows)
+    fingerprints = []
+
+    async def test(house: House) -> None:
+        await house.create(
+            "a",
+            PLAIN | {"learning_rate": 1e10, "rule": "gd", "importance_aware": False, "centre": False, "target": None},
+        )
+        await house.create("b", PLAIN | {"stream": "a"})
+        live = house.streams["a"]
+        await live.submitted(Kind.learn, Form.json, 1, json.dumps(rows[1]).encode())
+        outcomes = await live.submitted(Kind.learn, Form.lines, 60, sent)
+        problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
+        assert problems
+        assert {problem.status for problem in problems} == {422}
+        assert any("diverged" in problem.detail for problem in problems)
+        assert live.stream.counts["learned"] == 61 - len(problems)
+        (again,) = await live.submitted(Kind.learn, Form.json, 1, json.dumps({"features": {}, "label": 1.0}).encode())
+        assert again.problem is None or again.problem.status == 422
+        fingerprints.append(live.stream.fingerprint())
+
+    async def restarted(house: House) -> None:
+        assert [house.streams["a"].stream.fingerprint()] == fingerprints
+
+    in_house(tmp_path, test)
+    in_house(tmp_path, restarted)
