@@ -81,7 +81,7 @@ class LiveStream:
         self._last_tick = stream.seq
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._next_look = 0.0  # at how large the models are
-        self._row_seconds = 0.001  # that a row took to be learned lately
+        self._row_seconds = _AT_ONCE  # that a row took to be learned lately; nothing is known yet
 
     # ------------------------------------------------------------------------------------------------ reading
 

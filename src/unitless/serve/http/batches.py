@@ -103,7 +103,8 @@ class Batch:
     def _slice(self, items: Iterator[Item | None]) -> tuple[list[Item], bool]:
         """The next rows, as many as are read and learned in a moment; and whether there may be more."""
         part: list[Item] = []
-        most, size, ends = self._live.rows_at_once(SLICE), 0, time.perf_counter() + MOMENT
+        most = SLICE if self._action == "predict" else self._live.rows_at_once(SLICE)
+        size, ends = 0, time.perf_counter() + MOMENT
         for item in items:
             if item is not PAUSE:
                 part.append(item)

@@ -242,14 +242,18 @@ class Batches:
             end = b"\xff\xff\xff\xff\x00\x00\x00\x00"
             with pa.ipc.open_stream(b"".join([*self._common, message, end])) as stream:
                 batch = stream.read_next_batch()
+            yield PAUSE
             batch.validate(full=True)
+            yield PAUSE
             names = batch.schema.names
         except (pa.ArrowException, ValueError, OSError, StopIteration) as error:
             raise _not_arrow(str(error)) from None
         if batch.num_rows > 8 * len(message):
             raise _not_arrow("It claims more rows than it has bytes for.")
         _check_columns(names, self._label, self._most)
+        yield PAUSE
         arrow_columns.check_types(batch.schema, self._label)
+        yield PAUSE
         special, step = arrow_columns.not_plain(batch.schema), max(1, min(PART, _VALUES // max(1, len(names))))
         columns = batch.columns
         for start in range(0, batch.num_rows, step):
