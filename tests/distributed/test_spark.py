@@ -129,6 +129,14 @@ def test_ctrl_c_and_the_session_of_others_stays(engine: SparkEngine) -> None:
     assert time.monotonic() - start < 50  # a task takes 60
 
 
+def test_jobs_that_begin_while_the_engine_closes_are_canceled(engine: SparkEngine) -> None:
+    start = time.monotonic()
+    with SparkEngine(spark=engine._spark) as other:
+        for _ in range(20):
+            other.submit(tasks.slow, None, 60.0)
+    assert time.monotonic() - start < 50  # a task takes 60
+
+
 def test_a_module_that_workers_do_not_have(engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "not_there", module := type(sys)("not_there"))
     exec("def task(common, item): return item", vars(module))

@@ -193,11 +193,21 @@ class SparkEngine(LocalEngine):
         if self._closing.is_set():
             return
         self._closing.set()
-        self._spark.cancelJobGroup(self._group)
+        ended = threading.Event()
+        canceling = threading.Thread(target=self._cancel_until, args=(ended,))
+        canceling.start()
         super().close()
+        ended.set()
+        canceling.join()
         self._written.close()
         if self._own:
             _stop(self._spark)
+
+    def _cancel_until(self, ended: threading.Event) -> None:
+        """Cancel jobs again and again: a thread may begin one just after the others were canceled."""
+        while not ended.is_set():
+            self._spark.cancelJobGroup(self._group)
+            ended.wait(0.2)
 
 
 def tries_of(master: str) -> int:
