@@ -21,6 +21,8 @@ class Places {
     std::size_t count() const { return slots_.size(); }
     bool full() const { return slots_.size() == most_features; }
     std::uint32_t add(std::uint32_t slot) {
+        scale_.reserve(most_features);  // first: if memory runs out, nothing has changed
+        slots_.reserve(most_features);
         slots_.push_back(slot);
         scale_.push_back(0.0);
         return place_of_[slot] = static_cast<std::uint32_t>(slots_.size() - 1);
