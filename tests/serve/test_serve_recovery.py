@@ -162,9 +162,8 @@ def test_records_of_an_older_version_are_replayed(tmp_path: Path, monkeypatch: p
 
     async def more(house: House, upkeep: Upkeep) -> None:
         live = house.streams["a"]
-        assert live.notes == [
-            "7 records of unitless 0.0.1 were replayed by " + f"{__version__}; last bits of scores may differ"
-        ]
+        (note,) = live.notes
+        assert f"records of unitless 0.0.1 were replayed by {__version__}; last bits of scores may differ" in note
         assert live.stream.mismatch is None
         await learn(house, 5)
         house.streams["a"].tick()

@@ -91,7 +91,8 @@ async def _goes_on(house: House) -> None:
 def test_the_stored_folder_is_what_this_version_writes(tmp_path: Path) -> None:
     """So that the folder of the next version is written in the same way."""
     stored_log.write(tmp_path / "now")
-    compare(
-        json.loads((tmp_path / "now" / "expected.json").read_text()),
-        json.loads((stored_log.STORED / VERSIONS[-1] / "expected.json").read_text()),
-    )
+    folders = tmp_path / "now", stored_log.STORED / VERSIONS[-1]
+    now, stored = (json.loads((folder / "expected.json").read_text()) for folder in folders)
+    for stream in (*now.values(), *stored.values()):
+        del stream["seq"]  # limits are written from time to time
+    compare(now, stored)
