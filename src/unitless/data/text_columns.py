@@ -12,6 +12,7 @@ row on, so the first texts of each column decide, in their order:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -74,7 +75,17 @@ class TextColumns:
         if not self._special.isdisjoint(row):
             return False
         state = self._state
-        return not any(value.__class__ is str and name not in state for name, value in row.items())
+        for name, value in row.items():  # noqa: SIM110  (quicker, and it is run for each row)
+            if value.__class__ is str and name not in state:
+                return False
+        return True
+
+    def are_all_plain(self, rows: list[Any]) -> bool:
+        """Whether that is so of many rows; what is not a mapping does not matter."""
+        mappings = rows if set(map(type, rows)) == {dict} else [row for row in rows if row.__class__ is dict]
+        if not self._state and str not in map(type, chain.from_iterable(map(dict.values, mappings))):
+            return True
+        return all(map(self.are_plain, mappings))
 
     def are_decided(self, row: Mapping[str, Any]) -> bool:
         """Whether the texts of a row decide nothing any more."""

@@ -104,7 +104,7 @@ class Growth:
         if self._known is None and not isinstance(
             model, OneVsAll
         ):  # to list the names of a model of classes takes long
-            left = self._most_features - len(self._names())
+            left = self._most_features - self.features
             if left - most >= self._most_features // _NEAR:
                 self._room = left - most
                 return ()

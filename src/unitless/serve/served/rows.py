@@ -120,7 +120,7 @@ class NamedFeatures:
         self._known.forget()
 
     def most_names(self, features: Any) -> int:
-        return _DATE_PARTS * len(features) if self._has_text(features) else len(features)
+        return _DATE_PARTS * len(features)
 
     def names(self, features: Any) -> Iterable[str]:
         if self._has_text(features):
@@ -130,7 +130,7 @@ class NamedFeatures:
 
     def together(self, features: list[Any]) -> inputs.Input | None:
         columns = self.columns
-        if columns is not None and any(map(self._has_text, features)):
+        if columns is not None and not columns.are_all_plain(features):
             if not all(map(columns.are_decided, features)):
                 return None
             features = [columns.read(row) for row in features]
