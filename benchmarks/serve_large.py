@@ -85,7 +85,8 @@ def predictions(server: Server, seconds: float) -> dict[str, float]:
 
 
 def snapshots_beside_predictions(folder: pathlib.Path, count: int, seconds: float) -> None:
-    with serve_servers.unitless(folder, "disk", {"large": ONE_RATE}, "--snapshot-every", "1h") as server:
+    limits = "--max-features", "2000000", "--max-model-bytes", "8GB"
+    with serve_servers.unitless(folder, "disk", {"large": ONE_RATE}, "--snapshot-every", "1h", *limits) as server:
         send(server, "/v1/models/large/learn", names(count), batch=200)
         post(server, "/v1/models/large/snapshot")  # the process that writes them has read the log
         alone = predictions(server, seconds)
