@@ -96,3 +96,7 @@ def test_the_stored_folder_is_what_this_version_writes(tmp_path: Path) -> None:
     for stream in (*now.values(), *stored.values()):
         del stream["seq"]  # limits are written from time to time
     compare(now, stored)
+
+
+def test_this_version_has_a_stored_folder() -> None:
+    assert version.__version__ in VERSIONS, "a release is prepared with: python tests/serve/stored_log.py"

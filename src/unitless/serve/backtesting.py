@@ -80,7 +80,8 @@ class Backtests:
     def resume(self, live: LiveStream, folder: Path) -> None:
         """Begin again what was not finished when the server ended."""
         for path in folder.glob(f"{_RESULT}*"):
-            path.unlink()
+            with contextlib.suppress(OSError):
+                path.unlink()
         try:
             models = msgspec.json.decode((folder / LIST).read_bytes(), type=list[Created])
         except FileNotFoundError:
