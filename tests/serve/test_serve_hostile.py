@@ -81,6 +81,16 @@ def test_rows_that_cannot_be_read_are_refused_and_the_others_taken(
     assert [one["status"] for one in found] == ["learned", "learned" if status == 200 else status, "learned"]
 
 
+def test_a_list_among_rows_of_names_is_refused_alone(http: httpx.Client) -> None:
+    http.put("/v1/models/text", json=PLAIN)
+    rows = [{"features": one, "label": 1} for one in ([], {"x": 1, "color": "red"}, {"color": "blue"}, [1.0])]
+    for _ in range(2):
+        body = "\n".join(map(json.dumps, rows)).encode()
+        answer = http.post("/v1/models/text/learn", content=body, headers={"content-type": LINES})
+        found = [json.loads(line)["status"] for line in answer.text.splitlines()]
+        assert found == [422, "learned", "learned", 422]
+
+
 def test_what_is_nested_deeply_never_stops_a_start(tmp_path: Path) -> None:
     """A row at the very depth that a reader can just take would stop another one, whose own calls are deeper."""
     with background(data=tmp_path, port=0, durability="process") as server, httpx.Client(base_url=server.url) as http:

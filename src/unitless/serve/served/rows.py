@@ -129,6 +129,8 @@ class NamedFeatures:
         return self._plain(features)
 
     def together(self, features: list[Any]) -> inputs.Input | None:
+        if not all(row.__class__ is dict for row in features):
+            return None
         columns = self.columns
         if columns is not None and not columns.are_all_plain(features):
             if not all(map(columns.are_decided, features)):
