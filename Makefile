@@ -113,7 +113,7 @@ sanitize: $(VENV)/.test
 	  > $$($(SANITIZED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/sanitized.pth
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(SANITIZED)/bin/python -m pytest -q --numprocesses 2 --dist loadfile -p no:cacheprovider \
+	  $(SANITIZED)/bin/python -m pytest -q --numprocesses 2 --dist loadfile -p no:cacheprovider --timeout 600 \
 	  $(foreach name, $(SANITIZED_TESTS), $(shell find tests -name test_$(name).py))
 
 # Instruction sets do not matter to threads: the baseline alone is built.

@@ -3,7 +3,7 @@
 Other tests hold each guarantee where it was meant to hold; this one looks for the combination that nobody thought of.
 A run of the test suite always tries the same cases. To search further, say how many new ones to try of each kind:
 
-    UNITLESS_SEARCH=5000 python -m pytest tests/models/test_any_options.py
+    UNITLESS_SEARCH=5000 python -m pytest --timeout 0 -o faulthandler_timeout=0 tests/models/test_any_options.py
 """
 
 from __future__ import annotations

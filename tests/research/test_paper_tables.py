@@ -20,6 +20,7 @@ from unitless.research.paper.preparation import Prepared, prepare
 from unitless.research.paper.printed import TABLE2, TABLE3, Cell
 from unitless.research.paper.tables import Result, table
 
+pytestmark = pytest.mark.timeout(600)  # the large datasets are learned for each rule and rate
 CELLS = [cell for lines in (TABLE2, TABLE3) for pair in lines.values() for line in pair for cell in (line[0], line[1])]
 
 
