@@ -2,6 +2,7 @@
 // unitless.errors, which compose the text; `what` is for the core's own tests.
 #pragma once
 
+#include <cmath>
 #include <cstdio>
 #include <optional>
 #include <stdexcept>
@@ -64,9 +65,10 @@ inline std::string number(double x) {
     return text;
 }
 
-[[noreturn]] inline void throw_not_finite(double value, Place place) {
+[[noreturn]] inline void throw_bad_value(double value, Place place) {
     InputError error("value is " + number(value), std::move(place),
-                     "drop or fill in such values (a feature that is left out counts as 0)");
+                     std::isfinite(value) ? "numbers must stay below 1e300: drop such values, or use larger units"
+                                          : "drop or fill in such values (a feature that is left out counts as 0)");
     error.value = value;
     throw error;
 }

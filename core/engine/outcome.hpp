@@ -5,7 +5,7 @@
 
 namespace unitless {
 
-enum class Status { ok, not_finite, diverged };
+enum class Status { ok, bad_value, diverged };
 
 struct Outcome {
     Status status = Status::ok;

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "base/limits.hpp"
+
 namespace unitless {
 
 void check_weight(double weight, std::size_t row) {
-    if (!(weight >= 0 && std::isfinite(weight)))
-        throw InputError("weight is " + number(weight), Place{row}, "weights must be finite and not negative");
+    if (!(weight >= 0 && weight <= largest_weight))
+        throw InputError("weight is " + number(weight), Place{row}, "weights must be between 0 and 1e15");
 }
 
 void check_offset(double offset, std::size_t row) {
@@ -25,7 +27,7 @@ double LabelEncoder::encode(double y, std::size_t row, std::size_t class_count, 
     const auto refuse = [&](const std::string& advice) {
         throw InputError("label is " + number(y), Place{row}, advice);
     };
-    if (!std::isfinite(y)) refuse("labels must be finite");
+    if (!(std::fabs(y) <= largest_label)) refuse("labels must be finite, and not beyond 1e60: use larger units");
     if (classes_) {
         if (!(y >= 0 && y < static_cast<double>(class_count) && y == std::floor(y)))
             throw InputError(
@@ -53,9 +55,9 @@ LabelEncoder::Encoded LabelEncoder::encode(const Labels& given, std::size_t rows
     const bool shifted = shifts_ && given.offset;
     Encoded encoded{given.y, nullptr, nullptr, state_, checked({false, given.offset}, rows).offset};
     if (!classes_ && !own_unit_ && !shifted && loss_.labels == LabelKind::number) {
-        bool finite = true;
-        for (std::size_t r = 0; r < rows; ++r) finite &= std::fabs(given.y[r]) <= std::numeric_limits<double>::max();
-        if (finite) return encoded;
+        bool usable = true;
+        for (std::size_t r = 0; r < rows; ++r) usable &= std::fabs(given.y[r]) <= largest_label;
+        if (usable) return encoded;
     }
     encoded.own = std::make_unique_for_overwrite<double[]>(rows);
     encoded.y = encoded.own.get();

@@ -261,7 +261,6 @@ void Learner::check_features(Input& input, const Labels& labels) {
 
 template <Rows Input>
 void Learner::learn_batches(Input& input, const Labels& labels, double* predictions) {
-    preparation_.check_distances(input, labels.weight);
     check_features(input, labels);
     if (labels.new_classes) engine_->add_classes(labels.new_classes);
     const SettleOnExit guard{*engine_};
@@ -349,7 +348,7 @@ void Learner::learn_columns(DenseRows rows, const Labels& labels, double* predic
     reserve();
     if (reads(rows.input())) {
         const Outcome outcome = engine_->learn_dense(rows.input(), preparation_.slot_count(), labels, predictions);
-        if (outcome.status == Status::not_finite) rows.throw_not_finite_at(outcome.row, outcome.column);
+        if (outcome.status == Status::bad_value) rows.throw_bad_value_at(outcome.row, outcome.column);
         return;
     }
     rows.check(preparation_);
@@ -370,7 +369,7 @@ void Learner::predict_columns(DenseRows& rows, const Part& part) {
         const DenseRows::Part some = rows.part(part.first, part.end - part.first);
         const Outcome outcome = engine_->predict_dense(some.input(), preparation_.slot_count(), part.asking,
                                                        part.predictions, *part.room.engine);
-        if (outcome.status == Status::not_finite) rows.throw_not_finite_at(part.first + outcome.row, outcome.column);
+        if (outcome.status == Status::bad_value) rows.throw_bad_value_at(part.first + outcome.row, outcome.column);
         return;
     }
     rows.check(part.room.preparation, part.first, part.end);

@@ -316,7 +316,7 @@ class Learner {
     template <class Prepare>
     void learn_one(const Labels& given, std::size_t row, double* predictions, const Prepare& prepare);
     // Of rows in order: is there nothing to do but to centre their values?
-    bool is_simple() const { return !preparation_.raw() && !preparation_.may_be_distant(); }
+    bool is_simple() const { return !preparation_.raw(); }
     void learn_in_order(const Placement::InOrder& row, const Labels& given, double* predictions);
     void predict_in_order(const Placement::InOrder& row, const Asking& asking, double* predictions);
     template <class Prepare>

@@ -12,9 +12,6 @@
 
 namespace unitless {
 
-// Values and means below this have distances that are numbers.
-inline constexpr double distant = 0x1p1022;
-
 enum class Offset : unsigned char { unknown, kept, removed };
 
 class Centre {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "base/workers.hpp"
 #include "preparation/preparation.hpp"
 #include "rows/dense_input.hpp"
@@ -28,8 +29,8 @@ class DenseRows {
         return {row, column};
     }
 
-    [[noreturn]] void throw_not_finite_at(std::size_t row, std::size_t column) const {
-        throw_not_finite(value_at(input_, row, column), place(row, column));
+    [[noreturn]] void throw_bad_value_at(std::size_t row, std::size_t column) const {
+        throw_bad_value(value_at(input_, row, column), place(row, column));
     }
 
     // Throws if a value cannot be learned.
@@ -142,7 +143,8 @@ class DenseRows {
     void check(Preparation& preparation, std::size_t first, std::size_t end, double largest) {
         for (std::size_t r = first; std::isnan(largest) && r < end; ++r)
             for (std::size_t j = 0; j < input_.column_count; ++j)
-                if (!std::isfinite(value_at(input_, r, j))) throw_not_finite_at(r, j);
+                if (!is_usable(value_at(input_, r, j))) throw_bad_value_at(r, j);
+        if (std::isnan(largest)) largest = largest_value;
         preparation.check_magnitude(largest);
         if (largest > 0x1p960 && preparation.hashed())  // entries of one slot might add up to infinity
             preparation.in_batches(*this, first, end, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});

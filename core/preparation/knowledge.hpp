@@ -37,7 +37,6 @@ struct Knowledge {
     bool centring, falling, raw, leaves_numbers;
     Centre centre;
     RawColumns raw_columns;  // of names
-    double reached = 0;      // with centring: the largest magnitude met so far
 };
 
 }  // namespace unitless

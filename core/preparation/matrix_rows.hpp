@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "preparation/preparation.hpp"
 
 namespace unitless {
@@ -42,7 +42,7 @@ class MatrixRows {
             for (std::size_t k = from; k < to; ++k) {
                 const double size = std::fabs(input_.values[k]);
                 const auto column = static_cast<std::uint64_t>(at(input_.indices, k));  // below zero: too large
-                sound &= (column < input_.columns) & (size <= std::numeric_limits<double>::max());
+                sound &= (column < input_.columns) & (size <= largest_value);
                 largest = size > largest ? size : largest;
             }
             if (!sound) throw_unsound(r, from, to);
@@ -149,7 +149,7 @@ class MatrixRows {
     [[noreturn]] UNITLESS_RARE void throw_unsound(std::size_t row, std::size_t from, std::size_t to) const {
         for (std::size_t k = from; k < to; ++k) {
             const std::size_t column = column_at(k, row);
-            if (!std::isfinite(input_.values[k])) throw_not_finite(input_.values[k], Place{row, column});
+            if (!is_usable(input_.values[k])) throw_bad_value(input_.values[k], Place{row, column});
         }
         throw_changed(row);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "preparation/mention.hpp"
 #include "rows/dense_input.hpp"
 #include "rows/dense_values.hpp"
@@ -34,8 +35,12 @@ class NamedRowsIn {
             largest_of<double>(reinterpret_cast<const char*>(from_.values.data() + from), sizeof(double), count);
         preparation.check_magnitude(largest);
         if (largest < 0x1p960) return;
-        for (std::size_t r = first; r < end; ++r)
+        for (std::size_t r = first; r < end; ++r) {
+            for (std::size_t k = row_begin(r); k < from_.row_ends[r]; ++k)
+                if (!is_usable(from_.values[k]))
+                    throw_bad_value(from_.values[k], Place{r, std::string(from_.name(from_.ids[k]))});
             preparation.check_sum(from_.row_ends[r] - row_begin(r), from_.values.data() + row_begin(r), r);
+        }
     }
 
     void forget() { features_.assign(features_.size()); }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/limits.hpp"
 #include "rows/dense_input.hpp"
 
 namespace unitless {
@@ -139,11 +140,7 @@ void Preparation::check_columns(std::size_t count) const {
         throw InputError("X has more columns than a learner can hold", "hash them with bits=");
 }
 
-void Preparation::check_magnitude(double largest) {
-    if (centring()) {  // a mean is never beyond the largest value met
-        double& reached = own_ ? own_->reached : reached_;
-        reached = std::max(reached, largest);
-    }
+void Preparation::check_magnitude(double largest) const {
     if (interactions().any() && largest > 0x1p500)
         throw InputError("a value is beyond 1e150; products of such values leave the range of float64",
                          "use larger units, so that the numbers become smaller");
@@ -194,9 +191,8 @@ void Preparation::load(const PreparationState& from) {
         const std::uint32_t number = from.centre_features[k];
         if (number == 0 || number > features().feature_count() || (k && number <= from.centre_features[k - 1]))
             throw InputError("a mean belongs to a feature that the model does not have");
-        if (!(std::isfinite(from.centre[k].mean) && from.centre[k].weight >= 0 && std::isfinite(from.centre[k].weight)))
+        if (!(is_usable(from.centre[k].mean) && from.centre[k].weight >= 0 && std::isfinite(from.centre[k].weight)))
             throw InputError("a mean is not a number");
-        own_->reached = std::max(own_->reached, std::fabs(from.centre[k].mean));
         if (!(from.centre[k].proven >= 0 && std::isfinite(from.centre[k].proven)))
             throw InputError("a scale that was proven is not a number");
         Centre::Column column = from.centre[k];

@@ -148,9 +148,6 @@ class Preparation {
         if (raw()) raw_rows_.end_row(raw_count());
         if (!rows_.end_row())
             throw InputError("values of one feature add up to more than a float64 can hold", Place{row});
-        if (may_be_distant() && !rows_.is_last_finite())
-            throw InputError("a value is so far from the mean of its column that a float64 cannot hold the distance",
-                             Place{row}, "use larger units, so that the numbers become smaller, or centre=False");
     }
     // Dense rows of floats, all at once.
     void collect(const DenseInput& rows);
@@ -170,21 +167,6 @@ class Preparation {
             rows = prepare(input, first, end - first, looking, weight);
             action(first, rows);
         }
-    }
-    // Throws if a value of the rows, which are about to be prepared, is too far from the running mean of its column.
-    template <Rows Input>
-    void check_distances(Input& input, const double* weight) {
-        if (!may_be_distant()) return;
-        const Mark before = mark();
-        own_->centre.remember_all();
-        try {
-            in_batches(input, Looking::learning, weight, [](std::size_t, std::size_t) {});
-        } catch (...) {
-            rewind(before);
-            throw;
-        }
-        rewind(before);
-        input.forget();
     }
     // Rows from `first` on, no more than `most`; gives how many.
     template <Rows Input>
@@ -219,11 +201,10 @@ class Preparation {
                        std::size_t row);
 
     // One row of features that have all been learned from before, in the order of their slots: the same as
-    // `prepare_named` in less time. No interactions, no raw values, and `may_be_distant` is false. If the row is to be
-    // learned, its weight is not 0, and `centre` remembers what it was.
+    // `prepare_named` in less time. No interactions and no raw values. If the row is to be learned,
+    // its weight is not 0, and `centre` remembers what it was.
     SparseInput prepare_in_order(std::size_t count, const double* values, const std::uint32_t* slots, Looking looking,
                                  double weight);
-    bool may_be_distant() const { return centring() && std::max(reached_, known_->reached) >= distant; }
 
     // ---- checks: throw before anything changes
 
@@ -234,9 +215,8 @@ class Preparation {
     // Interactions that name what the data does not have. `has(selector)` says whether there is something.
     template <class Has>
     void check_listed(Has has, const std::string& what) const;
-    // The largest magnitude that there is: are products and differences of such numbers still numbers? Learning, it is
-    // remembered.
-    void check_magnitude(double largest);
+    // The largest magnitude that there is: are products of such numbers still numbers?
+    void check_magnitude(double largest) const;
     // Throws if the row's values, should they meet in one slot, add up to more than a number can be.
     void check_sum(std::size_t count, const double* values, std::size_t row);
 
@@ -265,7 +245,6 @@ class Preparation {
     RowInTheMaking row_in_the_making_;
     std::vector<double> side_by_side_;
     CollectedRows in_order_;  // a row of features that are known
-    double reached_ = 0;      // with centring: the largest magnitude among the rows of a reader
 
     Preparation(const Knowledge& known, const RowKernel& kernel) : known_(&known), kernel_(&kernel) {}
 

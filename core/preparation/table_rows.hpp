@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "preparation/dense_rows.hpp"
 #include "preparation/mention.hpp"
 #include "preparation/table_values.hpp"
@@ -226,12 +227,12 @@ inline bool check_table(const Table& table, std::size_t first, std::size_t end, 
             most = 0;
             for (std::size_t r = first; r < end; ++r) {
                 const double x = value_at(alone, r, 0);
-                if (std::isfinite(x)) {
+                if (is_usable(x)) {
                     most = std::max(most, std::fabs(x));
                 } else if (table.missing && std::isnan(x)) {
                     one_by_one = true;
                 } else {
-                    throw_not_finite(x, Place{r, column.name});
+                    throw_bad_value(x, Place{r, column.name});
                 }
             }
         }

@@ -206,8 +206,8 @@ class PyLearner {
             : label(number_of(y, [] { return std::string("label"); })),
               weight(number_of(h, [] { return std::string("weight"); })),
               offset(o) {
-            if (!(weight >= 0 && std::isfinite(weight)))
-                throw InputError("weight is " + shown(h), "weights must be finite and not negative");
+            if (!(weight >= 0 && weight <= largest_weight))
+                throw InputError("weight is " + shown(h), "weights must be between 0 and 1e15");
         }
         Labels given(std::size_t new_classes) const {
             return {&label, &weight, nullptr, new_classes, offset != 0 ? &offset : nullptr};

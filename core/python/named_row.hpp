@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "python/last_names.hpp"
 #include "python/numbers.hpp"
 
@@ -76,9 +77,10 @@ class NamedRow {
         }
     }
     static void check_value(PyObject* name, double value) {
-        if (!std::isfinite(value))
+        if (!is_usable(value))
             throw InputError("the value of feature " + shown(name) + " is " + shown(nb::float_(value)),
-                             "leave such features out (absent counts as 0)");
+                             std::isfinite(value) ? "numbers must stay below 1e300: use larger units"
+                                                  : "leave such features out (absent counts as 0)");
     }
 
     // A dict of plain floats and integers, whose reading runs no code of the caller's. False: something else is in it.

@@ -38,8 +38,8 @@ inline bool is_aligned(const DenseInput& input) {
     return true;
 }
 
-// How large the largest magnitude in a run of numbers is, roughly; not a number if one of them is not finite. Only the
-// leading 32 bits are looked at, as integers, which vectorises everywhere.
+// How large the largest magnitude in a run of numbers is, roughly; not a number if one of them may be unusable. Only
+// the leading 32 bits are looked at, as integers, which vectorises everywhere.
 template <class T>
 double largest_of(const char* from, std::ptrdiff_t stride, std::size_t count) {
     if constexpr (!std::is_floating_point_v<T>) {
@@ -61,10 +61,10 @@ double largest_of(const char* from, std::ptrdiff_t stride, std::size_t count) {
         }
         if constexpr (sizeof(T) == 4) {
             const float x = std::bit_cast<float>(largest);
-            return std::isfinite(x) ? x : std::numeric_limits<double>::quiet_NaN();
+            return x < 0x1p996 ? x : std::numeric_limits<double>::quiet_NaN();
         } else {
             const double x = std::bit_cast<double>(static_cast<std::int64_t>(largest) << 32);
-            return std::isfinite(x) ? x : std::numeric_limits<double>::quiet_NaN();
+            return x < 0x1p996 ? x : std::numeric_limits<double>::quiet_NaN();
         }
     }
 }

@@ -133,13 +133,6 @@ class SparseRows {
         return finite;
     }
 
-    // Of the row that has just ended.
-    bool is_last_finite() const {
-        for (std::size_t k = begin_; k < values_.size(); ++k)
-            if (!std::isfinite(values_[k])) return false;
-        return true;
-    }
-
     std::size_t rows() const { return row_ends_.size(); }
     std::size_t entries() const { return slots_.size(); }
     SparseInput view() const { return {slots_.data(), values_.data(), row_ends_.data(), row_ends_.size()}; }

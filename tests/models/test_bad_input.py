@@ -64,7 +64,10 @@ COLUMN_CASES: dict[str, tuple[Callable[[ul.Learner], object], str]] = {
     "label nan": (lambda m: m.learn(X, [1, 0, NAN]), "label is nan at row 2; labels must be finite"),
     "mixed labels": (lambda m: m.learn(X, [1, 0, -1]), "label is -1 at row 2; earlier negative labels were 0"),
     "later mixed labels": (lambda m: m.learn(X, [1, 1, -1]), "earlier negative labels were 0"),
-    "negative weight": (lambda m: m.learn(X, Y, [1, 1, -1]), "weight is -1 at row 2; weights must be finite"),
+    "negative weight": (
+        lambda m: m.learn(X, Y, [1, 1, -1]),
+        "weight is -1 at row 2; weights must be between 0 and 1e15",
+    ),
     "nan weight": (lambda m: m.learn(X, Y, [1, 1, NAN]), "weight is nan at row 2"),
     "infinite weight": (lambda m: m.learn(X, Y, [1, 1, INF]), "weight is inf at row 2"),
     "short weights": (lambda m: m.learn(X, Y, [1.0]), "weight has 1 values, but X has 3 rows"),
@@ -85,7 +88,7 @@ NAME_CASES: dict[str, tuple[Callable[[ul.Learner], object], str]] = {
     "text label": (lambda m: m.learn_one({"a": 1.0}, "yes"), "label is 'yes', not a number"),
     "label 3": (lambda m: m.learn_one({"new": 1.0}, 3), "label is 3 at row 0"),
     "nan label": (lambda m: m.learn_one({"new": 1.0}, NAN), "label is nan"),
-    "weight": (lambda m: m.learn_one({"new": 1.0}, 1, -2.0), "weight is -2.0; weights must be finite"),
+    "weight": (lambda m: m.learn_one({"new": 1.0}, 1, -2.0), "weight is -2.0; weights must be between 0 and 1e15"),
     "nan weight": (lambda m: m.learn_one({"new": 1.0}, 1, weight=NAN), "weight is nan"),
     "predict nan": (lambda m: m.predict_one({"a": NAN}), "the value of feature 'a' is nan"),
     "second of two rows": (lambda m: m.learn([{"new": 1.0}, {"a": NAN}], [1, 1]), "the value of feature 'a' is nan"),
@@ -197,11 +200,11 @@ def test_zero_columns_learn_the_bias() -> None:
 
 
 @pytest.mark.parametrize("rule", ["ng", "nag", "snag"])
-def test_the_whole_range_of_float64_works(rule: str) -> None:
+def test_all_numbers_up_to_the_limit_work(rule: str) -> None:
     rng = np.random.default_rng(0)
     plain = rng.uniform(-1, 1, size=(400, 4))
     y = plain @ [1, -1, 2, 0.5]
-    extreme = plain * [1e-300, 1e300, 2.0**-1000, 1e305 if rule == "snag" else 1.7e308]  # snag adds up squares
+    extreme = plain * [1e-300, 1e300, 2.0**-1000, 1e299]
     expected = ul.Learner(rule).learn(plain, y)
     np.testing.assert_allclose(ul.Learner(rule).learn(extreme, y), expected, rtol=1e-8, atol=1e-8)
 
@@ -226,11 +229,6 @@ def test_an_example_of_weight_zero_changes_nothing() -> None:
     p = m.learn(10 * X, Y, np.zeros(3))
     assert pickle.dumps(m) == before
     assert p.tobytes() == m.predict(10 * X).tobytes()
-
-
-def test_values_whose_squares_add_up_beyond_all_numbers_are_refused() -> None:
-    with pytest.raises(ul.DivergedError, match="diverged at row"):
-        ul.Learner("snag").learn(np.full((400, 1), 1.7e308), np.ones(400))
 
 
 def test_divergence_is_reported_and_the_rows_before_are_learned() -> None:

@@ -82,7 +82,7 @@ def test_options_of_the_label_hold_one_at_a_time(options: dict[str, Any]) -> Non
     assert pickle.dumps(framed) == pickle.dumps(single)
 
 
-@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200, 1e300])
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200, 1e298])
 def test_values_at_the_ends_of_the_range_give_the_same_bits(size: float) -> None:
     X, y = stream("squared", rows=60, features=13, seed=6, spread=1)
     X = X * size
@@ -129,7 +129,7 @@ def test_a_row_that_was_changed_after_it_was_predicted_is_read_anew() -> None:
         ({NAMES[0]: 10**400}, "the value of feature 'name 0' is 1000"),
         ({NAMES[0]: "1"}, "the value of feature 'name 0' is '1', not a number"),
         ({NAMES[0]: None}, "the value of feature 'name 0' is None, not a number"),
-        ({NAMES[0]: 1e308, NAMES[1]: 1e308}, "add up to more than a float64 can hold"),
+        ({NAMES[0]: 1e308}, "the value of feature 'name 0' is 1e.308; numbers must stay below 1e300"),
         ({7: 1.0}, "feature names must be text, not 7"),
     ],
     ids=str,
@@ -153,13 +153,13 @@ def test_a_bad_row_among_good_ones_changes_nothing(change: dict[Any, Any], messa
 
 
 def test_a_row_that_diverges_among_others_changes_nothing() -> None:
-    m = ul.Learner(learning_rate=1.0)
+    m = ul.Learner("gd", learning_rate=0.01, importance_aware=False)
     good = dict.fromkeys(NAMES, 0.5)
     for label in (0.0, 1.0, 0.0, 1.0):
         m.learn_one(good, label)
     before = pickle.dumps(m)
     with pytest.raises(ul.DivergedError):
-        m.learn_one(good, 1e308)
+        m.learn_one(dict.fromkeys(NAMES, 1e200), 1.0)
     assert pickle.dumps(m) == before
     other = pickle.loads(before)
     assert m.learn_one(good, 1.0) == other.learn_one(good, 1.0)

@@ -38,37 +38,6 @@ def test_a_state_that_learning_cannot_give_is_refused(rule: str, name: str, valu
         ul.Learner(learning_rate=0.5, rule=rule)._restore({**state, name: value})  # type: ignore[arg-type, misc]
 
 
-def test_a_label_that_has_no_square_is_not_learned_with_an_automatic_target() -> None:
-    model = ul.Learner(loss="quantile", target="auto")
-    model.learn([[1.0], [2.0]], [1.0, 2.0])
-    before = pickle.dumps(model)
-    for label in (1e155, -1e155):
-        with pytest.raises(ul.DivergedError, match="diverged at row 0"):
-            model.learn([[1.0]], [label])
-        with pytest.raises(ul.DivergedError, match="diverged at row 0"):
-            model.learn([[1.0], [1.0]], [label, 1.0])
-        assert pickle.dumps(model) == before
-    with pytest.raises(ul.DivergedError, match="diverged at row 1; the rows before it are learned"):
-        model.learn([[1.0]] * 2, [3.0, -1e155])
-    assert pickle.dumps(pickle.loads(pickle.dumps(model))) == pickle.dumps(model)
-
-
-def test_values_whose_distance_from_the_mean_is_not_a_number_are_refused() -> None:
-    model = ul.Learner(centre=True)
-    before = pickle.dumps(model)
-    with pytest.raises(ul.InputError, match=r"row 1.*centre=False"):
-        model.learn([[1.5e308], [-1.5e308]], [1.0, 2.0])
-    assert pickle.dumps(model) == before
-    model.learn([[1.5e308], [1.0]], [1.0, 2.0])
-    model.learn([[1.5e308]], [1.0])
-    before = pickle.dumps(model)
-    for refused in (lambda: model.predict([[-1.5e308]]), lambda: model.learn([[1.0], [-1.7e308]], [1.0, 2.0])):
-        with pytest.raises(ul.InputError, match="centre=False"):
-            refused()
-        assert pickle.dumps(model) == before
-    assert np.isfinite(model.predict([[1.5e308], [-1e300], [0.0]])).all()
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int16])
 def test_arrays_that_are_not_aligned(dtype: Any) -> None:
     rng = np.random.default_rng(0)
@@ -90,17 +59,6 @@ def test_columns_that_are_not_known_are_predicted_from_the_bias_alone() -> None:
         assert model._predict_table(["z"], [np.ones(4)], True, False, 4, False).tolist() == [only_bias] * 4
 
 
-def test_a_mean_far_from_a_later_value_is_noticed_in_another_call() -> None:
-    model = ul.Learner(centre=True)
-    model.learn([[1.79e308]], [1.0])
-    for again in (model, pickle.loads(pickle.dumps(model))):
-        before = pickle.dumps(again)
-        for refused in (lambda m=again: m.predict([[-4e307]]), lambda m=again: m.learn([[-4e307]], [1.0])):
-            with pytest.raises(ul.InputError, match="centre=False"):
-                refused()
-        assert pickle.dumps(again) == before
-
-
 def test_a_refused_call_does_not_change_what_is_centred_later() -> None:
     failed, clean = ul.Learner(centre=True), ul.Learner(centre=True)
     with pytest.raises(ul.InputError):
@@ -117,7 +75,7 @@ def test_divergence_at_the_first_row_leaves_no_trace() -> None:
         model = ul.Learner("gd", learning_rate=1e200, importance_aware=False)
         before = pickle.dumps(model)
         with pytest.raises(ul.DivergedError):
-            model.learn(data, [1e200])
+            model.learn(data, [1e60])
         assert pickle.dumps(model) == before
 
 

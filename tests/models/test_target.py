@@ -308,7 +308,7 @@ def test_an_example_of_weight_zero_changes_nothing(kind: str) -> None:
         assert same_bits(p, m.predict(X))
 
 
-@pytest.mark.parametrize("label", [0.0, 5.5, -1e300, 1e-300])
+@pytest.mark.parametrize("label", [0.0, 5.5, -1e60, 1e-300])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("rule", RULES)
 def test_constant_labels_are_predicted_exactly(rule: str, loss: str, label: float) -> None:
@@ -449,9 +449,9 @@ def test_after_divergence_the_target_has_seen_only_the_rows_before() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = X @ [1, 2, 3]
-    y[40] = 1e250
+    X[40] = 1e200
     for form in (np.asarray, sp.csr_matrix):
-        m, expected = (ul.Learner(target="auto") for _ in range(2))
+        m, expected = (ul.Learner("gd", target="auto", importance_aware=False) for _ in range(2))
         with pytest.raises(ul.DivergedError, match="diverged at row 40"):
             m.learn(form(X), y)
         expected.learn(form(X[:40]), y[:40])

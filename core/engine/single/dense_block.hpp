@@ -4,6 +4,7 @@
 // fills the gaps in which the learning waits for its own results. What follows never sees a unit.
 #pragma once
 
+#include "base/limits.hpp"
 #include "engine/single/dense_scale.hpp"
 #include "engine/single/kernel.hpp"
 #include "rows/dense_input.hpp"
@@ -13,8 +14,8 @@ inline namespace UNITLESS_ISA {
 
 enum class RowKind : unsigned char { steady, grown, weightless };  // grown: its rho are to be applied
 
-inline bool all_finite(const double* x, std::size_t length) {
-    const Vec8 most = Vec8::all(__DBL_MAX__);
+inline bool all_usable(const double* x, std::size_t length) {
+    const Vec8 most = Vec8::all(largest_value);
     Flags beyond;
     for (std::size_t j = 0; j < length; j += width) beyond.note_beyond(Vec8::load(x + j), most);
     return !beyond.any();
@@ -114,9 +115,9 @@ class DenseBlock {
 
     Outcome widen_and_check(std::size_t r) {
         if (!input_.columns) widen(input_, first_ + r, z(r));
-        if (!all_finite(z(r), length_))
+        if (!all_usable(z(r), length_))
             for (std::size_t j = 0; j < length_; ++j)
-                if (!is_finite(z(r)[j])) return {Status::not_finite, first_ + r, column_of(input_, j)};
+                if (!(absolute(z(r)[j]) <= largest_value)) return {Status::bad_value, first_ + r, column_of(input_, j)};
         return {};
     }
 

@@ -378,8 +378,8 @@ Outcome SingleEngine::learn_dense(const DenseInput& input, std::size_t slots, co
         return {};
     };
     const Outcome outcome = run(input.rows);
-    if (outcome.status == Status::not_finite) begin();  // as if it had not been met
-    if (outcome.status == Status::not_finite) return outcome;
+    if (outcome.status == Status::bad_value) begin();  // as if it had not been met
+    if (outcome.status == Status::bad_value) return outcome;
     if (outcome.status == Status::diverged) run(outcome.row);  // once more up to there, which gives the same bits
     put_back(pack, features);
     clock_ = clock;

@@ -442,7 +442,8 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     require(len(v) == len(H) == lanes * len(slot), "arrays of different lengths")
     require(len(slot) < 2 or (np.diff(slot.astype(np.int64)) > 0).all(), "slots out of order")
     require((np.isfinite(scale) & (scale > 0)).all(), "a scale that is not positive")
-    require(np.isfinite(v).all() and (np.isfinite(H) & (H >= 0)).all(), "a weight that is not finite")
+    require(np.isfinite(v).all() and np.isfinite(H).all(), "a weight that is not finite")
+    require(RULES[options.rule].second_order or (H >= 0).all(), "a sum of squares that is negative")
     scores = arrays["scores"]
     require(not (np.isnan(scores) | (scores == -math.inf)).any(), "scores that are not numbers")
     for name in ("followed", "errors"):
