@@ -2,8 +2,9 @@
 // running size of u, where a step has no unit of its own. Then y -> a y + b maps predictions the same way.
 //
 // One wrong label must not capture R, or the weights. A label is far if it lies outside the range of all n labels
-// before it by more than 16 + 64/n times that range. A far label is learned as the nearest label of the range, unless
-// another far one came within the last 100 rows: then the labels really go that far, and it is learned as it is.
+// before it, at least three, by more than 16 + 1024/n times that range: labels without errors hardly ever do. A far
+// label is learned as the nearest label of the range, unless another far one came within the last 100 rows: then the
+// labels really go that far, and it is learned as it is.
 #pragma once
 
 #include <algorithm>
@@ -47,13 +48,14 @@ struct Target {
     double pace() const { return !paced ? 1.0 : weight > 0 ? std::sqrt(square / weight) : 0.0; }
 
   private:
-    static constexpr double far_ranges = 16, early_ranges = 64, confirming_rows = 100;
+    static constexpr double far_ranges = 16, early_ranges = 1024, fewest_rows = 3, confirming_rows = 100;
 
     void limit(double& u) {
         const double range = high - low, margin = range * (far_ranges + early_ranges / rows);
         const bool confirmed = far_rows > 0;
         if (confirmed) far_rows -= 1;
-        if (!(range > 0) || (low - margin <= u && u <= high + margin)) return;  // without a range nothing is far
+        if (rows < fewest_rows || !(range > 0) || (low - margin <= u && u <= high + margin))
+            return;  // without a range nothing is far
         far_rows = confirming_rows;
         if (confirmed) return;
         limited += 1;

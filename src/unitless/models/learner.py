@@ -45,9 +45,9 @@ class Learner(Model):
             includes the label being predicted (for comparison only: its progressive loss is too good).
         target: "auto" learns the label's unit and offset too (squared and quantile loss): y → a·y + b maps predictions
             the same way. Predictions stay within the range of the labels seen before. One wrong label does little
-            harm: a label that lies outside the range of all n labels before it by more than 16 + 64/n times that range
-            is learned as the nearest label of the range, unless another one that far came within the last 100 rows.
-            `limited_labels` counts them.
+            harm: a label that lies outside the range of all n labels before it, at least three, by more than
+            16 + 1024/n times that range is learned as the nearest label of the range, unless another one that far came
+            within the last 100 rows. `limited_labels` counts them.
         centre: use the columns of arrays and numeric columns of frames as x minus their running mean: then their offset
             does not matter either. Booleans, sparse matrices and mappings are taken as they are.
         falling_scales: let the scale of a centred column fall when its values have become at least 30 times smaller, as
