@@ -11,10 +11,13 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sources import command
 
 import unitless as ul
 from unitless.limits import MOST_LABEL, MOST_VALUE, MOST_WEIGHT
+from unitless.river import UnitlessRegressor as RiverRegressor
+from unitless.sklearn import UnitlessRegressor
 
 ROWS, BAD = 300, 150
 VALUES = ["inf", "-inf", "1e400", "1e305", "-1.5e308"]
@@ -136,6 +139,119 @@ def test_the_limits_themselves_are_allowed(tmp_path: Path) -> None:
     assert train(with_value("w", "1e15")).learned == ROWS
 
 
+# ------------------------------------------------------------------------------------------------ models and estimators
+
+
+def rows(column: str, text: str) -> tuple[pd.DataFrame, Any, Any]:
+    frame = with_value(column, text)
+    return frame[["x", "b"]], frame["y"].to_numpy(), frame["w"].to_numpy()
+
+
+def learn_dense(column: str, text: str) -> None:
+    X, y, w = rows(column, text)
+    ul.Learner().learn(X.to_numpy(), y, w)
+
+
+def learn_sparse(column: str, text: str) -> None:
+    X, y, w = rows(column, text)
+    ul.Learner().learn(sparse.csr_matrix(X.to_numpy()), y, w)
+
+
+def learn_frame(column: str, text: str) -> None:
+    ul.Learner().learn(*rows(column, text))
+
+
+def learn_mappings(column: str, text: str) -> None:
+    X, y, w = rows(column, text)
+    ul.Learner().learn(X.to_dict("records"), y, w)
+
+
+def learn_one(column: str, text: str) -> None:
+    X, y, w = rows(column, text)
+    ul.Learner().learn_one(X.to_dict("records")[BAD], float(y[BAD]), float(w[BAD]))
+
+
+def train_on_an_array(column: str, text: str) -> None:
+    X, y, w = rows(column, text)
+    ul.train(X.to_numpy(), y, weight=w, **QUICK)
+
+
+def train_on_mappings(column: str, text: str) -> None:
+    train(with_value(column, text).to_dict("records"))
+
+
+def estimator_of_scikit_learn(column: str, text: str) -> None:
+    X, y, w = rows(column, text)
+    UnitlessRegressor(shape="linear", experts="none").fit(X, y, w)
+
+
+def estimator_of_river(column: str, text: str) -> None:
+    X, y, w = rows(column, text)
+    RiverRegressor().learn_one(X.to_dict("records")[BAD], float(y[BAD]), float(w[BAD]))
+
+
+DIRECT = [
+    learn_dense,
+    learn_sparse,
+    learn_frame,
+    learn_mappings,
+    learn_one,
+    train_on_an_array,
+    train_on_mappings,
+    estimator_of_scikit_learn,
+    estimator_of_river,
+]
+
+
+@pytest.mark.parametrize(("column", "text"), BAD_NUMBERS)
+@pytest.mark.parametrize("door", DIRECT)
+def test_models_and_estimators_refuse_it(door: Callable[[str, str], None], column: str, text: str) -> None:
+    with pytest.raises(ul.InputError, match=RULES[column]):
+        door(column, text)
+
+
+@pytest.mark.parametrize(("column", "text"), BAD_NUMBERS)
+@pytest.mark.parametrize("format", ["vw", "svm"])
+def test_lines_of_named_features_are_refused_or_skipped(format: str, column: str, text: str, tmp_path: Path) -> None:
+    if format == "svm" and column == "w":
+        return  # which has no weights
+    lines = []
+    for number, row in enumerate(GOOD.astype(str).to_dict("records")):
+        x, b, y, w = (text if number == BAD and name == column else row[name] for name in ("x", "b", "y", "w"))
+        lines.append(f"{y} {w} | x:{x} b:{b}" if format == "vw" else f"{y} 1:{x} 2:{b}")
+    path = tmp_path / f"a.{format}"
+    path.write_text("\n".join(lines))
+    options: dict[str, Any] = {**QUICK, "task": "regression"}
+    with pytest.raises(ul.InputError, match="line 151"):
+        ul.train(path, **options)
+    assert ul.train(path, on_error="skip", **options).learned == ROWS - 1
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_predictions_refuse_it(text: str) -> None:
+    X, y, _ = rows("b", "0")
+    one = {"x": float(text), "b": 0.0}
+    array, named = ul.Learner(), ul.Learner()
+    array.learn(X.to_numpy(), y)
+    named.learn(X.to_dict("records"), y)
+    trained = ul.train(GOOD, "y", ignore="w", **QUICK)
+    fitted = UnitlessRegressor(shape="linear", experts="none").fit(X, y)
+    frame = pd.DataFrame([one])
+    doors: list[Callable[[], Any]] = [
+        lambda: array.predict(frame.to_numpy()),
+        lambda: named.predict([one]),
+        lambda: named.predict_one(one),
+        lambda: trained.model.predict(frame),
+        lambda: trained.predict(frame),
+        lambda: trained.predictor.predict_one(one),
+        lambda: trained.predictor.predict([one]),
+        lambda: fitted.predict(frame),
+    ]
+    for door in doors:
+        with pytest.raises(ul.InputError, match=RULES["x"]):
+            door()
+
+
 # ------------------------------------------------------------------------------------------------ the server
 
 
@@ -170,3 +286,10 @@ def test_the_server_refuses_it(server: httpx.Client, column: str, text: str, kin
         assert learned == 2
     else:
         assert (answer.status_code, learned) == (422, 0)
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_a_prediction_of_the_server_refuses_it(server: httpx.Client, text: str) -> None:
+    row = f'{{"features": {{"x": {text.replace("inf", "1e400")}, "b": 1.0}}}}'
+    answer = server.post("/v1/models/m/predict", content=row, headers={"content-type": "application/json"})
+    assert answer.status_code == 422
