@@ -206,8 +206,8 @@ def test_those_who_look_see_a_line(tmp_path: Path) -> None:
         writer.write(b"3 | a:1 b:2\n")
         await answers(reader, 1)
         await asyncio.sleep(0.3)
-        writer.write(b"5 |n a:1 c\n4 | a:2\n")
-        await answers(reader, 2)
+        writer.write(b"5 |n a:1 c\n")
+        await answers(reader, 1)
         example = house.streams["vw"].moments.recent()[0]
         assert example.features == {"n^a": 1.0, "n^c": 1.0}
         assert (example.label, example.prediction, example.loss) == (5.0, 3.0, 4.0)

@@ -24,7 +24,7 @@ from ...data.text_columns import TextColumns, categories
 from ...errors import DivergedError, InputError
 from ...evaluation.evaluation import Evaluation
 from ...inputs import Float64
-from ...limits import LABELS, MOST_LABEL, MOST_VALUE, MOST_WEIGHT, VALUES
+from ...limits import LABELS, MOST_LABEL, MOST_WEIGHT
 from ...losses import LOSSES
 from ...models.error_quantiles import checked_level
 from ...models.file import bytes_later, from_bytes, to_bytes
@@ -292,7 +292,6 @@ class ServedModel:
         assert model is not None
         if weight != 0 and not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
             raise InputError(f"the weight is {weight!r}", advice=WEIGHTS)
-        _check_values(features)
         if isinstance(model, OneVsAll):
             known = len(model._classes.labels)
             named = self._class_of(label)
@@ -344,8 +343,6 @@ class ServedModel:
             weight = np.array(weights)
             if not are_weights(weight):
                 return None
-            for row in features:
-                _check_values(row)
             data = self._rows.together(features)
             if data is None:
                 return None
@@ -618,19 +615,6 @@ class ServedModel:
 def are_weights(weight: Float64) -> bool:
     """Whether a model can learn rows with these weights."""
     return bool(((weight == 0) | ((weight >= LEAST_WEIGHT) & (weight <= MOST_WEIGHT))).all())
-
-
-def _check_values(features: Any) -> None:
-    """Refuse numbers that are hardly within the range of float64."""
-    values = features.values() if features.__class__ is dict else features
-    try:
-        if not values or (min(values) >= -MOST_VALUE and max(values) <= MOST_VALUE):
-            return
-    except TypeError:
-        pass  # there are others than numbers among them
-    for value in values:
-        if (value.__class__ is float or value.__class__ is int) and not -MOST_VALUE <= value <= MOST_VALUE:
-            raise InputError(f"a value is beyond {MOST_VALUE:g}", advice=VALUES)
 
 
 def _number(label: Any) -> float:

@@ -68,19 +68,31 @@ class NamedFeatures:
 
     def score(self, features: dict[str, Any]) -> tuple[Any, list[str] | None]:
         model = self.model
-        if self._has_text(features):
-            assert self.columns is not None
-            features = self.columns.read(features)
         if self._direct:
             try:
                 score = model.predict_one(features) if self._several else _predict_one(model, features)
                 return score, None if self._known.has_all(features) else self._known.unknown(features)
-            except InputError:  # looked at below: it can be used, or the error is explained
-                self._direct = False
+            except InputError:  # it has other values than numbers, or the error is explained below
+                pass
+        if self._has_text(features):
+            assert self.columns is not None
+            features = self.columns.read(features)
         row = self._plain(features)
-        return model.predict_one(row), self._known.unknown(row)
+        score = model.predict_one(row)
+        self._direct = False  # others will have such values too
+        return score, self._known.unknown(row)
 
     def learn(self, features: dict[str, Any], label: Any, weight: float) -> Any:
+        model = self.model
+        if self._direct and model.examples:
+            try:
+                learn = type(model).learn_one if self._several else _learn_one
+                score = learn(model, features, label, weight)
+                if not self._known.has_all(features):
+                    self._known.add(features)
+                return score
+            except InputError:  # as above
+                pass
         has_text = self._has_text(features)
         seen: list[Any] = []
         if has_text:
@@ -102,19 +114,12 @@ class NamedFeatures:
         return (columns.some or str in map(type, features.values())) and not columns.are_plain(features)
 
     def _learn(self, features: dict[str, Any], label: Any, weight: float) -> tuple[Any, dict[str, Any]]:
-        model = self.model
-        if not model.examples:
-            row = self._plain(features)
-            return self._learn_first(row, label, weight), row
-        if self._direct:
-            try:
-                if self._several:
-                    return model.learn_one(features, label, weight), features
-                return _learn_one(model, features, label, weight), features
-            except InputError:
-                self._direct = False
         row = self._plain(features)
-        return model.learn_one(row, label, weight), row
+        if not self.model.examples:
+            return self._learn_first(row, label, weight), row
+        score = self.model.learn_one(row, label, weight)
+        self._direct = False  # others will have such values too
+        return score, row
 
     def learned_elsewhere(self) -> None:
         self._known.forget()
@@ -131,13 +136,15 @@ class NamedFeatures:
     def together(self, features: list[Any]) -> inputs.Input | None:
         if not all(row.__class__ is dict for row in features):
             return None
+        self._known.forget()
+        if self._direct:
+            return inputs.NamedRows(features)
         columns = self.columns
         if columns is not None and not columns.are_all_plain(features):
             if not all(map(columns.are_decided, features)):
                 return None
             features = [columns.read(row) for row in features]
-        self._known.forget()
-        return inputs.NamedRows(features if self._direct else [self._plain(row) for row in features])
+        return inputs.NamedRows([self._plain(row) for row in features])
 
     def _plain(self, features: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(features, dict):

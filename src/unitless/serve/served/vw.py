@@ -12,7 +12,6 @@ import numpy as np
 from ... import _core, inputs
 from ...errors import DivergedError, Error, InputError
 from ...inputs import Float64
-from ...limits import MOST_VALUE, VALUES
 from ...models.one_vs_all import OneVsAll
 from ..problems import told
 from .model import WEIGHTS, ServedModel, are_weights
@@ -156,8 +155,6 @@ def _learn(served: ServedModel, text: VwText) -> Float64:
     _check(served)
     read = text.read
     weight = read.weight if read.weighted else None
-    if len(read.values) and not -MOST_VALUE <= read.values.min() <= read.values.max() <= MOST_VALUE:
-        raise InputError(f"a value is beyond {MOST_VALUE:g}", advice=VALUES)
     if weight is not None and not are_weights(weight):
         raise InputError("a weight cannot be used", advice=WEIGHTS)
     offset = read.offset if len(read.offset) else None
