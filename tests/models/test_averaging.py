@@ -209,14 +209,14 @@ def test_bad_rows_change_nothing_of_the_average() -> None:
         assert pickle.dumps(m) == before
 
 
-@pytest.mark.parametrize("rate", [1e200, "auto"])
+@pytest.mark.parametrize("rate", [1e-3, "auto"])
 def test_what_was_learned_before_divergence_is_averaged(rate: Any) -> None:
     X, y = stream(rows=300, spread=1, growth=False)
-    label = y.copy()
-    label[200] = 1e300
-    a, b = (ul.Learner(average=True, learning_rate=rate, loss="quantile") for _ in range(2))
+    wild = X.copy()
+    wild[200] = 1e200
+    a, b = (ul.Learner("gd", average=True, learning_rate=rate, importance_aware=False) for _ in range(2))
     with pytest.raises(ul.DivergedError):
-        a.learn(X, label)
+        a.learn(wild, y)
     b.learn(X[: a.examples], y[: a.examples])
     assert a.examples > 0
     np.testing.assert_array_equal(averaged(a).predict(X), averaged(b).predict(X))
@@ -528,11 +528,11 @@ def test_rates_stay_as_they_are_while_they_are_not_chosen(model: Any, tmp_path: 
 
 def test_the_leader_that_diverges_while_rates_are_not_chosen_is_an_error() -> None:
     X, y = stream(rows=300, spread=1, growth=False)
-    m = ul.Learner(learning_rate="auto", importance_aware=False)
+    m = ul.Learner("gd", learning_rate="auto", importance_aware=False)
     m.learn(X, y)
     m._choose_rates(False)
     with pytest.raises(ul.DivergedError):
-        m.learn(X, np.full(300, 1e300))
+        m.learn(X * 1e200, y)
 
 
 def test_the_losses_of_a_sweep_stay_what_they_were() -> None:

@@ -97,10 +97,3 @@ def test_a_model_can_be_merged_with_itself() -> None:
     twice = ul.merge([m, m])
     assert twice.examples == 200
     np.testing.assert_allclose(twice.predict(X), m.predict(X), rtol=1e-12)
-
-
-def test_scales_that_add_up_to_more_than_a_number_can_be_are_told() -> None:
-    m = ul.Learner("snag", learning_rate=0.1)
-    m.learn([[1.5e308]], [1.0])
-    with pytest.raises(ul.InputError, match="more than a float64 can hold"):
-        ul.merge([m, m.copy()])

@@ -267,24 +267,24 @@ def test_predict_is_what_learn_would_have_predicted_for_new_features_too() -> No
 
 
 @pytest.mark.parametrize("name", ["auto snag", "auto target", "sweep"])
-def test_a_label_beyond_reason_is_not_learned_and_the_rows_before_it_are(name: str) -> None:
+def test_a_label_beyond_reason_is_refused_and_nothing_is_learned(name: str) -> None:
     task, make = MODELS[name]
     X, y = data(task)
     m, twin = make(), make()
-    m.learn(X[:50], y[:50])
-    twin.learn(X[:70], y[:70])
+    for model in (m, twin):
+        model.learn(X[:50], y[:50])
     wild = y[50:].copy()
     wild[20] = 1e200
-    with pytest.raises(ul.DivergedError, match="diverged at row 20; the rows before it are learned"):
+    with pytest.raises(ul.InputError, match=r"label is 1e.200 at row 20"):
         m.learn(X[50:], wild)
     assert pickle.dumps(m) == pickle.dumps(twin)
-    assert bits(m.learn(X[70:], y[70:])) == bits(twin.learn(X[70:], y[70:]))
+    assert bits(m.learn(X[50:], y[50:])) == bits(twin.learn(X[50:], y[50:]))
 
 
 def test_enormous_weights_leave_numbers() -> None:
     X, y = stream("squared", rows=600, features=5, spread=0)
     m = ul.Learner("gd", learning_rate="auto", importance_aware=False)
-    for weight in (1.0, 1e20):
+    for weight in (1.0, 1e15):
         with contextlib.suppress(ul.DivergedError):
             m.learn(X * 10, y, np.full(len(y), weight))
     assert not np.isnan(m._snapshot()["scores"]).any()

@@ -210,19 +210,21 @@ def test_rates_are_looked_at_after_the_same_rows_one_at_a_time(make: Callable[[]
     assert pickle.dumps(single) == pickle.dumps(together)
 
 
-@pytest.mark.parametrize("options", [{"learning_rate": "auto"}, {"learning_rate": "auto", "centre": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"centre": True}], ids=str)
 def test_a_row_that_diverges_alone_leaves_what_it_leaves_in_a_batch(options: dict[str, Any]) -> None:
     first = pd.DataFrame([[0.5] * len(NAMES)], columns=NAMES)
-    alone, together = ul.Learner(**options), ul.Learner(**options)
+    unstable = {"rule": "gd", "learning_rate": "auto", "importance_aware": False, **options}
+    alone, together = ul.Learner(**unstable), ul.Learner(**unstable)
     row = dict.fromkeys(NAMES, 0.5)
     for model in (alone, together):
         model.learn(first, [1.0])
         for place in range(5):
             model.learn_one({**row, NAMES[place]: 0.1 * place}, 1.0)
-    for label in (1e308, -1e200):
+    for value in (1e200, -1e250):
+        wild = dict.fromkeys(NAMES, value)
         with pytest.raises(ul.DivergedError):
-            alone.learn_one(row, label)
+            alone.learn_one(wild, 1.0)
         with pytest.raises(ul.DivergedError):
-            together.learn([row], [label])
+            together.learn([wild], [1.0])
     assert pickle.dumps(alone) == pickle.dumps(together)
     assert alone.learn_one(row, 1.0) == together.learn([row], [1.0])[0]

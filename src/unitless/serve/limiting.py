@@ -6,6 +6,7 @@ are measured here, and what goes to the log is how many features and classes the
 
 from __future__ import annotations
 
+from ..rules import RULES
 from .problems import Problem
 from .served import Limits, ServedModel
 from .settings import Settings
@@ -45,7 +46,7 @@ def _left_by_bytes(served: ServedModel, settings: Settings) -> tuple[int, int]:
     room = max(0, settings.max_model_bytes - model.nbytes)
     more_classes = room * classes // max(1, model.nbytes) if several else settings.max_classes
     cell = _CELL * classes
-    pairs = model.options.interactions is not None or model.options.rule == "newton"
+    pairs = model.options.interactions is not None or RULES[model.options.rule].second_order
     if pairs or room // cell < settings.max_features:
         known = served.growth.features
         more_features = room // (cell + pairs * _PAIR * classes * (known + settings.max_row_features))
