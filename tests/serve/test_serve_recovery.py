@@ -206,3 +206,27 @@ def test_single_records_are_read_while_the_log_is_written(tmp_path: Path) -> Non
         with pytest.raises(LogError, match="no valid record"):
             reader.read(log.end)
     reader.close()
+
+
+@pytest.mark.parametrize("step", ["flush_folder", "recover"])
+@pytest.mark.parametrize("error", [OSError(24, "Too many open files"), MemoryError()], ids=["files", "memory"])
+def test_a_create_that_fails_leaves_no_second_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: Exception
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(snapshots if step == "flush_folder" else house_module, step, fail)
+            with pytest.raises((Problem, MemoryError)):
+                await house.create("a", {})
+        assert list((tmp_path / "streams").iterdir()) == []
+        assert await house.create("a", {})
+        await learn(house, 3)
+
+    async def again(house: House, upkeep: Upkeep) -> None:
+        assert (house.quarantined, house.streams["a"].model().examples) == ([], 3)
+
+    with_house(tmp_path, test)
+    with_house(tmp_path, again)

@@ -350,10 +350,15 @@ class House:
                 whole_file.write(made / "manifest.json", _manifest(created.name), private=True)
                 os.rename(made, path)
                 snapshots.flush_folder(home)
-            except BaseException:
+                stream, log, _ = recover(path, self.settings)
+            except BaseException:  # the next start must not find a second stream of this name
+                gone = path.with_name(_GONE + path.name)
+                with contextlib.suppress(OSError, MemoryError):
+                    os.rename(path, gone)
+                    snapshots.flush_folder(home)
+                shutil.rmtree(gone, ignore_errors=True)
                 shutil.rmtree(made, ignore_errors=True)
                 raise
-            stream, log, _ = recover(path, self.settings)
             return stream, log, path
 
         try:
