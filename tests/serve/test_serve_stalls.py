@@ -83,6 +83,15 @@ def test_others_are_answered_while_rows_are_worked_on(server: Background, path: 
     assert answered >= 5
 
 
+def test_others_are_answered_while_an_inference_request_is_worked_on(server: Background) -> None:
+    assert asked(server, "POST", "/v1/models/classes/learn", classes(), LINES).status == 200
+    tensor = {"name": "c1", "shape": [20_000], "datatype": "INT64", "data": [1] * 20_000}
+    answer, answered = meanwhile(server, "POST", "/v2/models/classes/infer", {"inputs": [tensor]}, JSON)
+    assert answer.status == 200
+    assert [output["shape"] for output in json.loads(answer.body)["outputs"]] == [[20_000]] * 3
+    assert answered >= 20
+
+
 def test_others_are_answered_while_a_large_model_is_read_and_sent(server: Background) -> None:
     for start in range(0, 80_000, 4000):
         row = {"features": {f"n{start + i}": 1.0 for i in range(4000)}, "label": 1.0}

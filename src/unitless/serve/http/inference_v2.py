@@ -8,6 +8,7 @@ one version, "1", which goes on learning. Errors are `{"error": "..."}`.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,13 +22,15 @@ from ...errors import Error
 from ...version import __version__
 from .. import views
 from ..problems import Problem, refused
-from ..served import describe
+from ..served import Said, describe
 from . import rows
+from .batches import MOMENT
 from .contents import check_json
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from ..live import LiveStream
     from .protocol import Service
 
     Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -148,7 +151,7 @@ class _Routes:
         except rows.NOT_JSON as error:
             raise Problem(400, "this is not JSON", str(error)) from None
         try:
-            said = [live.predict(features, name) for features in _rows(asked.inputs)]
+            said = await _predicted(live, name, _rows(asked.inputs))
         except Error as error:
             raise refused(error) from None
         outputs = [
@@ -164,6 +167,17 @@ class _Routes:
                     raise Problem(422, "no such output", f"{output.name!r} is not one of {', '.join(known)}")
             outputs = [known[output.name] for output in asked.outputs]
         return _answer(InferResponse(name, outputs, asked.id, VERSION))
+
+
+async def _predicted(live: LiveStream, model: str, features: list[Any]) -> list[Said]:
+    """What a model predicts for each row. Other requests have their turn between two rows."""
+    said, ends = list[Said](), time.perf_counter() + MOMENT
+    for row in features:
+        said.append(live.predict(row, model))
+        if time.perf_counter() > ends:
+            await asyncio.sleep(0)
+            ends = time.perf_counter() + MOMENT
+    return said
 
 
 def _small(body: bytes, most: int) -> bytes:
