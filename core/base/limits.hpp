@@ -5,7 +5,8 @@
 namespace unitless {
 
 inline constexpr double largest_value = 1e300;  // of features
-inline constexpr double largest_label = 1e60;   // of labels that are numbers: squares of their squares are numbers
+inline constexpr double largest_label =
+    1e60;  // of offsets, and labels that are numbers: squares of their squares are numbers
 inline constexpr double largest_weight = 1e15;  // of an example
 
 inline bool is_usable(double x) { return -largest_value <= x && x <= largest_value; }

@@ -14,7 +14,8 @@ void check_weight(double weight, std::size_t row) {
 }
 
 void check_offset(double offset, std::size_t row) {
-    if (!std::isfinite(offset)) throw InputError("offset is " + number(offset), Place{row}, "offsets must be finite");
+    if (!(std::fabs(offset) <= largest_label))
+        throw InputError("offset is " + number(offset), Place{row}, "offsets must be finite, and not beyond 1e60");
 }
 
 bool any_weight(const Labels& labels, std::size_t rows) {

@@ -20,9 +20,9 @@ struct LabelState {
     Target target;
 };
 
-// Throws InputError if the weight is negative or not finite.
+// These throw InputError for a weight below 0 or beyond `largest_weight`, and for an offset beyond `largest_label`.
 void check_weight(double weight, std::size_t row);
-void check_offset(double offset, std::size_t row);  // the same if it is not finite
+void check_offset(double offset, std::size_t row);
 bool any_weight(const Labels& labels, std::size_t rows);
 
 class LabelEncoder {
@@ -63,6 +63,9 @@ class LabelEncoder {
     // The same for rows that have just been learned, of which the first may have brought the first label.
     void complete_before(const LabelState& before, const Labels& given, std::size_t rows, std::size_t width,
                          double* predictions) const;
+
+    // Are rows coming that have been learned before?
+    void repeat(bool repeated) { state_.target.repeated = repeated; }
 
     const LabelState& state() const { return state_; }
     void load(const LabelState& from);

@@ -723,6 +723,7 @@ bool Learner::chooses_rates() const {
 void Learner::choose_rates(bool choose) {
     const std::lock_guard guard(lock_);
     engine_->choose_rates(choose);
+    labels_.repeat(!choose);
 }
 
 void Learner::keep_rates(bool keep) {

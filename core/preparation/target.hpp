@@ -4,7 +4,7 @@
 // One wrong label must not capture R, or the weights. A label is far if it lies outside the range of all n labels
 // before it, at least three, by more than 16 + 1024/n times that range: labels without errors hardly ever do. A far
 // label is learned as the nearest label of the range, unless another far one came within the last 100 rows: then the
-// labels really go that far, and it is learned as it is.
+// labels really go that far, and it is learned as it is. Rows that have been learned before confirm nothing.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@ namespace unitless {
 
 struct Target {
     bool on = false, paced = true, started = false;
+    bool repeated = false;                   // rows have been learned before, in an earlier pass
     double centre = 0;                       // c
     double weight = 0, sum = 0, square = 0;  // of the labels: sum h, sum h u, sum h u^2
     double far_rows = 0;                     // for so many more rows a far label is learned as it is
@@ -52,8 +53,8 @@ struct Target {
 
     void limit(double& u) {
         const double range = high - low, margin = range * (far_ranges + early_ranges / rows);
-        const bool confirmed = far_rows > 0;
-        if (confirmed) far_rows -= 1;
+        const bool confirmed = far_rows > 0 && !repeated;
+        if (far_rows > 0) far_rows -= 1;
         if (rows < fewest_rows || !(range > 0) || (low - margin <= u && u <= high + margin))
             return;  // without a range nothing is far
         far_rows = confirming_rows;

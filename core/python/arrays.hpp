@@ -191,8 +191,8 @@ class TableArrays {
             if (to.words && parts.size() != 3) throw InputError("column '" + to.name + "' is malformed");
             if (parts.size() == 3) {
                 const auto text = nb::cast<Bytes>(parts[2]);
-                const Text& own = texts_.emplace_back(copy_of(nb::cast<Codes>(parts[0])),
-                                                      copy_of(nb::cast<Integers>(parts[1])), text);
+                const Text& own = texts_.emplace_back(
+                    Text{copy_of(nb::cast<Codes>(parts[0])), copy_of(nb::cast<Integers>(parts[1])), text});
                 check_length(own.codes.size(), j);
                 to.codes = own.codes.data();
                 to.ends = own.ends.data();

@@ -177,7 +177,8 @@ class PyLearner {
 
     static double offset_from(nb::handle offset) {
         const double o = number_of(offset, [] { return std::string("offset"); });
-        if (!std::isfinite(o)) throw InputError("offset is " + shown(offset), "offsets must be finite");
+        if (!(std::fabs(o) <= largest_label))
+            throw InputError("offset is " + shown(offset), "offsets must be finite, and not beyond 1e60");
         return o;
     }
 

@@ -73,8 +73,8 @@ bool load_merged(PyLearner& self, const nb::dict& snapshot, const nb::list& list
     for (const nb::handle part : parts) {
         const auto of = nb::cast<nb::dict>(part);
         const auto by = nb::cast<Grid>(of["by"]);
-        const KeptPart& own = kept.emplace_back(of["learner"], copy_of(nb::cast<Slots>(of["listed"])),
-                                                copy_of(nb::cast<Slots>(of["moved"])), copy_of(by));
+        const KeptPart& own = kept.emplace_back(KeptPart{of["learner"], copy_of(nb::cast<Slots>(of["listed"])),
+                                                         copy_of(nb::cast<Slots>(of["moved"])), copy_of(by)});
         to.push_back({&nb::cast<const PyLearner&>(own.learner).learner, nb::cast<double>(of["t"]),
                       nb::cast<std::uint64_t>(of["examples"]), nb::cast<std::size_t>(of["lane_count"]),
                       copy_of(nb::cast<Slots>(of["lanes"])), nb::cast<std::size_t>(of["direct"]), own.listed.data(),

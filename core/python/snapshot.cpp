@@ -153,6 +153,7 @@ Snapshot snapshot_of(const nb::dict& from) {
         to.labels.target.low = to.engine.clock.label_min;
         to.labels.target.high = to.engine.clock.label_max;
         to.labels.target.rows = static_cast<double>(to.engine.clock.examples);
+        to.labels.target.repeated = to.engine.choosing.suspended();
     }
     for (std::size_t i = 0; i < products.size(); i += 3)
         to.preparation.products.push_back({products[i], products[i + 1], products[i + 2]});

@@ -103,3 +103,13 @@ def test_larger_labels_and_weights_are_refused(name: str, label: float, weight: 
     with pytest.raises(ul.InputError, match=r"(labels|weights) must be"):
         model.learn_one({"a": 1.0}, label, weight)
     assert model.examples == 0
+
+
+@pytest.mark.parametrize("offset", [1.1e60, -1e200, np.inf, np.nan])
+def test_larger_offsets_are_refused(offset: float) -> None:
+    model = made("linear", "squared")
+    with pytest.raises(ul.InputError, match="offsets must be finite, and not beyond 1e60"):
+        model.learn(np.ones((2, 1)), [1.0, 2.0], offset=[0.0, offset])
+    with pytest.raises(ul.InputError, match="offsets must be finite, and not beyond 1e60"):
+        model.learn_one({"a": 1.0}, 1.0, offset=offset)
+    assert model.examples == 0

@@ -152,3 +152,16 @@ def test_training_notes_a_far_label() -> None:
     y[1500] = 1e9
     result = ul.train(X, target=y, shape="linear", shuffle=False)
     assert any("far outside the range" in str(note) for note in result.notes)
+
+
+@pytest.mark.parametrize("rows", [60, 90])
+def test_a_wrong_label_does_not_confirm_itself_in_the_next_pass(rows: int) -> None:
+    X, y = sensors(rows + 500)
+    wrong = y.copy()
+    wrong[30] *= 1e4
+    errors = []
+    for labels in (y, wrong):
+        options: dict[str, Any] = {"shape": "linear", "experts": "none", "passes": 10, "seed": 1}
+        result = ul.train(X[:rows], target=labels[:rows], **options)
+        errors.append(np.sqrt(np.mean((result.model.predict(X[rows:]) - y[rows:]) ** 2)))
+    assert errors[1] < 2 * errors[0]

@@ -149,7 +149,9 @@ def test_an_offset_that_is_not_finite_is_an_error_or_skipped(
     bad.loc[400, "log_years"] = value
     path = str(tmp_path / "bad.parquet")
     bad.to_parquet(path)
-    with pytest.raises(InputError, match=rf"bad.parquet, row 401: {said}; offsets must be finite numbers; correct it"):
+    with pytest.raises(
+        InputError, match=rf"bad.parquet, row 401: {said}; offsets must be finite, and not beyond 1e60; correct it"
+    ):
         trained(path)
     skipped = trained(path, on_error="skip")
     assert (skipped.skipped, skipped.rows) == (1, ROWS)

@@ -53,7 +53,7 @@ def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Proble
         found.append((wrong, lambda row: f"weight is {h[row]:g}", limits.WEIGHTS))
     if batch.offset is not None:
         o = batch.offset
-        found.append((~np.isfinite(o), lambda row: _offset_problem(float(o[row])), "offsets must be finite numbers"))
+        found.append((~(np.abs(o) <= limits.MOST_LABEL), lambda row: _offset_problem(float(o[row])), limits.OFFSETS))
     if isinstance(labels, Numbers) and (large := limits.beyond(labels.values, limits.MOST_LABEL)) is not None:
         found.append((large, lambda row: f"the target is {labels.values[row]:g}", limits.LABELS))
     if on_error == "fail":
