@@ -6,15 +6,19 @@ import io
 import json
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from in_house import recovered, with_house
 from raw_http import Answer, Connection
 
 import unitless as ul
-from unitless.serve.events import DEEPEST, MOST_BRACKETS, is_too_deep
+from unitless.serve.events import DEEPEST, MOST_BRACKETS, Form, Kind, is_too_deep
+from unitless.serve.house import House
 from unitless.serve.in_thread import Background
+from unitless.serve.upkeep import Upkeep
 
 JSON = {"content-type": "application/json"}
 LINES, CSV = {"content-type": "application/x-ndjson"}, {"content-type": "text/csv"}
@@ -143,3 +147,26 @@ def test_what_would_take_long_is_refused_at_once(
 )
 def test_depth_is_counted_outside_of_text(text: bytes, is_deep: bool) -> None:
     assert is_too_deep(text) is is_deep
+
+
+def test_a_tick_waits_for_its_turn_in_the_queue(tmp_path: Path) -> None:
+    """It carries digests of the state after all records before it; these are not learned in one go for it."""
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        live, answers = house.streams["a"], list[int]()
+        await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
+        for k in range(2000):
+            body = b'{"features": {"x": %d}, "label": %d}' % (k % 7, k % 3)
+            live.submit(Kind.learn, Form.json, 1, body, lambda _: answers.append(live.stream.seq))
+        live.tick()
+        live.tick()
+        assert len(answers) < 2000
+        await live.drain()
+        assert (len(answers), live.model().examples, live.stream.seq) == (2000, 2001, 2003)
+        live.tick()
+        assert live.stream.seq == 2003
+        assert [record.kind for record in live.log.records(2002)] == [Kind.learn, Kind.tick]
+
+    with_house(tmp_path, test, tick=1000, queue=10_000)
+    assert recovered(tmp_path).streams["a"].stream.mismatch is None

@@ -162,8 +162,6 @@ class Backtests:
                 model = await asyncio.to_thread(read_result, result)
                 model.growth.limit(live.stream.limits, created.name)
                 await self._catch_up(model, listen)
-                if listen.too_many:
-                    raise Problem(503, "the stream is too fast", "it learned more than could be remembered meanwhile")
                 await self._join(live, created, model, listen)
             await self._finish(live, folder, created)
         finally:
@@ -196,6 +194,8 @@ class Backtests:
     @staticmethod
     async def _join(live: LiveStream, created: Created, model: ServedModel, listen: _Listen) -> None:
         def payload() -> bytes:
+            if listen.too_many:
+                raise Problem(503, "the stream is too fast", "it learned more than could be remembered meanwhile")
             listen.teach(model, listen.rows)
             origin = created.origin
             if origin is not None and created.model is not None:  # the file is not kept, so it cannot begin again

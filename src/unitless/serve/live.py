@@ -45,6 +45,7 @@ class _Asked(NamedTuple):
     payload: bytes
     given: list[Row] | VwText | None
     answer: Answer
+    payload_later: Callable[[], bytes] | None = None  # makes the payload after all records before it were applied
 
 
 class LiveStream:
@@ -166,23 +167,22 @@ class LiveStream:
         return await future
 
     async def settled(self, kind: Kind, payload: Callable[[], bytes]) -> list[Outcome]:
-        """Write a record at once whose content depends on all records before it."""
+        """Write a record whose content depends on all records before it."""
         if self.failure is not None:
             raise Problem(503, "the log has failed", self.failure)
         future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
-        self._write_now(kind, payload, partial(_settle, future))
+        self._write_after_queue(kind, payload, partial(_settle, future))
         return await future
 
     def rows_at_once(self, most: int) -> int:
         """How many rows one record can have, so that others are answered soon."""
         return max(1, min(most, int(_AT_ONCE / self._row_seconds)))
 
-    def _write_now(self, kind: Kind, payload: Callable[[], bytes], answer: Answer) -> None:
-        while self._queue:
-            self._commit()
-        self._queue.append(_Asked(kind, Form.json, 1, payload(), None, answer))
+    def _write_after_queue(self, kind: Kind, payload: Callable[[], bytes], answer: Answer) -> None:
+        self._queue.append(_Asked(kind, Form.json, 1, b"", None, answer, payload))
         self._queued += 1
-        self._commit()
+        if len(self._queue) == 1:  # else a commit is scheduled already
+            self._commit()
 
     def _commit(self) -> None:
         """Write what waits as one group, then apply it. What would take too long is the next group."""
@@ -217,23 +217,25 @@ class LiveStream:
             self._wake()
 
     def _next_group(self) -> list[_Asked]:
+        """The first of the queue, as many as are learned soon. What has `payload_later` is a group of its own."""
         queue, most = self._queue, self.rows_at_once(1 << 30)
-        if self._queued <= most:
-            self._queue, self._queued = [], 0
-            return queue
         count = rows = 0
-        while count < len(queue) and (count == 0 or rows + queue[count].rows <= most):
-            rows += queue[count].rows
+        for one in queue:
+            if count and (rows + one.rows > most or one.payload_later or queue[0].payload_later):
+                break
+            rows += one.rows
             count += 1
         self._queue, self._queued = queue[count:], self._queued - rows
         if self._queue:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._commit)
-        return queue[:count]
+        return _with_payload(queue[0]) if queue and queue[0].payload_later else queue[:count]
 
     def _applied(self, one: _Asked, record: Record) -> None:
         shown = self._watch.shown(one.kind, one.given) if self.moments.wants_example else None
         outcomes = self.stream.apply(record, one.given)
+        if one.kind is Kind.tick:
+            self._last_tick = self.stream.seq
         self._watch.observe(one.kind, record, outcomes, shown)
         if self._safe and one.kind is not Kind.prediction:
             self._held.append((record.end, record.rows, one.answer, outcomes))
@@ -291,11 +293,13 @@ class LiveStream:
         idle = self.stream.seq == self._last_tick and not len(self.stream.join) and self.trouble is None
         if self.failure is not None or idle:
             return
-        now = time.time_ns() // 1000
-        settings = self.settings
+        if not any(one.kind is Kind.tick for one in self._queue):
+            self._write_after_queue(Kind.tick, self._ticked, _nobody)
+
+    def _ticked(self) -> bytes:
+        now, settings = time.time_ns() // 1000, self.settings
         waiting, done = (now - round(seconds * 1e6) for seconds in (settings.label_wait, settings.id_window))
-        self._write_now(Kind.tick, lambda: self.stream.ticked(waiting, done, settings.most_done), _nobody)
-        self._last_tick = self.stream.seq
+        return self.stream.ticked(waiting, done, settings.most_done)
 
     def beat(self, now: float) -> None:
         """A second has passed: tell those who look how it was."""
@@ -343,6 +347,19 @@ class LiveStream:
         """Close the log."""
         self.moments.close()
         self.log.close()
+
+
+def _with_payload(one: _Asked) -> list[_Asked]:
+    """A group of one request, whose payload is computed now; without it if that fails."""
+    assert one.payload_later is not None
+    try:
+        return [one._replace(payload=one.payload_later())]
+    except Exception as error:
+        if not isinstance(error, Problem):
+            _log.exception("a record could not be made")
+            error = Problem(500, "an error of the server", "Its log says more.")
+        _tell(one.answer, error)
+        return []
 
 
 def _tell(answer: Answer, found: list[Outcome] | Problem) -> None:
