@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -428,3 +429,49 @@ def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path
 
     in_house(tmp_path, test)
     in_house(tmp_path, restarted)
+
+
+@pytest.mark.parametrize(
+    ("path", "begin", "end"),
+    [
+        ("/v1/models/leaves/predict", b'{"features": {"x": 1}, ', b'"interval": null}'),
+        ("/v1/models/leaves/explain", b'{"features": ', b'{"x": 1}}'),
+        (
+            "/v2/models/leaves/infer",
+            b'{"inputs": [{"name": "x", "shape": [1], ',
+            b'"datatype": "FP64", "data": [1]}]}',
+        ),
+    ],
+    ids=["predict", "explain", "infer"],
+)
+def test_a_model_that_is_deleted_during_a_request_is_not_found(
+    http: httpx.Client, path: str, begin: bytes, end: bytes
+) -> None:
+    assert http.put("/v1/models/stays", json=PLAIN).status_code in (200, 201)
+    assert http.put("/v1/models/leaves", json=PLAIN | {"stream": "stays"}).status_code == 201
+
+    def body() -> Iterator[bytes]:
+        yield begin
+        time.sleep(0.3)  # the request has found its model by now
+        assert http.delete("/v1/models/leaves").status_code == 204
+        yield end
+
+    answer = http.post(path, content=body(), headers={"content-type": "application/json"})
+    assert answer.status_code == 404, answer.text
+    assert "deleted meanwhile" in answer.text
+
+
+def test_a_model_that_is_deleted_among_many_rows_answers_each_row(http: httpx.Client) -> None:
+    assert http.put("/v1/models/stays", json=PLAIN).status_code in (200, 201)
+    assert http.put("/v1/models/leaves", json=PLAIN | {"stream": "stays"}).status_code == 201
+
+    def body() -> Iterator[bytes]:
+        yield b'{"features": {"x": 1}}\n'
+        time.sleep(0.3)
+        assert http.delete("/v1/models/leaves").status_code == 204
+        yield b'{"features": {"x": 1}}\n' * 2
+
+    answer = http.post("/v1/models/leaves/predict", content=body(), headers={"content-type": "application/x-ndjson"})
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert answer.status_code == 200
+    assert [line.get("status") for line in lines[1:3]] == [404, 404]

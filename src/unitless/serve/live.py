@@ -102,15 +102,23 @@ class LiveStream:
         return self._queued + self._held_rows
 
     def model(self, name: str | None = None) -> ServedModel:
-        """One of its models; the champion if no other is named."""
-        return self.stream.models[name or self.stream.champion]
+        """One of its models; the champion if no other is named.
+
+        Raises:
+            Problem: 404 if the model was deleted, such as during the request that asks for it.
+        """
+        found = self.stream.models.get(name or self.stream.champion)
+        if found is None:
+            raise Problem(404, "no such model", f"the model {name!r} was deleted meanwhile")
+        return found
 
     def predict(self, features: Any, model: str | None = None, interval: float | None = None) -> Said:
         """What a model says of a row, now. Nothing is written."""
         if features is None:
             raise InputError("there are no features")
+        served = self.model(model)
         self.tallies.predicted += 1
-        return self.stream.models[model or self.stream.champion].predict(features, interval)
+        return served.predict(features, interval)
 
     async def reached(self, seq: int, patience: float = 5.0) -> None:
         """Wait until a record has been applied."""
