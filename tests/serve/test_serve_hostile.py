@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import errno
 import json
 import os
@@ -18,9 +19,11 @@ from raw_http import Connection, request
 from unitless.serve import background
 from unitless.serve.events import DEEPEST, Form, Kind
 from unitless.serve.house import House, HouseError
+from unitless.serve.http import bodies
 from unitless.serve.in_thread import Background
 from unitless.serve.live import LiveStream
 from unitless.serve.problems import Problem
+from unitless.serve.row_limits import RowLimits
 from unitless.serve.settings import Settings
 from unitless.serve.streams import snapshots
 
@@ -475,3 +478,21 @@ def test_a_model_that_is_deleted_among_many_rows_answers_each_row(http: httpx.Cl
     lines = [json.loads(line) for line in answer.text.splitlines()]
     assert answer.status_code == 200
     assert [line.get("status") for line in lines[1:3]] == [404, 404]
+
+
+def test_a_long_line_of_csv_is_refused_before_it_is_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = bodies.Table("label", 100, RowLimits(settings(tmp_path, max_row_bytes=2000)))
+    parsed: list[str] = []
+    reader = csv.reader
+
+    def read(lines: list[str], **options: Any) -> Any:
+        parsed.extend(lines)
+        return reader(lines, **options)
+
+    monkeypatch.setattr(csv, "reader", read)
+    found = list(table.feed(b"a,b\n1,2\n" + b"," * 2100 + b"\n3,4\n"))
+    assert [one.status if isinstance(one, Problem) else "row" for one in found] == ["row", 413, "row"]
+    assert list(table.feed(b"," * 1500)) == []
+    with pytest.raises(Problem, match="too large"):  # its end has not come
+        list(table.feed(b"," * 1500))
+    assert parsed == ["a,b\n", "1,2\n", "3,4\n"]

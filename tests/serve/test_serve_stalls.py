@@ -117,14 +117,25 @@ def test_others_are_answered_while_a_large_model_is_read_and_sent(server: Backgr
 @pytest.mark.parametrize(
     ("body", "headers", "status"),
     [
-        (b",".join([*(b"c%d" % i for i in range(199_999)), b"c5"]), CSV, 422),
+        (b",".join([*(b"c%d" % i for i in range(99_999)), b"c5"]), CSV, 422),
         (b",".join([*(b"c%d" % i for i in range(9_999)), b"c5"]), CSV, 422),
+        (b"a\n" + b"," * 8_000_000, CSV, 413),
+        (b'a\n"' + b"\n" * 8_000_000, CSV, 413),
         (b'{"features": ' + b"[" * 1_000_000, JSON, 422),
         (b'{"features": {"a": [' + b"[]," * 300_000 + b"[]]}}", JSON, 422),
         (b"[" * 40 + b'{"f": "' + b'\\"' * 400_000, JSON, 422),
         (json.dumps({"features": {f"n{i}": 1 for i in range(100_000)}}).encode(), JSON, 413),
     ],
-    ids=["200,000 columns", "two columns alike", "deep", "many lists", "quotes", "many names"],
+    ids=[
+        "100,000 columns",
+        "two columns alike",
+        "a long line",
+        "long quotes",
+        "deep",
+        "many lists",
+        "quotes",
+        "many names",
+    ],
 )
 def test_what_would_take_long_is_refused_at_once(
     server: Background, body: bytes, headers: dict[str, str] | None, status: int

@@ -314,7 +314,8 @@ class _Routes:
             await _reached(request, live)
             if kind == JSON:
                 return await self._one(action, request, live, model, role)
-            body = BODIES[kind](request.query_params.get("label", "label"), live.settings.max_columns)
+            label = request.query_params.get("label", "label")
+            body = BODIES[kind](label, live.settings.max_columns, live.row_limits)
             batch = Batch(live, model, action, role, body, Answering(answers, action), self._service.limits.body)
             lines = batch.answers(request.stream())
             first = await anext(lines)

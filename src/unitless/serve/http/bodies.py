@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from ..problems import Problem
+from ..row_limits import RowLimits
 from . import arrow_columns
 
 LINES, CSV, ARROW = "application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream"
@@ -72,11 +73,13 @@ class Table:
     Args:
         label: the name of the column with the labels.
         most: how many columns there can be.
+        limits: of rows. A longer line is refused before it is parsed.
     """
 
-    def __init__(self, label: str = "label", most: int = MOST_COLUMNS) -> None:
-        self._label, self._most, self._names = label, most, list[str]()
+    def __init__(self, label: str, most: int, limits: RowLimits) -> None:
+        self._label, self._most, self._limits, self._names = label, most, limits, list[str]()
         self._rest: list[str] = []
+        self._rest_size = 0
         self._open = False  # within quotes
         self._decode = _decoder()
 
@@ -98,10 +101,14 @@ class Table:
         for line in text.splitlines(keepends=True):
             self._open ^= line.count('"') % 2 == 1
             self._rest.append(line)
+            self._rest_size += len(line)
             if not self._open and line.endswith(("\n", "\r")):
                 lines.append("".join(self._rest))
-                self._rest = []
+                self._rest, self._rest_size = [], 0
         for line in lines:
+            if len(line) > self._limits.bytes:
+                yield self._too_large(len(line))
+                continue
             try:
                 cells = next(csv.reader([line], strict=True), None)
             except csv.Error as error:
@@ -113,6 +120,15 @@ class Table:
                 yield self._row(cells)
             else:
                 self._begin(cells)
+        if self._rest_size > self._limits.bytes:
+            raise self._limits.too_large(self._rest_size)
+
+    def _too_large(self, size: int) -> Problem:
+        """The problem of one line. Without the names of the columns no other line can be read, so it is raised."""
+        problem = self._limits.too_large(size)
+        if not self._names:
+            raise problem
+        return problem
 
     def _begin(self, names: list[str]) -> None:
         _check_columns(names, self._label, self._most)
@@ -326,4 +342,8 @@ def _not_arrow(why: str) -> Problem:
     return Problem(400, "this is not an Arrow stream", why)
 
 
-BODIES: dict[str, Callable[[str, int], Body]] = {LINES: lambda label, most: Lines(), CSV: Table, ARROW: Batches}
+BODIES: dict[str, Callable[[str, int, RowLimits], Body]] = {
+    LINES: lambda *_: Lines(),
+    CSV: Table,
+    ARROW: lambda label, most, _: Batches(label, most),
+}
