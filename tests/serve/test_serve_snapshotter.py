@@ -16,6 +16,7 @@ from waiting import until_async
 
 pytest.importorskip("msgspec")
 from unitless.serve import snapshotter as process
+from unitless.serve import snapshotting
 from unitless.serve.events import Form, Kind
 from unitless.serve.log import Log
 from unitless.serve.log.reader import Reader
@@ -261,3 +262,43 @@ def test_a_log_that_cannot_be_read_at_the_moment_is_read_again(tmp_path: Path, m
     followed.follow()
     followed.snapshot()
     assert writer.recovered().fingerprint() == writer.stream.fingerprint()
+
+
+def test_a_request_is_answered_when_the_log_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(5)
+    told: list[dict[str, Any]] = []
+
+    class FromServer:
+        def heard(self, timeout: float) -> list[dict[str, Any]]:
+            return [{"do": "snapshot", "stream": NAME, "seq": writer.stream.seq}, {"do": "stop"}]
+
+        def tell(self, **message: Any) -> None:
+            told.append(message)
+
+    def broken(self: process.Followed) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(process.Followed, "follow", broken)
+    process.Follower(tmp_path, 1000.0, 1e9, FromServer()).run()  # type: ignore[arg-type]
+    (answer,) = [message for message in told if message.get("answer")]
+    assert "Input/output error" in answer["error"]
+
+
+def test_a_request_is_answered_when_the_process_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = Writer(tmp_path)
+    monkeypatch.setattr(snapshotting, "_ANSWERED_WITHIN", 0.5)
+
+    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+        await until_async(lambda: snapshotter.pid is not None)
+        pid = snapshotter.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(Problem, match="not written within") as told:
+                await asyncio.wait_for(snapshotter.request(NAME), 10)
+            assert told.value.status == 503
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    run(writer, test)

@@ -207,26 +207,28 @@ class Follower:
         """Give every stream its turn; whether one of them has moved."""
         moved = False
         for one in list(self._streams.values()):
-            before = one.report.seq
+            before, has_failed = one.report.seq, False
             try:
                 if one.behind:
                     one.follow()
                 if one.due(self._every):
                     one.snapshot()
             except OSError as error:  # such as a full disk; it is tried again
-                one.report.error = f"no snapshot could be written: {error}"
+                one.report.error, has_failed = f"no snapshot could be written: {error}", True
             except Exception as error:  # the other streams go on
                 one.report.error, one.failed = str(error), True
                 if not isinstance(error, Error):
                     traceback.print_exc()
             one.rest()
-            self._tell(one)
+            self._tell(one, has_failed)
             moved |= one.report.seq != before
         return moved
 
-    def _tell(self, one: Followed) -> None:
+    def _tell(self, one: Followed, has_failed: bool) -> None:
+        """Report on a stream, and answer a request for a snapshot: it is written, or this round has failed."""
         text = msgspec.json.encode(one.report)
-        if one.wanted and not one.behind and (one.failed or one.report.error or not one.due(0.0)):
+        is_done = not one.behind and (one.failed or one.report.error or not one.due(0.0))
+        if one.wanted and (is_done or has_failed):
             one.wanted = False
             self._parent.tell(**msgspec.to_builtins(one.report), answer=True)
         elif self._told.get(one.report.stream) != text:

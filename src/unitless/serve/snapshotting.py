@@ -20,6 +20,7 @@ _SHORTEST, _LONGEST = 0.5, 30.0  # seconds before the process is started again a
 _STATES = 8  # along the longest log there are about so many snapshots from which a backtest can begin
 _STEADY = 60.0  # seconds of life after which the next death counts as the first
 _PATIENCE = 60.0  # seconds in which the process lets go of a stream
+_ANSWERED_WITHIN = 300.0  # seconds after which a request for a snapshot is answered, whatever the process does
 
 
 class Snapshotter:
@@ -71,7 +72,12 @@ class Snapshotter:
         answer: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(stream, []).append((self._counted().get(stream, 0), answer))
         self._ask(stream)
-        report = await answer
+        try:
+            report = await asyncio.wait_for(answer, _ANSWERED_WITHIN)
+        except asyncio.TimeoutError:
+            self._waiting[stream] = [one for one in self._waiting.get(stream, []) if one[1] is not answer]
+            detail = f"it was not written within {_ANSWERED_WITHIN:,.0f} seconds; ask again later"
+            raise Problem(503, "no snapshot", detail, retry_after=60) from None
         if stream not in self._counted():
             raise Problem(404, "no such model", "the model was deleted before its snapshot was written")
         if report.mismatch:
