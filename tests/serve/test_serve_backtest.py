@@ -15,10 +15,12 @@ pytest.importorskip("msgspec")
 from in_house import joined, recovered, with_house
 
 from unitless.serve import background
+from unitless.serve.backtesting import Backtests
 from unitless.serve.events import Form, Kind
 from unitless.serve.house import House
+from unitless.serve.live import LiveStream
 from unitless.serve.problems import Problem
-from unitless.serve.streams import snapshots
+from unitless.serve.streams import Created, snapshots
 from unitless.serve.upkeep import Upkeep
 
 OPTIONS = {"stream": "a", "role": "challenger", "learning_rate": 0.3, "shape": "linear", "experts": "none"}
@@ -168,3 +170,29 @@ def test_the_history_is_asked_for_over_http(tmp_path: Path) -> None:
         assert there["examples"] == 300
         assert http.put("/v1/models/b", json=OPTIONS | {"replay": True}).status_code == 200
         assert http.post("/v1/models/b/snapshot").json() == {"stream": "a", "snapshot_seq": there["seq"]}
+
+
+def test_models_that_learn_from_history_count_and_few_do_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working: list[str] = []
+
+    async def once(self: Backtests, live: LiveStream, folder: Path, created: Created) -> None:
+        working.append(created.name)
+        await asyncio.sleep(60)
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        for name in ("b", "c", "d"):
+            assert await house.create(name, OPTIONS | {"replay": True})
+        with pytest.raises(Problem, match="there are 4 models"):
+            await house.create("e", OPTIONS | {"replay": True})
+        await until_async(lambda: len(working) == 2)
+        await asyncio.sleep(0.05)
+        assert working == ["b", "c"]
+        await house.delete("b")
+        await until_async(lambda: working == ["b", "c", "d"])
+        assert await house.create("e", OPTIONS | {"replay": True})
+
+    monkeypatch.setattr(Backtests, "_once", once)
+    with_house(tmp_path, test, most_models=4)

@@ -35,6 +35,7 @@ _NEAR = 10_000  # records before the end of the log at which what is learned beg
 _MOST = 200_000  # rows that are remembered
 _SLICE = 256  # rows that are learned before others get their turn
 _TRIES = 3
+_AT_ONCE = 2  # models that learn from history at the same time, each in a process of its own; the others wait
 
 
 class Backtests:
@@ -44,6 +45,7 @@ class Backtests:
         self._running: dict[str, tuple[LiveStream, Path, Created, asyncio.Task[None]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()  # also of models that have joined, until all is cleared up
         self._writing = asyncio.Lock()
+        self._turns = asyncio.Semaphore(_AT_ONCE)
 
     def __contains__(self, name: str) -> bool:
         return name in self._running and name not in self._running[name][0].stream.models
@@ -139,7 +141,8 @@ class Backtests:
     async def _work(self, live: LiveStream, folder: Path, created: Created) -> None:
         for tries in range(1, _TRIES + 1):
             try:
-                await self._once(live, folder, created)
+                async with self._turns:
+                    await self._once(live, folder, created)
                 return
             except (Problem, Error, OSError) as error:  # such as a full disk, or no more processes
                 if tries == _TRIES:

@@ -280,7 +280,8 @@ class House:
             raise Problem(409, "the name is taken", detail)
 
     def _check_count(self) -> None:
-        count = sum(len(live.stream.models) for live in self.streams.values()) + len(self.changing)
+        coming = {*self.changing, *self.backtests}
+        count = sum(len(live.stream.models) for live in self.streams.values()) + len(coming)
         if count >= self.settings.most_models:
             detail = f"there are {count:,} models, which is the most that this server holds (most_models)"
             raise Problem(429, "too many models", detail)
