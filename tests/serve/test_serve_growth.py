@@ -331,3 +331,25 @@ def test_messages_of_brokers_have_the_same_limits(tmp_path: Path) -> None:
     assert isinstance(found[0], Run)
     assert isinstance(found[1], Bad)
     assert "max_row_features" in found[1].problem
+
+
+def test_rows_without_weight_bring_no_features() -> None:
+    """So that a model which is read from a snapshot takes the same rows as one that never stopped."""
+    limits = Limits(features=8)
+    for together in (False, True):
+        served = ServedModel("a", "champion", {"shape": "linear", "experts": "none", "task": "regression"})
+        served.growth.limit(limits, "a")
+        for _ in range(2):
+            served.learn({"a": 1.0}, 1.0)
+        names = [{f"z{k}": 1.0, f"y{k}": 1.0} for k in range(4)]
+        if together:
+            served.learn_rows(names, [1.0] * 4, [0.0] * 4)
+        else:
+            for row in names:
+                served.learn(row, 1.0, 0.0)
+        again = ServedModel.from_parts(served.parts())
+        again.growth.limit(limits, "a")
+        for model in (served, again):
+            model.learn({"b1": 1.0, "b2": 1.0, "b3": 1.0}, 2.0)
+        assert served.parts() == again.parts()
+        assert served.examples == 3

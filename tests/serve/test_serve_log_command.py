@@ -17,8 +17,8 @@ import pytest
 from waiting import until
 
 from unitless.cli import main
-from unitless.serve import background
-from unitless.serve.events import Form, Kind, from_broker
+from unitless.serve import background, log_lines
+from unitless.serve.events import Form, Kind, Record, from_broker
 from unitless.serve.log import Log
 from unitless.serve.log.places import first_since, time_of, time_text
 from unitless.serve.log.segments import SEGMENT_HEADER_BYTES, listed
@@ -218,3 +218,8 @@ def test_the_reader_may_stop(tmp_path: Path) -> None:
     line, code = done.stdout.splitlines()
     assert json.loads(line)["seq"] == 1
     assert (code, done.stderr) == ("0", "")
+
+
+def test_a_record_of_lines_has_as_many_rows_as_it_says() -> None:
+    record = Record(7, 0, Kind.learn, Form.vw, 2, b"1 | a\n2 | b\n", 0, 40)
+    assert [row["line"] for row in log_lines._rows_of(record)] == ["1 | a", "2 | b"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -54,31 +54,28 @@ def test_metrics_can_be_read_whatever_the_weights_and_labels(weight: float, labe
 
 
 @pytest.mark.parametrize("look", ["weights", "explain"])
-def test_a_class_may_join_while_someone_looks(look: str) -> None:
+@pytest.mark.parametrize("joins", ["classes", "columns of text"])
+def test_a_class_or_a_column_may_join_while_someone_looks(look: str, joins: str) -> None:
     served = ServedModel("a", "champion", {"task": "classes"} | PLAIN)
     served.learn({"x": 1.0}, "first")
-    problems: list[Exception] = []
-    learned = threading.Event()
 
-    def watch() -> None:
-        while not learned.is_set() and not problems:
-            try:
-                if look == "weights":
-                    describe.features(served)
-                else:
-                    describe.explanation(served, {"x": 1.0})
-            except Exception as error:
-                problems.append(error)
+    def watch(frozen: Callable[[], ServedModel]) -> None:
+        if look == "weights":
+            describe.features(frozen())
+        else:
+            describe.explanation(frozen(), {"x": 1.0})
 
-    watching = [threading.Thread(target=watch) for _ in range(2)]
-    for thread in watching:
-        thread.start()
-    for k in range(400):
-        served.learn({"x": float(k), "y": 1.0}, f"class {k}")
-    learned.set()
-    for thread in watching:
-        thread.join(60)
-    assert problems == []
+    with ThreadPoolExecutor(2) as watching:
+        looks = []
+        for k in range(200):
+            if k % 5 == 0:
+                looks.append(watching.submit(watch, served.frozen_later()))
+            if joins == "classes":
+                served.learn({"x": float(k), "y": 1.0}, f"class {k}")
+            else:
+                served.learn({"x": float(k), f"town {k}": f"Bonn {k}"}, "first")
+        for one in looks:
+            one.result(60)
 
 
 @pytest.mark.parametrize("options", [{"bits": 30}, {"bits": 30, "task": "regression"}, {"bits": 24, "task": "classes"}])

@@ -10,7 +10,7 @@ import pytest
 
 import unitless as ul
 from unitless.data import text_columns
-from unitless.data.text_columns import FOR_NAMES, TextColumns
+from unitless.data.text_columns import FOR_NAMES, MOST_COLUMNS, TextColumns
 from unitless.models.file import from_bytes, to_bytes
 from unitless.serve.served import Limits, ServedModel, describe
 
@@ -165,3 +165,16 @@ def test_forged_columns_are_refused() -> None:
         training["reading"]["texts"] = forged
         with pytest.raises(ul.ModelFileError):
             from_bytes(to_bytes(model.model))
+
+
+def test_only_so_many_columns_of_text_are_looked_at() -> None:
+    state: dict[str, Any] = {}
+    columns = TextColumns(state)
+    for first in range(0, 2 * MOST_COLUMNS, 100):
+        row = {f"column {k}": "2020-02-13" for k in range(first, first + 100)}
+        columns.take(columns.look(row)[1])
+    assert len(state) == MOST_COLUMNS
+    late = {f"column {2 * MOST_COLUMNS}": "2020-02-13"}
+    assert columns.look(late) == (late, [])
+    assert columns.are_decided(late)
+    assert columns.are_plain(late)

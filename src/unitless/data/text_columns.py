@@ -6,7 +6,8 @@ row on, so the first texts of each column decide, in their order:
 - The first 64 texts say whether they are dates, after the 1st, 2nd, 4th, ... of them. Dates become the features of
   `date_parts.py`, as in `train`.
 - If at least 950 of the first 1,000 texts differ, the column only names the rows and is left out from then on.
-- Until something else is decided, and otherwise, each text is a category.
+- Until something else is decided, and otherwise, each text is a category. So is each text of the columns after the
+  first 256.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .deciding import NEARLY_ALL
 
 FOR_DATES = 64  # texts that decide whether a column holds dates
 FOR_NAMES = 1000  # texts that decide whether a column only names the rows
-MOST_DATES = 256  # columns that are looked at for dates: each look takes some microseconds
+MOST_COLUMNS = 256  # columns of text that are looked at; each text of more of them is a category
 _LONGEST = 64  # letters of a date
 OUT, TEXT = "out", "text"
 
@@ -75,6 +76,8 @@ class TextColumns:
         if not self._special.isdisjoint(row):
             return False
         state = self._state
+        if len(state) >= MOST_COLUMNS:
+            return True
         for name, value in row.items():  # noqa: SIM110  (quicker, and it is run for each row)
             if value.__class__ is str and name not in state:
                 return False
@@ -89,9 +92,10 @@ class TextColumns:
 
     def are_decided(self, row: Mapping[str, Any]) -> bool:
         """Whether the texts of a row decide nothing any more."""
-        state = self._state
+        state, full = self._state, len(self._state) >= MOST_COLUMNS
         return not any(
-            value.__class__ is str and (name not in state or "seen" in state[name]) for name, value in row.items()
+            value.__class__ is str and ("seen" in state[name] if name in state else not full)
+            for name, value in row.items()
         )
 
     def read(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,11 +104,14 @@ class TextColumns:
 
     def look(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[Seen]]:
         """A row that is to be learned: as `read`, with what its own texts decide; and that, for `take`."""
-        seen = [
-            found
-            for name, value in row.items()
-            if value.__class__ is str and value and (found := self._seen(name, value)) is not None
-        ]
+        seen: list[Seen] = []
+        room = MOST_COLUMNS - len(self._state)
+        for name, value in row.items():
+            if value.__class__ is not str or not value or (name not in self._state and room <= 0):
+                continue
+            room -= name not in self._state
+            if (found := self._seen(name, value)) is not None:
+                seen.append(found)
         return self._read(row, {one.column: one for one in seen}), seen
 
     def take(self, seen: list[Seen]) -> None:
@@ -120,9 +127,7 @@ class TextColumns:
         """What one more text says of a column; None if the column is decided."""
         known = self._state.get(name)
         if known is None:
-            looks = len(self._state) < MOST_DATES
-            kind, form = self._dates(name, [text]) if looks else ("", "")
-            return Seen(name, text, kind, form)
+            return Seen(name, text, *self._dates(name, [text]))
         if "seen" not in known:
             return None
         count, texts = known["seen"] + 1, known.get("texts")
@@ -141,9 +146,7 @@ class TextColumns:
     def _take(self, one: Seen) -> None:
         known = self._state.get(one.column)
         if known is None:
-            known = {"kind": "", "form": "", "seen": 0, "different": []}
-            if len(self._state) < MOST_DATES:
-                known["texts"] = []
+            known = {"kind": "", "form": "", "seen": 0, "different": [], "texts": []}
             self._state[one.column] = known
         known["seen"] += 1
         known["kind"], known["form"] = one.kind, one.form

@@ -149,7 +149,7 @@ def _lines(record: Record, first: int, wanted: Wanted) -> Iterator[bytes]:
 def _rows_of(record: Record) -> Iterator[dict[str, Any]]:
     payload, more = record.payload, dict[str, Any]()
     if record.form is Form.vw:
-        yield from ({"line": line.decode(errors="replace")} for line in payload.split(b"\n"))
+        yield from ({"line": line.decode(errors="replace")} for line in payload.split(b"\n")[: record.rows])
         return
     if record.form is Form.json:
         rows = [_row(msgspec.json.format(payload, indent=-1) if b"\n" in payload else payload)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -172,26 +173,34 @@ def metrics(live: LiveStream, name: str) -> dict[str, Any]:
     }
 
 
-def explain(live: LiveStream, name: str, features: Any) -> dict[str, Any]:
+def explain(frozen: Callable[[], ServedModel], features: Any) -> dict[str, Any]:
     """Why a model says what it says of a row.
+
+    Args:
+        frozen: gives a copy of the model; a class may join the model itself meanwhile.
+        features: of the row.
 
     Raises:
         Problem: 422 if it cannot use the row.
     """
     try:
-        return describe.explanation(live.model(name), features)
+        return describe.explanation(frozen(), features)
     except Error as error:
         raise refused(error) from None
 
 
-def weights(live: LiveStream, name: str, most: int) -> dict[str, Any]:
+def weights(frozen: Callable[[], ServedModel], most: int) -> dict[str, Any]:
     """What matters to a model.
+
+    Args:
+        frozen: gives a copy of the model.
+        most: how many features are listed.
 
     Raises:
         Problem: 422 if there is too much of it.
     """
     try:
-        return describe.features(live.model(name), most)
+        return describe.features(frozen(), most)
     except Error as error:
         raise Problem(422, "this cannot be listed", str(error)) from None
 

@@ -353,13 +353,14 @@ class _Routes:
                 raise Problem(400, "this is not JSON", str(error)) from None
         if not isinstance(features, dict | list):
             raise Problem(422, "no features", '"features" is missing: the features by name, or the id of a prediction.')
-        return answer(await asyncio.to_thread(views.explain, live, model, features))
+        return answer(await asyncio.to_thread(views.explain, live.model(model).frozen_later(), features))
 
     async def weights(self, request: Request) -> Response:
         most = request.query_params.get("most", "100")
         if not re.fullmatch(r"[1-9]\d{0,4}", most, re.ASCII):
             raise Problem(422, "not a number", "most has to be a whole number between 1 and 99,999.")
-        return answer(await asyncio.to_thread(views.weights, *self._find(request), int(most)))
+        live, model = self._find(request)
+        return answer(await asyncio.to_thread(views.weights, live.model(model).frozen_later(), int(most)))
 
     async def metrics(self, request: Request) -> Response:
         return answer(views.metrics(*self._find(request)))

@@ -96,8 +96,6 @@ def explanation(served: ServedModel, features: Any, label: Any = None) -> dict[s
     """Each feature's part in a prediction."""
     if served.model is None:
         raise InputError("the model has learned nothing yet, so there is nothing to explain")
-    served = served.frozen()
-    assert served.model is not None
     why = explain(served.model, features, label)
     said = served.predict(features)
     return {
@@ -125,7 +123,6 @@ def features(served: ServedModel, most: int = 100) -> dict[str, Any]:
         return {"features": [], "curves": []}
     if model.nbytes > LARGE:
         raise InputError("the model is too large to list its features here; download it and use `unitless inspect`")
-    model = model.copy()  # else a class may join between two looks
     scales = model.scales
     weights: Any = model.weights
     importance: Any = model.importance

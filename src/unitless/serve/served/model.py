@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -183,13 +183,19 @@ class ServedModel:
         """The memory that it takes; of a model that has not begun, what it will take at the least."""
         return self._asked.bytes if self.model is None else self.model.nbytes
 
-    def frozen(self) -> ServedModel:
-        """A copy to be looked at from another thread: nothing that is learned meanwhile changes it."""
+    def frozen_later(self) -> Callable[[], ServedModel]:
+        """A function that makes a copy in another thread while the model may learn: what is learned changes no copy."""
         found = copy.copy(self)
         found.growth = Growth()
-        if self.model is not None:
-            found._take(self.model.copy(), self._two or None)
-        return found
+        if self.model is None:
+            return lambda: found
+        content = bytes_later(self.model)
+
+        def frozen() -> ServedModel:
+            found._take(from_bytes(content()), self._two or None)
+            return found
+
+        return frozen
 
     # ------------------------------------------------------------------------------------------------ one row
 
@@ -298,14 +304,15 @@ class ServedModel:
             self.growth.admit_class(named)
             new = self.growth.admit(self._rows.most_names(features), self._rows.names, features)
             scores = self._rows.learn(features, named, weight)[:known]
-            self.growth.learned(new)
+            if weight > 0:
+                self.growth.learned(new)
             self._count(scores, model._classes.known(label), weight)
             return scores if known else None
         blind = self._is_blind(model)
         truth = self._side(label) if self._binary else _number(label)
         new = self.growth.admit(self._rows.most_names(features), self._rows.names, features)
         score = self._rows.learn(features, truth, weight)
-        if new:
+        if new and weight > 0:  # a row without weight brings no features
             self.growth.learned(new)
         if blind:
             score = None
@@ -349,7 +356,7 @@ class ServedModel:
             truth = [self._side(label) if self._binary else _number(label) for label in labels]
             new = self.growth.admit(sum(map(self._rows.most_names, features)), self._all_names, features)
             scores = self._learn_numbers(data, np.array(truth, np.float64), weight, None)
-            self.growth.learned(new)
+            self._grown(new, weight)
             return scores.tolist()  # type: ignore[no-any-return]
         except DivergedError as error:
             learned = error.learned or 0
@@ -358,6 +365,13 @@ class ServedModel:
             return [None] * learned
         except InputError:
             return None
+
+    def _grown(self, new: Collection[str], weight: Float64 | None) -> None:
+        """Rows were learned whose new features were these; rows without weight bring none, so all are counted then."""
+        if weight is None or weight.all():
+            self.growth.learned(new)
+        elif new:
+            self.growth.begin(self.model)
 
     def _all_names(self, features: list[Any]) -> Iterable[str]:
         return chain.from_iterable(map(self._rows.names, features))
@@ -383,7 +397,7 @@ class ServedModel:
             names = data.read.names
             new = self.growth.admit(len(names), iter, names)
             scores = self._learn_read(data, labels, weight, offset)
-            self.growth.learned(new)
+            self._grown(new, weight)
             return scores
         except BaseException as error:
             if was_new:

@@ -99,7 +99,7 @@ class NamedFeatures:
             assert self.columns is not None
             features, seen = self.columns.look(features)
         score, row = self._learn(features, label, weight)
-        if has_text:
+        if has_text and weight > 0:
             assert self.columns is not None
             self.columns.take(seen)
         if not self._known.has_all(row):
