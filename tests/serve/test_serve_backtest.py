@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from unitless.serve.events import Form, Kind
 from unitless.serve.house import House
 from unitless.serve.live import LiveStream
 from unitless.serve.problems import Problem
+from unitless.serve.served import ServedModel
 from unitless.serve.streams import Created, snapshots
 from unitless.serve.upkeep import Upkeep
 
@@ -196,3 +198,27 @@ def test_models_that_learn_from_history_count_and_few_do_at_once(
 
     monkeypatch.setattr(Backtests, "_once", once)
     with_house(tmp_path, test, most_models=4)
+
+
+def test_a_model_with_history_is_not_read_again_in_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fingerprints: list[str] = []
+    from_parts = ServedModel.from_parts
+
+    def read(parts: dict[str, bytes]) -> ServedModel:
+        assert threading.current_thread() is not threading.main_thread()
+        return from_parts(parts)
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        await history(house, 0, 50)
+        with monkeypatch.context() as patched:
+            patched.setattr(ServedModel, "from_parts", read)
+            assert await house.create("late", OPTIONS | {"replay": True})
+            await joined(house, "late")
+        await history(house, 50, 100)
+        fingerprints.append(house.streams["a"].stream.fingerprint())
+
+    with_house(tmp_path, test)
+    assert [recovered(tmp_path).streams["a"].stream.fingerprint()] == fingerprints

@@ -204,9 +204,14 @@ class Backtests:
             if origin is not None and created.model is not None:  # the file is not kept, so it cannot begin again
                 origin = msgspec.structs.replace(origin, sources=[])
             joins = Created(created.name, created.role, created.options, parts=model.parts(), origin=origin)
+            model.role = created.role
+            live.stream.prepared[created.name] = model  # so that the stream does not read it again from the record
             return created_payload(joins)
 
-        (outcome,) = await live.settled(Kind.create, payload)
+        try:
+            (outcome,) = await live.settled(Kind.create, payload)
+        finally:
+            live.stream.prepared.pop(created.name, None)
         if outcome.problem is not None:
             raise outcome.problem
 
