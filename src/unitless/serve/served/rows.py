@@ -86,7 +86,7 @@ class NamedFeatures:
         model = self.model
         if self._direct and model.examples:
             try:
-                learn = type(model).learn_one if self._several else _learn_one
+                learn: Any = type(model).learn_one if self._several else _learn_one
                 score = learn(model, features, label, weight)
                 if not self._known.has_all(features):
                     self._known.add(features)
