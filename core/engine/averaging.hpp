@@ -38,7 +38,7 @@ class Averaging {
         const std::uint64_t left = next_ - examples;
         return left < rows ? static_cast<std::size_t>(left) : rows;
     }
-    bool due(std::uint64_t examples) const { return on_ && examples == next_; }
+    bool due(std::uint64_t examples) const { return examples == next_; }
 
     // From the last look to total weight t.
     struct Step {

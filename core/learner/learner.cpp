@@ -684,6 +684,7 @@ Form Learner::form_of(const Snapshot& from) const {
 }
 
 void Learner::load(const Snapshot& from, const Filling& fill) {
+    if (from.engine.clock.examples >> 63) throw InputError("a model cannot have learned so many examples");
     const Form form = form_of(from);
     Preparation preparation(preparation_setup(setup_, form), *kernel_.rows);
     preparation.load(from.preparation);

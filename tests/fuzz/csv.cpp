@@ -97,11 +97,11 @@ void check_against_reference(const CsvTable& table, const std::vector<CsvKind>& 
                 require(text_at(table.texts[text++], r) == field.text, "text is what is written");
             if (kinds[j] == CsvKind::boolean) {
                 const std::string value = text_at(table.texts[text++], r);
-                std::string written = field.text;
-                std::transform(written.begin(), written.end(), written.begin(),
+                std::string word(written::trimmed(field.text));
+                std::transform(word.begin(), word.end(), word.begin(),
                                [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-                if (value == "true") require(written == "true" || written == "1", "true where it says so");
-                if (value == "false") require(written == "false" || written == "0", "false where it says so");
+                if (value == "true") require(word == "true" || word == "1", "true where it says so");
+                if (value == "false") require(word == "false" || word == "0", "false where it says so");
             }
         }
     }

@@ -107,7 +107,7 @@ void Trees::load(const std::vector<NamedNumbers>& from, std::size_t columns) {
         for (std::uint32_t i = 0; i < size; ++i, ++leaf) {
             const Leaf at = leaf_at(static_cast<std::uint32_t>(k * most) + i);
             const double* const own = &facts[6 * leaf];
-            require(own[0] >= 0 && own[1] >= 0 && std::isfinite(own[0]));
+            require(own[0] >= 0 && own[1] >= 0 && std::isfinite(static_cast<float>(own[0])));
             require(is_count(own[2], drawing + 1) && is_count(own[3], longest + 1) && is_count(own[4], longest + 1) &&
                     is_count(own[5], own[2] < drawing ? 1 : std::size_t{1} << candidates_));
             const auto whole = [](double x) { return static_cast<std::uint32_t>(x); };
