@@ -20,7 +20,6 @@ MOST_VALUE = 1e300  # of a feature
 MOST_LABEL = 1e60  # of an offset, or a label that is a number: squares of its square are numbers too
 MOST_WEIGHT = 1e15  # of a row
 # What messages advise, as those of the core.
-VALUES = "numbers must stay below 1e300: use larger units"
 LABELS = "labels must be finite, and not beyond 1e60: use larger units"
 OFFSETS = "offsets must be finite, and not beyond 1e60"
 WEIGHTS = "weights must be between 0 and 1e15"

@@ -159,7 +159,7 @@ class FileSource(Source):
         return [identity_of(file) for file in self.files]
 
     def content(self, consumed: int) -> list[Any] | None:
-        """Of a file that grows, digests up to the place that was reached; `consumed` counts the bytes of all files."""
+        """Digests of a growing file, up to the place that was reached; `consumed` counts the bytes of all files."""
         last = self.files[-1]
         if not isinstance(last, FollowedFile):
             return None

@@ -140,7 +140,7 @@ class _Numbers:
 
     @property
     def weights(self) -> Float64:
-        """Of the columns, and then of those that say what is missing."""
+        """The weights of the columns, followed by the weights of their missing-value indicators."""
         return self.features.joined([*self._weights, *(self._missing[column] for column in sorted(self._missing))])
 
     def imputer(self) -> Any:
@@ -183,7 +183,7 @@ class _Texts:
 
     @property
     def weights(self) -> Float64:
-        """Of all values of all columns."""
+        """The weights of all values of all columns."""
         return self.features.joined(self._weights)
 
     def encoder(self) -> Any:
