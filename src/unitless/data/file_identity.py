@@ -37,7 +37,7 @@ def labels_of(files: Iterable[File]) -> dict[str, str]:
 
 
 def content_before(file: FollowedFile, place: int) -> list[Any] | None:
-    """What identifies a growing file: the place reached, and digests of its first bytes and of those before the place."""
+    """What identifies a growing file: the place reached, digests of its first bytes and of those before the place."""
     try:
         with open(file.path, "rb") as stored:
             first = stored.read(min(place, PIECE))
