@@ -1,4 +1,4 @@
-// Eight bytes of text as one number, the first byte lowest on every machine.
+// Eight bytes of text as one number. The first byte is the lowest on every machine.
 #pragma once
 
 #include <bit>
@@ -7,7 +7,7 @@
 
 namespace unitless {
 
-// So many bytes after a line's end must be readable, so that words can be loaded without looking where the line ends.
+// So many bytes behind a line must be readable, so that words can be loaded without a check for the end of the line.
 constexpr std::size_t text_padding = 64;
 
 inline std::uint64_t load_word(const char* p) {

@@ -1,5 +1,5 @@
-// Hashes of names that nobody can foresee, so that no choice of names makes a table slow. Different in every process;
-// nothing that is learned or written depends on them.
+// Hashes of names by a secret seed, so that no choice of names makes a table slow. Each process has its own seed; no
+// model and no file depends on it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace unitless {
 
 struct NameSeed {
-    std::uint64_t first, second;  // the second one is odd
+    std::uint64_t first, second;  // the second one is odd, so that a product by it loses nothing
 
     static const NameSeed& of_process() {
         static const NameSeed seed = [] {
@@ -26,8 +26,8 @@ struct NameSeed {
     }
 };
 
-// The two halves of the product of 128 bits: each bit of the result depends on all of both factors.
-inline std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
+// The halves of the 128-bit product, combined: each bit of the result depends on all bits of both factors.
+inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
 #if defined(__SIZEOF_INT128__)
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(a) * b;
@@ -39,17 +39,22 @@ inline std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
 #endif
 }
 
-inline std::uint64_t seeded_hash(std::string_view name, const NameSeed& seed) {
+// The hash of a name of at least eight bytes. The last word may overlap the one before.
+inline std::uint64_t long_hash(std::string_view name, const NameSeed& seed) {
     std::uint64_t h = seed.first ^ name.size();
-    const char* p = name.data();
-    std::size_t left = name.size();
-    for (; left >= 8; left -= 8, p += 8) h = folded(h ^ load_word(p), seed.second) + seed.first;
-    std::uint64_t rest = 0;
-    std::memcpy(&rest, p, left);
-    return folded(h ^ rest, seed.second);
+    const char *p = name.data(), *const last = p + name.size() - 8;
+    for (; p < last; p += 8) h = folded_product(h ^ load_word(p), seed.second) + seed.first;
+    return folded_product(h ^ load_word(last), seed.second);
 }
 
-// For tables of names.
+inline std::uint64_t seeded_hash(std::string_view name, const NameSeed& seed) {
+    if (name.size() >= 8) return long_hash(name, seed);
+    std::uint64_t word = 0;
+    if (!name.empty()) std::memcpy(&word, name.data(), name.size());
+    return folded_product(seed.first ^ name.size() ^ word, seed.second);
+}
+
+// For the standard library's tables, which may be searched by any kind of string.
 struct NameHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const {

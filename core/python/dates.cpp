@@ -5,6 +5,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include "python/learner.hpp"
+#include "python/texts.hpp"
 #include "text/written_date.hpp"
 
 using namespace nanobind::literals;
@@ -18,23 +19,16 @@ DateForm form_of(std::string_view name) {
     return *form;
 }
 
-// Text k is bytes[ends[k], ends[k + 1]).
-nb::tuple written_dates(const Integers& given_ends, const Bytes& bytes, std::string_view name) {
+nb::tuple written_dates(const Integers& ends, const Bytes& bytes, std::string_view name) {
     const DateForm form = form_of(name);
-    const auto ends = copy_of(given_ends);
-    const std::size_t count = ends.empty() ? 0 : ends.size() - 1;
-    const auto length = static_cast<std::int64_t>(bytes.size());
-    for (std::size_t k = 0; k < count; ++k)
-        if (ends[k] < 0 || ends[k] > ends[k + 1] || ends[k + 1] > length) throw InputError("the texts are malformed");
+    const Texts texts(ends, bytes);
+    const std::size_t count = texts.size();
     auto wall = std::make_unique<std::int64_t[]>(count), ahead = std::make_unique<std::int64_t[]>(count);
     auto valid = std::make_unique<std::uint8_t[]>(count);
     {
         const nb::gil_scoped_release release;
-        const auto* text = reinterpret_cast<const char*>(bytes.data());
         for (std::size_t k = 0; k < count; ++k) {
-            const auto begin = ends[k];
-            const std::string_view cell(text + begin, static_cast<std::size_t>(ends[k + 1] - begin));
-            const auto moment = read_date(cell, form);
+            const auto moment = read_date(texts[k], form);
             valid[k] = moment.has_value();
             wall[k] = moment ? moment->wall : 0;
             ahead[k] = moment ? moment->ahead : 0;
@@ -58,9 +52,10 @@ void define_dates(nb::module_& m) {
     for (const std::string_view name : date_forms) forms.append(nb::str(name.data(), name.size()));
     m.attr("date_forms") = nb::tuple(forms);
     m.def("written_dates", &written_dates, "ends"_a, "text"_a, "form"_a,
-          "The moments that texts stand for, in microseconds; how far each is ahead of UTC; and whether it is one.");
+          "The moments of texts on a local clock, in microseconds since 1970; how far each clock is ahead of UTC; and "
+          "whether each text is a date.");
     m.def("written_date", &written_date, "text"_a, "form"_a,
-          "The moment that one text stands for, and how far it is ahead of UTC; None if it is not one.");
+          "The moment of one text on a local clock, and how far the clock is ahead of UTC; None if it is not a date.");
 }
 
 }  // namespace unitless

@@ -9,6 +9,7 @@
 
 #include "base/locks.hpp"
 #include "python/learner.hpp"
+#include "python/texts.hpp"
 #include "text/csv_rows.hpp"
 #include "text/csv_table.hpp"
 #include "text/libsvm_text.hpp"
@@ -20,36 +21,43 @@ using namespace nanobind::literals;
 namespace unitless {
 namespace {
 
-// A reader that threads may share; the interpreter's lock is not held while it reads.
+// A reader that threads may share. The interpreter's lock is free while it reads.
 template <class Reader>
-struct PyReader {
-    explicit PyReader(auto... options) : reader(options...) {}
-    Reader reader;
-    std::shared_ptr<Lock> own_lock = ForkLocks::make();
-    Lock& lock = *own_lock;
+class SharedReader {
+  public:
+    explicit SharedReader(auto... options) : reader_(std::move(options)...) {}
 
-    TextRows read(const Bytes& data, bool last) {
-        const nb::gil_scoped_release release;
-        const std::lock_guard guard(lock);
-        return reader.read(reinterpret_cast<const char*>(data.data()), data.size(), last);
+    template <class Action>
+    auto use(Action action) {
+        return unlocked_get([&] {
+            const std::lock_guard guard(*lock_);
+            return action(reader_);
+        });
     }
+    TextRows read(const Bytes& data, bool last) {
+        return use([&](Reader& reader) { return reader.read(letters(data), data.size(), last); });
+    }
+    static const char* letters(const Bytes& data) { return reinterpret_cast<const char*>(data.data()); }
+
+  private:
+    Reader reader_;
+    std::shared_ptr<Lock> lock_ = ForkLocks::make();
 };
 
-struct PyCsvReader {
-    PyCsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms, MissingMarks marks,
-                MissingMarks text_marks, bool trim)
-        : reader(std::move(kinds), delimiter, std::move(forms), std::move(marks), std::move(text_marks), trim) {}
-    CsvReader reader;
-    std::shared_ptr<Lock> own_lock = ForkLocks::make();
-    Lock& lock = *own_lock;
-};
+// An array that owns a vector's memory.
+template <class Array, class T>
+Array array_of(std::vector<T>&& from) {
+    auto* owned = new std::vector<T>(std::move(from));
+    return Array(owned->data(), {owned->size()},
+                 nb::capsule(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
+}
 
 NewIntegers copied_sizes(const std::vector<std::size_t>& from) {
-    return copied<NewIntegers>(std::vector<std::int64_t>(from.begin(), from.end()));
+    return array_of<NewIntegers>(std::vector<std::int64_t>(from.begin(), from.end()));
 }
 
 NewLetters copied_bytes(const std::vector<char>& from) {
-    return copied<NewLetters>(std::vector<std::uint8_t>(from.begin(), from.end()));
+    return array_of<NewLetters>(std::vector<std::uint8_t>(from.begin(), from.end()));
 }
 
 nb::str text_of(std::string_view text) { return nb::str(text.data(), text.size()); }
@@ -81,18 +89,18 @@ TextRows selected(const TextRows& rows, const Mask& mask) {
     return rows.select([&](std::size_t row) { return mask.data()[row]; });
 }
 
-// Rows from the arrays that they consist of.
+// Makes rows from the arrays that `TextRows` has in Python.
 TextRows made(const Bytes& text, const Integers& name_ends, const Slots& ids, const Doubles& values,
               const Integers& row_ends, const Doubles& label, const Doubles& weight, const Bytes& tag_text,
               const Integers& tag_ends, const Doubles& offset) {
-    const auto rise_to = [](const Integers& ends, std::size_t last) {
+    const auto are_ends = [](const Integers& ends, std::size_t last) {
         std::int64_t before = 0;
         for (std::size_t i = 0; i < ends.size(); before = ends.data()[i++])
             if (ends.data()[i] < before) return false;
         return static_cast<std::size_t>(before) == last;
     };
-    bool good = ids.size() == values.size() && rise_to(name_ends, text.size()) && rise_to(row_ends, ids.size()) &&
-                rise_to(tag_ends, tag_text.size()) && label.size() == row_ends.size() &&
+    bool good = ids.size() == values.size() && are_ends(name_ends, text.size()) && are_ends(row_ends, ids.size()) &&
+                are_ends(tag_ends, tag_text.size()) && label.size() == row_ends.size() &&
                 weight.size() == row_ends.size() && (tag_ends.size() == 0 || tag_ends.size() == row_ends.size()) &&
                 (offset.size() == 0 || offset.size() == row_ends.size());
     for (std::size_t k = 0; k < ids.size(); ++k) good = good && ids.data()[k] < name_ends.size();
@@ -113,103 +121,78 @@ TextRows made(const Bytes& text, const Integers& name_ends, const Slots& ids, co
     return rows;
 }
 
-// Memory of a vector as an array, without copying.
-template <class Array, class T>
-Array array_of(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(from));
-    return Array(kept->data(), shape,
-                 nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
-}
-
-// (numbers [row][column], how many of each column are missing, numbers apart, text as (codes, offsets, bytes), what is
-// not what its column holds as (column, count, first row, its text)), or None.
-nb::object csv_table(PyCsvReader& self, const Bytes& data) {
-    std::optional<CsvTable> table = unlocked_get([&] {
-        const std::lock_guard guard(self.lock);
-        return self.reader.read(reinterpret_cast<const char*>(data.data()), data.size());
-    });
+// (numbers [row][column], missing values by number column, separate number columns, text columns as (codes, offsets,
+// bytes), columns with invalid values as (column, count, first row, its text)), or None.
+nb::object csv_table(SharedReader<CsvReader>& self, const Bytes& data) {
+    std::optional<CsvTable> table =
+        self.use([&](CsvReader& reader) { return reader.read(SharedReader<CsvReader>::letters(data), data.size()); });
     if (!table) return nb::none();
     using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
     using Codes = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>;
-    using Letters = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
-    const std::size_t rows = table->rows;
-    nb::list apart, texts, odd;
-    for (auto& column : table->apart) apart.append(array_of<NewDoubles>(std::move(column), {rows}));
-    for (auto& column : table->texts) {
-        const std::size_t values = column.offsets.size(), letters = column.text.size();
-        std::vector<std::uint8_t> bytes(column.text.begin(), column.text.end());
-        texts.append(nb::make_tuple(array_of<Codes>(std::move(column.codes), {rows}),
-                                    array_of<NewIntegers>(std::move(column.offsets), {values}),
-                                    array_of<Letters>(std::move(bytes), {letters})));
-    }
+    nb::list separate, texts, invalid;
+    for (auto& column : table->separate) separate.append(array_of<NewDoubles>(std::move(column)));
+    for (auto& column : table->texts)
+        texts.append(nb::make_tuple(array_of<Codes>(std::move(column.codes)),
+                                    array_of<NewIntegers>(std::move(column.offsets)), copied_bytes(column.text)));
+    for (std::size_t j = 0; j < table->invalid.size(); ++j)
+        if (const CsvInvalid& found = table->invalid[j]; found.count)
+            invalid.append(nb::make_tuple(j, found.count, found.row, nb::bytes(found.text.data(), found.text.size())));
     double* numbers = table->numbers.release();
     const nb::capsule owner(numbers, [](void* p) noexcept { CsvTable::Free()(static_cast<double*>(p)); });
-    for (std::size_t j = 0; j < table->odd.size(); ++j)
-        if (const CsvOdd& found = table->odd[j]; found.count)
-            odd.append(nb::make_tuple(j, found.count, found.row, nb::bytes(found.text.data(), found.text.size())));
-    return nb::make_tuple(Numbers(numbers, {rows, table->number_count}, owner), copied<NewIntegers>(table->absent),
-                          apart, texts, odd);
+    return nb::make_tuple(Numbers(numbers, {table->rows, table->number_count}, owner),
+                          array_of<NewIntegers>(std::move(table->missing)), separate, texts, invalid);
 }
 
-// The numbers that texts stand for, and what each is: see Cell. Text k is bytes[ends[k], ends[k + 1]).
-nb::tuple written_numbers(const Integers& given_ends, const Bytes& bytes, const std::string& form,
+nb::tuple written_numbers(const Integers& ends, const Bytes& bytes, const std::string& form,
                           const std::vector<std::string>& marks) {
-    const auto ends = copy_of(given_ends);
-    const std::size_t count = ends.empty() ? 0 : ends.size() - 1;
-    const auto length = static_cast<std::int64_t>(bytes.size());
-    for (std::size_t k = 0; k < count; ++k)
-        if (ends[k] < 0 || ends[k] > ends[k + 1] || ends[k + 1] > length) throw InputError("the texts are malformed");
-    std::vector<double> numbers(count, std::numeric_limits<double>::quiet_NaN());
-    std::vector<std::uint8_t> kinds(count);
-    unlocked_get([&] {
+    const Texts texts(ends, bytes);
+    std::vector<double> numbers(texts.size(), std::numeric_limits<double>::quiet_NaN());
+    std::vector<std::uint8_t> kinds(texts.size());
+    {
+        const nb::gil_scoped_release release;
         const MissingMarks missing(marks);
         const NumberForm how = NumberForm::of(form);
-        const auto* text = reinterpret_cast<const char*>(bytes.data());
-        for (std::size_t k = 0; k < count; ++k) {
-            const std::string_view cell(text + ends[k], static_cast<std::size_t>(ends[k + 1] - ends[k]));
+        for (std::size_t k = 0; k < texts.size(); ++k) {
             double x;
-            const Cell kind = read_number(cell, how, missing, x);
+            const Cell kind = read_number(texts[k], how, missing, x);
             if (kind == Cell::number) numbers[k] = x;
             kinds[k] = static_cast<std::uint8_t>(kind);
         }
-        return 0;
-    });
-    using Kinds = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
-    return nb::make_tuple(array_of<NewDoubles>(std::move(numbers), {count}),
-                          array_of<Kinds>(std::move(kinds), {count}));
+    }
+    return nb::make_tuple(array_of<NewDoubles>(std::move(numbers)), array_of<NewLetters>(std::move(kinds)));
 }
 
-// (rows, numbers, offsets of places, rows before each, numbers before each)
+// (rows, numbers, offsets of places, rows before each, numbers before each): see RowPlaces.
 nb::tuple row_places(const Bytes& data, const std::string& delimiter, const std::string& comment, std::int64_t every,
                      std::int64_t since) {
     const auto one = [](const std::string& text) { return text.empty() ? '\0' : text[0]; };
-    const RowPlaces found = unlocked_get([&] {
-        return RowFinder(one(delimiter), one(comment), every, since)
-            .find(reinterpret_cast<const char*>(data.data()), data.size());
-    });
-    return nb::make_tuple(found.rows, found.numbers, copied<NewIntegers>(found.offsets),
-                          copied<NewIntegers>(found.rows_before), copied<NewIntegers>(found.numbers_before));
+    const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
+    RowPlaces found = unlocked_get([&] { return find_row_places(text, one(delimiter), one(comment), every, since); });
+    return nb::make_tuple(found.rows, found.numbers, array_of<NewIntegers>(std::move(found.offsets)),
+                          array_of<NewIntegers>(std::move(found.rows_before)),
+                          array_of<NewIntegers>(std::move(found.numbers_before)));
 }
 
 }  // namespace
 
 void define_text(nb::module_& m) {
-    nb::class_<PyCsvReader>(m, "CsvReader")
+    nb::class_<SharedReader<CsvReader>>(m, "CsvReader")
         .def(
             "__init__",
-            [](PyCsvReader* self, const std::vector<int>& kinds, char delimiter, const std::vector<std::string>& forms,
-               const std::vector<std::string>& marks, const std::vector<std::string>& text_marks, bool trim) {
+            [](SharedReader<CsvReader>* self, const std::vector<int>& kinds, char delimiter,
+               const std::vector<std::string>& forms, const std::vector<std::string>& marks,
+               const std::vector<std::string>& text_marks, bool trim) {
                 std::vector<CsvKind> known;
                 for (const int kind : kinds) known.push_back(static_cast<CsvKind>(kind));
                 std::vector<NumberForm> written;
                 for (const std::string& form : forms) written.push_back(NumberForm::of(form));
-                new (self) PyCsvReader(std::move(known), delimiter, std::move(written), MissingMarks(marks),
-                                       MissingMarks(text_marks), trim);
+                new (self) SharedReader<CsvReader>(std::move(known), delimiter, std::move(written), MissingMarks(marks),
+                                                   MissingMarks(text_marks), trim);
             },
             "kinds"_a, "delimiter"_a, "forms"_a = std::vector<std::string>(), "marks"_a = std::vector<std::string>(),
             "text_marks"_a = std::vector<std::string>(), "trim"_a = true)
-        .def("read", &csv_table, "data"_a, "Whole rows as arrays, or None if they are not plain.");
-    constexpr auto arrays = nb::rv_policy::automatic;  // they are new, and not a part of the rows
+        .def("read", &csv_table, "data"_a, "Reads whole rows into arrays; None if they need a slower reader.");
+    constexpr auto arrays = nb::rv_policy::automatic;  // the arrays are copies, so that they need not keep the rows
     nb::class_<TextRows>(m, "TextRows")
         .def_prop_ro("rows", &TextRows::rows)
         .def_ro("lines", &TextRows::lines)
@@ -249,46 +232,38 @@ void define_text(nb::module_& m) {
         .def_prop_ro(
             "tag_ends", [](const TextRows& rows) { return copied_sizes(rows.tag_ends); }, arrays)
         .def_static("made", &made, "text"_a, "name_ends"_a, "ids"_a, "values"_a, "row_ends"_a, "label"_a, "weight"_a,
-                    "tag_text"_a, "tag_ends"_a, "offset"_a, "Rows from the arrays that they consist of.")
+                    "tag_text"_a, "tag_ends"_a, "offset"_a, "Makes rows from the arrays of other rows.")
         .def("select", &selected, "mask"_a, "The rows where the mask is true; names keep their numbers.");
-    nb::class_<PyReader<VwReader>>(m, "VwReader")
+    using Vw = SharedReader<VwReader>;
+    nb::class_<Vw>(m, "VwReader")
         .def(nb::init<std::vector<std::string>, std::vector<std::string>>(), "ignore"_a = std::vector<std::string>(),
              "only"_a = std::vector<std::string>())
-        .def("read", &PyReader<VwReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.")
-        .def_prop_ro("idle", [](PyReader<VwReader>& self) {
-            const nb::gil_scoped_release release;
-            const std::lock_guard guard(self.lock);
-            return self.reader.idle();
-        });
-    nb::class_<PyReader<LibsvmReader>>(m, "LibsvmReader")
+        .def("read", &Vw::read, "data"_a, "last"_a, "Reads the complete lines of a chunk.")
+        .def_prop_ro("idle", [](Vw& self) { return self.use([](VwReader& reader) { return reader.unmatched(); }); });
+    using Libsvm = SharedReader<LibsvmReader>;
+    nb::class_<Libsvm>(m, "LibsvmReader")
         .def(nb::init<bool>(), "zero_based"_a)
-        .def("read", &PyReader<LibsvmReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.")
+        .def("read", &Libsvm::read, "data"_a, "last"_a, "Reads the complete lines of a chunk.")
         .def_prop_rw(
             "highest",
-            [](PyReader<LibsvmReader>& self) {
-                const LibsvmReader::Highest highest = unlocked_get([&] {
-                    const std::lock_guard guard(self.lock);
-                    return self.reader.highest();
-                });
+            [](Libsvm& self) {
+                const auto highest = self.use([](LibsvmReader& reader) { return reader.highest(); });
                 return nb::make_tuple(highest.next, highest.dense);
             },
-            [](PyReader<LibsvmReader>& self, const std::pair<std::uint64_t, bool>& highest) {
-                unlocked_get([&] {
-                    const std::lock_guard guard(self.lock);
-                    self.reader.go_on_from({highest.first, highest.second});
-                    return 0;
-                });
+            [](Libsvm& self, const std::pair<std::uint64_t, bool>& highest) {
+                self.use([&](LibsvmReader& reader) { reader.set_highest({highest.first, highest.second}); });
             });
     m.def(
         "row_end",
         [](const nb::bytes& data, char delimiter, bool first) {
             return unlocked_get([&] { return row_end(data.c_str(), data.size(), delimiter, first); });
         },
-        "data"_a, "delimiter"_a, "first"_a, "Where the last whole row of CSV ends, or the first; or 0.");
+        "data"_a, "delimiter"_a, "first"_a,
+        "The end of the first whole row of CSV, or of the last one; 0 if there is none.");
     m.def("written_numbers", &written_numbers, "ends"_a, "text"_a, "form"_a, "marks"_a,
-          "The numbers that texts stand for, and whether each is one (0), missing (1) or something else (2).");
+          "The numbers in texts, and whether each text is a number (0), missing (1) or invalid (2).");
     m.def("row_places", &row_places, "data"_a, "delimiter"_a, "comment"_a, "every"_a, "since"_a,
-          "How many rows a text of whole rows has, and places among them.");
+          "Counts the rows of a text of whole rows, and finds places where a reader can start.");
 }
 
 }  // namespace unitless

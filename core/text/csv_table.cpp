@@ -1,12 +1,10 @@
 #include "text/csv_table.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-#include <cstring>
 #include <limits>
 
+#include "text/characters.hpp"
+#include "text/csv_rows.hpp"
 #include "text/parse_number.hpp"
 #include "text/utf8.hpp"
 
@@ -17,9 +15,10 @@
 namespace unitless {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
-// Eight fields of one digit each, as columns of zeros and ones and small counts have them, all at once.
+// Reads eight fields of one digit each at once; false if there are others. Columns of zeros and ones and of small
+// counts have them.
 bool eight_digits([[maybe_unused]] const char* p, [[maybe_unused]] char delimiter, [[maybe_unused]] double* to) {
 #if defined(__SSE2__)
     const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -39,7 +38,6 @@ bool eight_digits([[maybe_unused]] const char* p, [[maybe_unused]] char delimite
 #endif
 }
 
-// In the words that tables have for booleans.
 std::optional<bool> boolean_of(std::string_view word) {
     for (const std::string_view yes : {"true", "True", "TRUE", "1"})
         if (word == yes) return true;
@@ -48,8 +46,7 @@ std::optional<bool> boolean_of(std::string_view word) {
     return std::nullopt;
 }
 
-// Is there a carriage return that does not belong to a line's end? Other readers take it for the end of a row by
-// itself.
+// Whether there is a carriage return without a newline behind it. Other CSV readers end a row there.
 bool has_bare_return(std::string_view text) {
     for (std::size_t at = 0; (at = text.find('\r', at)) != text.npos; ++at)
         if (at + 1 < text.size() && text[at + 1] != '\n') return true;
@@ -67,250 +64,224 @@ CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<Num
       text_marks_(std::move(text_marks)),
       trim_(trim) {
     forms_.resize(kinds_.size());
-    for (const CsvKind kind : kinds_) {
-        const bool text = kind == CsvKind::text || kind == CsvKind::boolean;
-        places_.push_back(kind == CsvKind::number ? numbers_ : kind == CsvKind::apart ? apart_ : texts_);
-        numbers_ += kind == CsvKind::number;
-        apart_ += kind == CsvKind::apart;
-        texts_ += text;
-    }
-    names_.resize(texts_);
-    missing_.resize(texts_);
     for (std::size_t j = 0; j < kinds_.size(); ++j) {
         const bool numbers = kinds_[j] == CsvKind::number;
+        std::size_t& count = numbers                                 ? number_count_
+                             : kinds_[j] == CsvKind::separate_number ? separate_count_
+                                                                     : text_count_;
+        places_.push_back(count);
+        count += kinds_[j] != CsvKind::ignored;
         if (numbers && !runs_.empty() && runs_.back().numbers) {
             ++runs_.back().count;
         } else {
             runs_.push_back({j, 1, numbers});
         }
     }
-}
-
-// With memory for all rows, if they are about as long as the first one.
-CsvTable CsvReader::started(const char* data, std::size_t size) {
-    for (NameTable& names : names_) names.clear();
-    for (auto& missing : missing_) missing.clear();
-    CsvTable table;
-    table.number_count = numbers_;
-    const std::size_t first = std::min(std::string_view(data, size).find('\n'), size);
-    table.make_room(size / std::max(first, kinds_.size()) * 9 / 8 + 16);
-    table.absent.assign(numbers_, 0);
-    table.apart.resize(apart_);
-    table.texts.resize(texts_);
-    table.odd.resize(kinds_.size());
-    return table;
-}
-
-// A field of column j, which holds numbers; not-a-number if it is missing or something else.
-double CsvReader::number(CsvTable& table, std::size_t j, const char* begin, const char* end) const {
-    double x;
-    const NumberForm& form = forms_[j];
-    if (begin != end && form.decimal == '.' && parse_number(begin, end, x)) [[likely]]
-        return x;
-    const std::string_view cell(begin, static_cast<std::size_t>(end - begin));
-    const Cell kind = read_number(cell, form, marks_, x);
-    if (kind == Cell::number) return x;
-    if (kind == Cell::other) note_odd(table, j, written::trimmed(cell));
-    return none;
-}
-
-void CsvReader::note_odd(CsvTable& table, std::size_t j, std::string_view word) {
-    table.unicode = table.unicode && is_utf8(word);
-    table.odd[j].add(table.rows, word);
-}
-
-// One field of column j. False if it is not what it should be.
-bool CsvReader::take(CsvTable& table, std::size_t j, const char* begin, const char* end) {
-    const std::size_t at = places_[j];
-    switch (kinds_[j]) {
-        case CsvKind::ignored:
-            return true;
-        case CsvKind::number:
-            table.numbers[table.rows * numbers_ + at] = number(table, j, begin, end);
-            table.absent[at] += std::isnan(table.numbers[table.rows * numbers_ + at]);
-            return true;
-        case CsvKind::apart:
-            table.apart[at].push_back(number(table, j, begin, end));
-            return true;
-        case CsvKind::boolean: {
-            const std::string_view cell(begin, static_cast<std::size_t>(end - begin)), word = written::trimmed(cell);
-            const std::optional<bool> value = boolean_of(word);
-            if (!value && !marks_.contain(word) && !marks_.contain(cell)) note_odd(table, j, word);
-            table.texts[at].codes.push_back(value ? *value : -1);
-            return true;
-        }
-        case CsvKind::text:
-            break;
-    }
-    if (trim_) {
-        const std::string_view text = written::trimmed({begin, static_cast<std::size_t>(end - begin)});
-        begin = text.data();
-        end = begin + text.size();
-    }
-    if (begin == end) {
-        table.texts[at].codes.push_back(-1);
-        return true;
-    }
-    NameTable& names = names_[at];
-    const auto length = static_cast<std::size_t>(end - begin);
-    std::uint32_t number = names.find(0, begin, length);
-    if (number == NameTable::none) {
-        if (!is_utf8({begin, length})) return false;
-        number = names.add(0, {}, begin, length);
-        if (text_marks_.contain({begin, length})) missing_[at].push_back(number);
-    }
-    const auto& missing = missing_[at];
-    const bool none_there = std::find(missing.begin(), missing.end(), number) != missing.end();
-    table.texts[at].codes.push_back(none_there ? -1 : static_cast<std::int32_t>(number));
-    return true;
-}
-
-// `next(begin, end, quoted, last)` gives the next field, whether it was quoted and whether its row ends with it.
-template <class Next>
-bool CsvReader::read_rows(CsvTable& table, Next next) {
-    const std::size_t columns = kinds_.size();
-    const char *begin, *end;
-    bool quoted, last;
-    Step step;
-    while ((step = next(begin, end, quoted, last)) == Step::field) {
-        if (last && begin == end && !quoted) continue;  // an empty line
-        if (table.rows == table.room) table.make_room(2 * table.room);
-        for (std::size_t j = 0;; ++j) {
-            if (last != (j + 1 == columns)) return false;
-            if (!take(table, j, begin, end)) return false;
-            if (last) break;
-            if (next(begin, end, quoted, last) != Step::field) return false;
-        }
-        ++table.rows;
-    }
-    return step == Step::finished;
-}
-
-// Does a field of this column end as it should: the last one of a row with the line, the others with a delimiter?
-bool CsvReader::ends_well(const char* end, std::size_t column) const {
-    return *end == (column + 1 == kinds_.size() ? '\n' : delimiter_);
-}
-
-// Columns of numbers that lie side by side.
-bool CsvReader::read_numbers(CsvTable& table, const Run& run, const char*& begin, FieldEnds& ends) const {
-    const std::size_t at = places_[run.first], columns = kinds_.size();
-    const std::size_t delimited = run.count - (run.first + run.count == columns);  // not followed by the line's end
-    double* const to = table.numbers.get() + table.rows * numbers_ + at;
-    for (std::size_t i = 0; i < run.count; ++i) {
-        const char* const end = ends.next();
-        if (!ends_well(end, run.first + i)) return false;
-        const auto length = static_cast<std::size_t>(end - begin);
-        std::uint64_t whole;
-        if (length - 1 < 8 && decimal::up_to_eight(begin, length, whole)) [[likely]] {
-            to[i] = static_cast<double>(static_cast<std::int64_t>(whole));
-        } else {
-            const bool carriage_return = *end == '\n' && length > 0 && end[-1] == '\r';
-            to[i] = number(table, run.first + i, begin, end - carriage_return);
-            table.absent[at + i] += std::isnan(to[i]);
-        }
-        begin = end + 1;
-        if (length != 1) continue;  // where one field has one digit, others will
-        const std::size_t before = i;
-        for (; i + 8 < delimited && eight_digits(begin, delimiter_, to + i + 1); i += 8) begin += 16;
-        if (i != before) ends.go_to(begin);
-    }
-    return true;
-}
-
-// Lines without quotes.
-bool CsvReader::read_plain(const char* begin, const char* stop, CsvTable& table) {
-    FieldEnds ends(begin, delimiter_);
-    while (begin != stop) {
-        if (*begin == '\n' || (*begin == '\r' && begin[1] == '\n')) {  // an empty line
-            begin = ends.next() + 1;
-            continue;
-        }
-        if (table.rows == table.room) table.make_room(2 * table.room);
-        for (const Run& run : runs_) {
-            if (run.numbers) {
-                if (!read_numbers(table, run, begin, ends)) return false;
-                continue;
-            }
-            const char* const end = ends.next();
-            if (!ends_well(end, run.first)) return false;
-            const bool carriage_return = *end == '\n' && end != begin && end[-1] == '\r';
-            if (!take(table, run.first, begin, end - carriage_return)) return false;
-            begin = end + 1;
-        }
-        ++table.rows;
-    }
-    return true;
-}
-
-// A quote opens only at the beginning of a field; doubled inside, it stands for itself.
-bool CsvReader::read_quoted(const char* data, std::size_t size, CsvTable& table) {
-    quoted_.resize(size + 1 + text_padding);
-    std::copy_n(data, size, quoted_.data());
-    if (size && data[size - 1] != '\n') quoted_[size++] = '\n';
-    std::fill(quoted_.begin() + static_cast<std::ptrdiff_t>(size), quoted_.end(), '\0');
-    char *at = quoted_.data(), *const stop = quoted_.data() + size;
-    return read_rows(table, [&](const char*& begin, const char*& end, bool& quoted, bool& last) {
-        if (at == stop) return Step::finished;
-        begin = at;
-        quoted = *at == '"';
-        if (quoted) {
-            char* to = ++at;
-            begin = at;
-            for (;;) {
-                auto* quote = static_cast<char*>(std::memchr(at, '"', static_cast<std::size_t>(stop - at)));
-                if (!quote) return Step::strange;  // never closed
-                const auto length = static_cast<std::size_t>(quote - at);
-                if (to != at) std::memmove(to, at, length);
-                to += length;
-                at = quote + 1;
-                if (*at != '"') break;
-                *to++ = '"';
-                ++at;
-            }
-            end = to;
-            if (*at == '\r' && at[1] == '\n') ++at;
-            if (*at != delimiter_ && *at != '\n') return Step::strange;
-        } else {
-            for (; *at != delimiter_ && *at != '\n'; ++at)
-                if (*at == '\r' && at[1] != '\n') return Step::strange;
-            end = at;
-            if (*at == '\n' && end != begin && end[-1] == '\r') --end;
-        }
-        last = *at++ == '\n';
-        return Step::field;
-    });
+    values_.resize(text_count_);
+    missing_codes_.resize(text_count_);
 }
 
 std::optional<CsvTable> CsvReader::read(const char* data, std::size_t size) {
-    const std::string_view text(data, size);  // of nothing, too, which memchr does not take
+    const std::string_view text(data, size);
     if (text.find('\0') != text.npos) return std::nullopt;
-    CsvTable table = started(data, size);
-    if (text.find('"') != text.npos) {
-        if (!read_quoted(data, size, table)) return std::nullopt;
-    } else {
-        if (has_bare_return(text)) return std::nullopt;
-        bool plain = true;
+    has_bare_returns_ = has_bare_return(text);
+    CsvTable table = new_table(text);
+    bool good = true;
+    if (text.find('"') == text.npos) {
         chunk_.read(data, size, true,
-                    [&](const char* begin, const char* end) { plain = plain && read_plain(begin, end, table); });
-        if (!plain) return std::nullopt;
+                    [&](const char* begin, const char* end) { good = good && read_rows(begin, end, table); });
+    } else {  // a newline may be part of a value, so that the text cannot be cut into lines
+        const std::string_view padded = chunk_.padded(text);
+        good = read_rows(padded.data(), padded.data() + padded.size(), table);
     }
-    table.make_room(table.rows);
-    if (!table.unicode) return std::nullopt;
+    if (!good || !table.invalid_is_utf8) return std::nullopt;
+    table.set_capacity(table.rows);
     for (std::size_t j = 0; j < kinds_.size(); ++j) {
-        if (kinds_[j] != CsvKind::text && kinds_[j] != CsvKind::boolean) continue;
-        CsvText& column = table.texts[places_[j]];
         if (kinds_[j] == CsvKind::boolean) {
             const std::string_view both = "falsetrue";
+            CsvText& column = table.texts[places_[j]];
             column.offsets = {0, 5, 9};
             column.text.assign(both.begin(), both.end());
-            continue;
+        } else if (kinds_[j] == CsvKind::text) {
+            const NameTable& values = values_[places_[j]];
+            CsvText& column = table.texts[places_[j]];
+            column.text = values.text();
+            column.offsets.push_back(0);
+            for (const std::size_t end : values.ends()) column.offsets.push_back(static_cast<std::int64_t>(end));
         }
-        const NameTable& names = names_[places_[j]];
-        column.text = names.text();
-        column.offsets.push_back(0);
-        for (const std::size_t end : names.ends()) column.offsets.push_back(static_cast<std::int64_t>(end));
     }
     return table;
+}
+
+// With memory for all rows, if they are about as long as the first one.
+CsvTable CsvReader::new_table(std::string_view text) {
+    for (NameTable& values : values_) values.clear();
+    for (auto& codes : missing_codes_) codes.clear();
+    CsvTable table;
+    table.number_count = number_count_;
+    const std::size_t first = std::min(text.find('\n'), text.size());
+    table.set_capacity(text.size() / std::max(first, kinds_.size()) * 9 / 8 + 16);
+    table.missing.assign(number_count_, 0);
+    table.separate.resize(separate_count_);
+    table.texts.resize(text_count_);
+    table.invalid.resize(kinds_.size());
+    return table;
+}
+
+// Reads a field that ends at `end`, which is returned; null if there is a bare carriage return in it.
+const char* CsvReader::read_plain_field(const char* at, const char* end, std::string_view& field) const {
+    field = between(at, end);
+    if (*end == '\n' && field.ends_with('\r')) field.remove_suffix(1);
+    return has_bare_returns_ && field.find('\r') != field.npos ? nullptr : end;
+}
+
+// Reads the field whose opening quote is at `at`. Returns its end, or null if nothing closes it. Inline, because files
+// that quote every field take 10% longer with a call.
+inline const char* CsvReader::read_quoted_field(const char* at, const char* stop, FieldEnds& ends,
+                                                std::string_view& field) {
+    bool has_pairs = false;
+    const char* const closing = closing_quote(at + 1, stop, has_pairs);
+    if (!closing) return nullptr;
+    field = between(at + 1, closing);
+    if (has_pairs) field = without_pairs(field);
+    const char* end = closing + 1;
+    if (*end == '\r' && end[1] == '\n') ++end;
+    if (end[1] != '"') ends.go_to(end + 1);  // unless the next field is quoted too and needs no ends
+    return end;
+}
+
+// A copy of a quoted value with one quote for every two. It is valid until the next call.
+std::string_view CsvReader::without_pairs(std::string_view value) {
+    unquoted_.clear();
+    for (std::size_t pair; (pair = value.find('"')) != value.npos; value.remove_prefix(pair + 2))
+        unquoted_.append(value.substr(0, pair + 1));
+    unquoted_.append(value);
+    const std::size_t size = unquoted_.size();
+    unquoted_.append(text_padding, '\0');
+    return {unquoted_.data(), size};
+}
+
+// Reads [at, stop). False if a row does not have one field per column, or a field is malformed.
+bool CsvReader::read_rows(const char* at, const char* stop, CsvTable& table) {
+    FieldEnds ends(at, delimiter_);
+    while (at != stop) {
+        const bool empty_line = *at == '\n' || (*at == '\r' && at[1] == '\n');
+        if (empty_line) {
+            at = ends.next() + 1;
+            continue;
+        }
+        if (table.rows == table.capacity) table.set_capacity(2 * table.capacity);
+        for (const Run& run : runs_) {
+            if (run.numbers) {
+                at = read_numbers(at, stop, ends, run, table);
+                if (!at) return false;
+                continue;
+            }
+            std::string_view field;
+            const char* const end =
+                *at == '"' ? read_quoted_field(at, stop, ends, field) : read_plain_field(at, ends.next(), field);
+            if (!end || !ends_field(end, run.first) || !add(table, run.first, field)) return false;
+            at = end + 1;
+        }
+        ++table.rows;
+    }
+    return true;
+}
+
+// Reads adjacent number columns. Returns the beginning of the field behind them, or null.
+const char* CsvReader::read_numbers(const char* at, const char* stop, FieldEnds& ends, const Run& run,
+                                    CsvTable& table) {
+    const std::size_t place = places_[run.first];
+    const bool at_row_end = run.first + run.count == kinds_.size();
+    const std::size_t delimited = run.count - at_row_end;  // columns behind which there is a delimiter
+    double* const to = table.numbers.get() + table.rows * number_count_ + place;
+    for (std::size_t i = 0; i < run.count; ++i) {
+        const char* end = nullptr;
+        if (*at != '"') [[likely]] {
+            end = ends.next();
+            const auto length = static_cast<std::size_t>(end - at);
+            std::uint64_t whole;
+            if (length - 1 < 8 && decimal::up_to_eight(at, length, whole)) [[likely]] {
+                if (!ends_field(end, run.first + i)) return nullptr;
+                to[i] = static_cast<double>(static_cast<std::int64_t>(whole));
+                at = end + 1;
+                if (length != 1) continue;  // after a field of one digit others are likely
+                const std::size_t before = i;
+                for (; i + 8 < delimited && eight_digits(at, delimiter_, to + i + 1); i += 8) at += 16;
+                if (i != before) ends.go_to(at);
+                continue;
+            }
+        }
+        std::string_view field;
+        end = end ? read_plain_field(at, end, field) : read_quoted_field(at, stop, ends, field);
+        if (!end || !ends_field(end, run.first + i)) return nullptr;
+        to[i] = number(table, run.first + i, field);
+        at = end + 1;
+    }
+    return at;
+}
+
+// Whether a field of this column may end here: the last one of a row with the line, the others with a delimiter.
+bool CsvReader::ends_field(const char* end, std::size_t column) const {
+    return *end == (column + 1 == kinds_.size() ? '\n' : delimiter_);
+}
+
+// Adds a cell of any kind but `number`. False if its text is not UTF-8.
+bool CsvReader::add(CsvTable& table, std::size_t column, std::string_view field) {
+    const std::size_t place = places_[column];
+    switch (kinds_[column]) {
+        case CsvKind::ignored:
+            return true;
+        case CsvKind::separate_number:
+            table.separate[place].push_back(number(table, column, field));
+            return true;
+        case CsvKind::boolean: {
+            const std::string_view word = written::trimmed(field);
+            const std::optional<bool> value = boolean_of(word);
+            if (!value && !marks_.contain(word) && !marks_.contain(field)) add_invalid(table, column, word);
+            table.texts[place].codes.push_back(value ? *value : -1);
+            return true;
+        }
+        default:
+            return add_text(table.texts[place], place, field);
+    }
+}
+
+bool CsvReader::add_text(CsvText& to, std::size_t place, std::string_view field) {
+    if (trim_) field = written::trimmed(field);
+    if (field.empty()) {
+        to.codes.push_back(-1);
+        return true;
+    }
+    NameTable& values = values_[place];
+    auto& missing = missing_codes_[place];
+    std::uint32_t code = values.find(0, field.data(), field.size());
+    if (code == NameTable::none) {
+        if (!is_utf8(field)) return false;
+        code = values.add(0, {}, field.data(), field.size());
+        if (text_marks_.contain(field)) missing.push_back(code);
+    }
+    const bool is_missing = std::find(missing.begin(), missing.end(), code) != missing.end();
+    to.codes.push_back(is_missing ? -1 : static_cast<std::int32_t>(code));
+    return true;
+}
+
+// The number in a cell; NaN if it is missing or invalid.
+double CsvReader::number(CsvTable& table, std::size_t column, std::string_view field) const {
+    double x;
+    const NumberForm& form = forms_[column];
+    if (!field.empty() && form.decimal == '.' && parse_number(field.data(), field.data() + field.size(), x)) [[likely]]
+        return x;
+    const Cell kind = read_number(field, form, marks_, x);
+    if (kind == Cell::number) return x;
+    if (kind == Cell::invalid) add_invalid(table, column, written::trimmed(field));
+    if (kinds_[column] == CsvKind::number) ++table.missing[places_[column]];
+    return missing_number;
+}
+
+void CsvReader::add_invalid(CsvTable& table, std::size_t column, std::string_view field) {
+    table.invalid_is_utf8 = table.invalid_is_utf8 && is_utf8(field);
+    table.invalid[column].add(table.rows, field);
 }
 
 }  // namespace unitless

@@ -1,8 +1,8 @@
-// Rows of delimited text whose columns are known, read straight into arrays.
+// Reads rows of delimited text whose columns are known into arrays.
 //
-// Each row must have as many fields as there are columns, in UTF-8; otherwise the piece is given back unread, for a
-// reader that takes its time and says what is wrong. What is not a number in a column of numbers is missing, and
-// counted.
+// Each row must have one field per column, and text must be UTF-8. If not, the reader returns nothing; a slower reader
+// then reads the text and reports what is wrong. A cell of a number column that is not a number counts as missing, and
+// as an invalid value.
 #pragma once
 
 #include <algorithm>
@@ -22,24 +22,26 @@
 
 namespace unitless {
 
-enum class CsvKind : int { ignored = 0, number = 1, text = 2, boolean = 3, apart = 4 };
+// Columns of the kind `number` share a matrix. Those of the kind `separate_number`, such as labels and weights, have an
+// array each.
+enum class CsvKind : int { ignored = 0, number = 1, text = 2, boolean = 3, separate_number = 4 };
 
 struct CsvText {
-    std::vector<std::int32_t> codes;    // each row's place among the values, or -1 for none
+    std::vector<std::int32_t> codes;    // by row: which value it has; -1: missing
     std::vector<std::int64_t> offsets;  // value k is text[offsets[k], offsets[k + 1])
     std::vector<char> text;
 };
 
-// Values of a column that are not what it holds: how many, and the first one.
-struct CsvOdd {
+// The cells of a column that could not be read as the column's kind.
+struct CsvInvalid {
     std::int64_t count = 0;
-    std::size_t row = 0;
-    std::string text;
+    std::size_t row = 0;  // of the first one
+    std::string text;     // of the first one
 
-    void add(std::size_t at, std::string_view value) {
+    void add(std::size_t at, std::string_view cell) {
         if (count++ == 0) {
             row = at;
-            text = value;
+            text = cell;
         }
     }
 };
@@ -48,63 +50,67 @@ struct CsvTable {
     struct Free {
         void operator()(double* memory) const { std::free(memory); }
     };
-    std::size_t rows = 0, number_count = 0, room = 0;  // room: for so many rows
-    std::unique_ptr<double[], Free> numbers;           // [row][column of numbers]; not-a-number where there is none
-    std::vector<std::int64_t> absent;                  // how many are not there: by column of numbers
-    std::vector<std::vector<double>> apart;            // numbers that are not features: by column
-    std::vector<CsvText> texts;                        // columns of text and booleans
-    std::vector<CsvOdd> odd;                           // by column
-    bool unicode = true;                               // what is odd is text at least
+    std::size_t rows = 0, number_count = 0;
+    std::size_t capacity = 0;                   // rows for which `numbers` has memory
+    std::unique_ptr<double[], Free> numbers;    // [row][number column]; NaN: missing
+    std::vector<std::int64_t> missing;          // by number column: how many cells
+    std::vector<std::vector<double>> separate;  // [separate number column][row]
+    std::vector<CsvText> texts;                 // by column of text or booleans
+    std::vector<CsvInvalid> invalid;            // by column
+    bool invalid_is_utf8 = true;                // all invalid cells are
 
-    void make_room(std::size_t for_rows) {
+    // Uses realloc, because it can often extend the memory without a copy.
+    void set_capacity(std::size_t new_capacity) {
         auto* memory = static_cast<double*>(
-            std::realloc(numbers.get(), std::max<std::size_t>(1, for_rows * number_count) * sizeof(double)));
+            std::realloc(numbers.get(), std::max<std::size_t>(1, new_capacity * number_count) * sizeof(double)));
         if (!memory) throw std::bad_alloc();
         static_cast<void>(numbers.release());
         numbers.reset(memory);
-        room = for_rows;
+        capacity = new_capacity;
     }
 };
 
 class CsvReader {
   public:
-    // `forms`: of each column, if it is numbers. `marks`: of missing values. `trim`: text loses the blanks around it.
-    // `text_marks`: of missing values in columns of text.
+    // `forms`: how the numbers of each column are written. `marks`: cells that are missing values, in columns of
+    // numbers and booleans; `text_marks`: in columns of text. `trim`: remove the blanks around text.
     CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms = {},
               MissingMarks marks = MissingMarks({}), MissingMarks text_marks = MissingMarks({}), bool trim = true);
-    // Whole rows; nothing if they are not plain.
+    // Reads whole rows.
     std::optional<CsvTable> read(const char* data, std::size_t size);
 
   private:
-    enum class Step { field, finished, strange };
+    // Adjacent number columns, or a single other column.
+    struct Run {
+        std::size_t first, count;
+        bool numbers;
+    };
 
     std::vector<CsvKind> kinds_;
     char delimiter_;
     std::vector<NumberForm> forms_;  // by column
     MissingMarks marks_, text_marks_;
     bool trim_;
-    std::vector<std::size_t> places_;  // each column's place among those of its kind
-    std::size_t numbers_ = 0, apart_ = 0, texts_ = 0;
-    std::vector<NameTable> names_;                     // by column of text
-    std::vector<std::vector<std::uint32_t>> missing_;  // by column of text: those of its values that stand for none
+    std::vector<std::size_t> places_;  // by column: its index among those of its kind
+    std::size_t number_count_ = 0, separate_count_ = 0, text_count_ = 0;
+    std::vector<Run> runs_;
+    std::vector<NameTable> values_;                          // by text column
+    std::vector<std::vector<std::uint32_t>> missing_codes_;  // by text column: its values that are text_marks
     TextChunk chunk_;
-    std::vector<char> quoted_;  // a piece with quotes, which is changed on the way
-    struct Run {
-        std::size_t first, count;
-        bool numbers;
-    };
-    std::vector<Run> runs_;  // columns of numbers that lie side by side, and single other columns
+    bool has_bare_returns_ = false;  // the text that is being read has some, perhaps inside quotes
+    std::string unquoted_;           // see without_pairs
 
-    template <class Next>
-    bool read_rows(CsvTable& table, Next next);
-    bool take(CsvTable& table, std::size_t j, const char* begin, const char* end);
-    double number(CsvTable& table, std::size_t j, const char* begin, const char* end) const;
-    static void note_odd(CsvTable& table, std::size_t j, std::string_view word);
-    CsvTable started(const char* data, std::size_t size);
-    bool ends_well(const char* end, std::size_t column) const;
-    bool read_numbers(CsvTable& table, const Run& run, const char*& begin, FieldEnds& ends) const;
-    bool read_plain(const char* begin, const char* stop, CsvTable& table);
-    bool read_quoted(const char* data, std::size_t size, CsvTable& table);
+    CsvTable new_table(std::string_view text);
+    bool read_rows(const char* at, const char* stop, CsvTable& table);
+    const char* read_numbers(const char* at, const char* stop, FieldEnds& ends, const Run& run, CsvTable& table);
+    const char* read_plain_field(const char* at, const char* end, std::string_view& field) const;
+    const char* read_quoted_field(const char* at, const char* stop, FieldEnds& ends, std::string_view& field);
+    std::string_view without_pairs(std::string_view value);
+    bool ends_field(const char* end, std::size_t column) const;
+    bool add(CsvTable& table, std::size_t column, std::string_view field);
+    bool add_text(CsvText& to, std::size_t place, std::string_view field);
+    double number(CsvTable& table, std::size_t column, std::string_view field) const;
+    static void add_invalid(CsvTable& table, std::size_t column, std::string_view field);
 };
 
 }  // namespace unitless

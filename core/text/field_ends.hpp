@@ -1,61 +1,43 @@
-// Where fields of text end: the places of a delimiter and of newlines, one after another. Found 64 bytes at a time, so
-// that the next field is known before the present one is read.
+// Finds the ends of fields, one after another: the places of a delimiter and of newlines. It looks at 64 bytes at a
+// time, so that the processor knows the next field before it has read the current one.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "text/byte_positions.hpp"
 
 namespace unitless {
-
-// Where the bytes at p are one of two characters, as bits.
-inline std::uint64_t either(const char* p, char a, char b) {
-    std::uint64_t found = 0;
-#if defined(__SSE2__)
-    const __m128i first = _mm_set1_epi8(a), second = _mm_set1_epi8(b);
-    for (int i = 0; i < 4; ++i) {
-        const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
-        const __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(x, first), _mm_cmpeq_epi8(x, second));
-        found |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(hit))) << (16 * i);
-    }
-#else
-    for (int i = 0; i < 64; ++i) found |= static_cast<std::uint64_t>(p[i] == a || p[i] == b) << i;
-#endif
-    return found;
-}
 
 // 64 bytes behind the last newline must be readable.
 class FieldEnds {
   public:
-    FieldEnds(const char* begin, char delimiter) : delimiter_(delimiter) { go_to(begin); }
+    FieldEnds(const char* begin, char delimiter) : delimiter_(delimiter) { look(begin); }
 
     const char* next() {
-        while (!left_) look(block_ + 64);
-        const char* const end = block_ + std::countr_zero(left_);
-        left_ &= left_ - 1;
+        while (!unread_) look(block_ + 64);
+        const char* const end = block_ + std::countr_zero(unread_);
+        unread_ &= unread_ - 1;
         return end;
     }
-    // Goes on from a place further on.
+    // Continues at a place that is not before the last field's end.
     void go_to(const char* place) {
-        const auto behind = static_cast<std::size_t>(place - block_);
-        if (block_ && behind < 64) {
-            left_ &= ~std::uint64_t{0} << behind;
+        const auto skipped = static_cast<std::size_t>(place - block_);
+        if (skipped < 64) {
+            unread_ &= ~std::uint64_t{0} << skipped;
         } else {
             look(place);
         }
     }
 
   private:
-    const char* block_ = nullptr;
-    std::uint64_t left_ = 0;
+    const char* block_;
+    std::uint64_t unread_;  // the ends in the block that `next` has not returned
     char delimiter_;
 
     void look(const char* place) {
         block_ = place;
-        left_ = either(place, delimiter_, '\n');
+        unread_ = positions_of(place, delimiter_, '\n');
     }
 };
 

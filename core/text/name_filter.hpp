@@ -1,8 +1,8 @@
-// Which features of a text are used, by the patterns of its reader. A pattern is
-//   - one letter: the namespaces that begin with it, as Vowpal Wabbit's --ignore and --keep have it;
+// Selects features by patterns. A pattern is
+//   - one letter: the namespaces that begin with it, as in Vowpal Wabbit's --ignore and --keep;
 //   - the name of a namespace;
-//   - with a ^, the name of a feature, namespace^feature.
-// * stands for any letters and ? for one.
+//   - with a ^, the name of a feature: namespace^feature.
+// * stands for any number of characters, ? for one.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@ namespace unitless {
 inline bool matches_pattern(std::string_view pattern, std::string_view text) {
     std::size_t p = 0, t = 0, star = pattern.npos, resumed = 0;
     while (t < text.size()) {
-        if (p < pattern.size() && pattern[p] == '*') {  // first tried as no letters
+        if (p < pattern.size() && pattern[p] == '*') {  // matches no characters at first
             star = p++;
             resumed = t;
         } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
             ++p;
             ++t;
-        } else if (star != pattern.npos) {  // then as one more
+        } else if (star != pattern.npos) {  // then one more
             p = star + 1;
             t = ++resumed;
         } else {
@@ -42,33 +42,33 @@ class NameFilter {
         : ignore_(patterns(ignore)), only_(patterns(only)) {}
 
     bool uses(std::string_view name) {
-        const auto meant = [name](Pattern& pattern) {
-            const bool found = means(pattern.text, name);
-            pattern.found |= found;
-            return found;
+        const auto is_match = [name](Pattern& pattern) {
+            const bool match = matches(pattern.text, name);
+            pattern.matched |= match;
+            return match;
         };
-        if (std::any_of(ignore_.begin(), ignore_.end(), meant)) return false;
-        return only_.empty() || std::any_of(only_.begin(), only_.end(), meant);
+        if (std::any_of(ignore_.begin(), ignore_.end(), is_match)) return false;
+        return only_.empty() || std::any_of(only_.begin(), only_.end(), is_match);
     }
 
-    // Patterns that have meant no name so far.
-    std::vector<std::string> idle() const {
+    // Patterns that have matched no name so far.
+    std::vector<std::string> unmatched() const {
         std::vector<std::string> texts;
         for (const auto* side : {&ignore_, &only_})
             for (const Pattern& pattern : *side)
-                if (!pattern.found) texts.push_back(pattern.text);
+                if (!pattern.matched) texts.push_back(pattern.text);
         return texts;
     }
 
-    // Takes what is not used out of rows, and its names with it.
+    // Removes the features that are not used, and their names.
     void apply(NamedRows& rows) {
         if (ignore_.empty() && only_.empty()) return;
         constexpr std::uint32_t unused = 0xffffffff;
-        std::vector<std::uint32_t> number(rows.name_ends.size(), unused);
+        std::vector<std::uint32_t> number(rows.names(), unused);  // new ones, by old ones
         std::vector<char> text;
         std::vector<std::size_t> ends;
-        for (std::size_t i = 0, begin = 0; i < number.size(); begin = rows.name_ends[i++]) {
-            const std::string_view name(rows.text.data() + begin, rows.name_ends[i] - begin);
+        for (std::size_t i = 0; i < number.size(); ++i) {
+            const std::string_view name = rows.name(i);
             if (!uses(name)) continue;
             number[i] = static_cast<std::uint32_t>(ends.size());
             text.insert(text.end(), name.begin(), name.end());
@@ -93,7 +93,7 @@ class NameFilter {
   private:
     struct Pattern {
         std::string text;
-        bool found = false;
+        bool matched = false;
     };
     std::vector<Pattern> ignore_, only_;
 
@@ -102,13 +102,13 @@ class NameFilter {
         for (const std::string& text : texts) all.push_back({text});
         return all;
     }
-    static bool means(const std::string& pattern, std::string_view name) {
+    static bool matches(const std::string& pattern, std::string_view name) {
         if (pattern.find('^') != pattern.npos) return matches_pattern(pattern, name);
         const std::size_t caret = name.find('^');
-        if (caret == name.npos || caret == 0) return false;  // it has no namespace
+        if (caret == name.npos || caret == 0) return false;  // the name has no namespace
         const std::string_view space = name.substr(0, caret);
-        return pattern.size() == 1 && pattern[0] != '*' && pattern[0] != '?' ? space[0] == pattern[0]
-                                                                             : matches_pattern(pattern, space);
+        const bool letter = pattern.size() == 1 && pattern[0] != '*' && pattern[0] != '?';
+        return letter ? space[0] == pattern[0] : matches_pattern(pattern, space);
     }
 };
 

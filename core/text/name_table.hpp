@@ -1,7 +1,7 @@
-// Numbers for names, in the order in which they are first met. Emptied at once for each chunk of text.
+// Gives numbers to names, in the order in which they are added. It is emptied for each chunk of text.
 //
-// A name is looked up by what is written of it and the number of the space that it is written in, so that a name with
-// its namespace needs to be put together only once. Up to eight bytes are compared as one word.
+// A name is looked up by its written part and the number of the space in which that part is written, such as a
+// namespace. So a reader puts a namespace and a name together only once. Up to eight bytes are compared as one word.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class NameTable {
     NameTable() : entries_(64) {}
 
     void clear() {
-        if (++epoch_ == 0) {  // after four billion chunks the oldest entries would look like new ones
+        if (++epoch_ == 0) {  // after four billion chunks; the oldest entries would look like new ones
             entries_.assign(entries_.size(), {});
             epoch_ = 1;
         }
@@ -38,12 +38,12 @@ class NameTable {
         return {text_.data() + begin, ends_[number] - begin};
     }
 
-    // The number of what is written at `written` (not empty, eight bytes readable), or none.
+    // The number of a name, or none. The written part is not empty, and eight bytes from its beginning are readable.
     std::uint32_t find(std::uint32_t space, const char* written, std::size_t length) const {
         return length <= 8 ? find<false>(load_short(written, length), space, written, length)
-                           : find<true>(hash(written, length), space, written, length);
+                           : find<true>(long_hash({written, length}, seed_), space, written, length);
     }
-    // Gives a number to the new name `prefix` + what is written.
+    // Gives a number to a new name: `prefix` and its written part.
     std::uint32_t add(std::uint32_t space, std::string_view prefix, const char* written, std::size_t length) {
         text_.insert(text_.end(), prefix.begin(), prefix.end());
         text_.insert(text_.end(), written, written + length);
@@ -52,17 +52,21 @@ class NameTable {
         add_alias(number, space, written, length);
         return number;
     }
-    // What is written is one more way to write the end of a name that has a number.
+    std::uint32_t find_or_add(std::uint32_t space, std::string_view prefix, const char* written, std::size_t length) {
+        const std::uint32_t number = find(space, written, length);
+        return number == none ? add(space, prefix, written, length) : number;
+    }
+    // Makes a name that has a number known by another space and written part. The part must be an end of the name.
     void add_alias(std::uint32_t number, std::uint32_t space, const char* written, std::size_t length) {
         if (2 * ++used_ > entries_.size()) grow();
-        const std::uint64_t word = length <= 8 ? load_short(written, length) : hash(written, length);
+        const std::uint64_t word = length <= 8 ? load_short(written, length) : long_hash({written, length}, seed_);
         added_.push_back(put({word, key_of(space, length), number, epoch_}));
     }
 
-    // What is added after `mark` can be taken back.
+    // Names that are added after `mark` can be removed by `rewind`, which gets the number of names before.
     void mark() { added_.clear(); }
     void rewind(std::size_t size) {
-        // The latest first: each was put where a search that came after the earlier ones ended.
+        // The latest goes first: searches for it pass the places of the earlier ones.
         for (; !added_.empty(); added_.pop_back(), --used_) entries_[added_.back()].epoch = 0;
         ends_.resize(size);
         text_.resize(size == 0 ? 0 : ends_[size - 1]);
@@ -73,28 +77,21 @@ class NameTable {
         std::uint64_t word = 0, key = 0;
         std::uint32_t number = 0, epoch = 0;
     };
-    std::vector<Entry> entries_;
+    std::vector<Entry> entries_;  // open addressing; an entry of another epoch is empty
     std::size_t used_ = 0;
-    unsigned shift_ = 64 - 6;
+    unsigned shift_ = 64 - 6;  // the table has 2^(64 - shift) entries
     std::uint32_t epoch_ = 1;
     std::vector<char> text_;
     std::vector<std::size_t> ends_;
-    std::vector<std::size_t> added_;
-
+    std::vector<std::size_t> added_;  // the entries since `mark`
     NameSeed seed_ = NameSeed::of_process();
 
-    std::uint64_t hash(const char* p, std::size_t length) const {
-        std::uint64_t h = seed_.first ^ length;
-        const char* const last = p + length - 8;
-        for (; p < last; p += 8) h = folded(h ^ load_word(p), seed_.second) + seed_.first;
-        return folded(h ^ load_word(last), seed_.second);
-    }
     static std::uint64_t key_of(std::uint32_t space, std::size_t length) {
         return static_cast<std::uint64_t>(space) << 40 ^ length;
     }
-    // One multiplication by the secret seed is enough: without knowing it, nobody can choose names that collide.
+    // One multiplication by the secret seed is enough: names that collide cannot be chosen without it.
     std::size_t place(std::uint64_t word, std::uint64_t key) const {
-        return static_cast<std::size_t>(folded(word ^ (key << 7) ^ seed_.first, seed_.second) >> shift_);
+        return static_cast<std::size_t>(folded_product(word ^ (key << 7) ^ seed_.first, seed_.second) >> shift_);
     }
 
     template <bool is_long>
@@ -120,7 +117,7 @@ class NameTable {
         std::vector<Entry> old(2 * entries_.size());
         old.swap(entries_);
         shift_ -= 1;
-        // Those that may be taken back go last, in their order.
+        // `rewind` needs the entries since `mark` to come last, in their order.
         std::vector<Entry> young;
         for (const std::size_t at : added_) {
             young.push_back(old[at]);

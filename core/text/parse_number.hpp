@@ -1,10 +1,11 @@
 // Decimal text to the nearest double, whatever the locale.
 //
 // Whole numbers of up to 8 digits and decimals of up to 19 are read eight digits at a time, without a branch per digit.
-// A mantissa that a double holds exactly, times or divided by a power of ten that one holds exactly, is rounded once
-// and so correctly; all else goes to the library.
+// If a double holds the digits exactly, and the power of ten too, their product or quotient is rounded once and is
+// therefore correct. The standard library reads everything else.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <system_error>
 
 #include "base/load_word.hpp"
+#include "text/characters.hpp"
 
 #if defined(__APPLE__)
 #include <xlocale.h>
@@ -24,28 +26,17 @@ namespace unitless {
 
 namespace decimal {
 
-constexpr double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-constexpr std::uint64_t whole_powers[] = {1,
-                                          10,
-                                          100,
-                                          1000,
-                                          10000,
-                                          100000,
-                                          1000000,
-                                          10000000,
-                                          100000000,
-                                          1000000000,
-                                          10000000000,
-                                          100000000000,
-                                          1000000000000,
-                                          10000000000000,
-                                          100000000000000,
-                                          1000000000000000,
-                                          10000000000000000};
-constexpr std::uint64_t exact = std::uint64_t{1} << 53;
+template <class T, std::size_t count>
+constexpr std::array<T, count> powers_of_ten() {
+    std::array<T, count> powers{1};
+    for (std::size_t k = 1; k < count; ++k) powers[k] = powers[k - 1] * 10;
+    return powers;
+}
+inline constexpr auto powers = powers_of_ten<double, 23>();  // a double holds them exactly
+inline constexpr auto whole_powers = powers_of_ten<std::uint64_t, 17>();
+constexpr std::uint64_t exact = std::uint64_t{1} << 53;  // a double holds all whole numbers up to this one
 
-// 1 to 8 digits. Leading places are filled with zeros, by moving the digits to the word's end.
+// Reads 1 to 8 digits. The digits move to the end of the word, with zeros before them.
 inline bool up_to_eight(const char* p, std::size_t count, std::uint64_t& out) {
     const std::size_t shift = 64 - 8 * count;
     std::uint64_t x = (load_word(p) << shift) ^ (0x3030303030303030U << shift);
@@ -55,7 +46,7 @@ inline bool up_to_eight(const char* p, std::size_t count, std::uint64_t& out) {
     return digits;
 }
 
-// 0 to 16 digits.
+// Reads 0 to 16 digits.
 inline bool up_to_sixteen(const char* p, std::size_t count, std::uint64_t& out) {
     out = 0;
     if (count == 0) return true;
@@ -66,13 +57,13 @@ inline bool up_to_sixteen(const char* p, std::size_t count, std::uint64_t& out) 
     return first && last;
 }
 
-inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
-
-// digits[.digits][e[+-]digits], at least one digit before the e; nothing else. False if it is not that, or not finite.
+// Reads digits[.digits][e[+-]digits] with at least one digit before the e. False if the text is something else, or the
+// number is not finite.
 [[gnu::noinline]] inline bool parse_any(const char* p, const char* end, double& out) {
     const char* const begin = p;
     std::uint64_t mantissa = 0;
-    std::int64_t exponent = 0, significant = 0, places = 0;  // places: of the first digit that counts, before the point
+    std::int64_t exponent = 0, significant = 0;
+    std::int64_t places = 0;  // how far the first digit that is not zero stands before the decimal point
     bool any = false;
     const auto take = [&] {
         any = true;
@@ -112,13 +103,13 @@ inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; 
         out = exponent < 0 ? whole / powers[-exponent] : whole * powers[exponent];
         return true;
     }
-    // from_chars calls both ends of the range the same.
+    // from_chars reports numbers that are too large and too small by the same error.
     if (places > 400) return false;
     if (places < -400) {
         out = 0;
         return true;
     }
-#if defined(__APPLE__)  // whose library has from_chars for whole numbers alone; no locale is the C locale there
+#if defined(__APPLE__)  // its from_chars reads whole numbers only; there, no locale is the C locale
     out = strtod_l(std::string(begin, end).c_str(), nullptr, nullptr);
     return out <= 1.7976931348623157e308;
 #else
@@ -133,7 +124,7 @@ inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; 
 
 }  // namespace decimal
 
-// The number that is all of [p, end); false if there is none, or none that is finite. From p on 24 bytes are readable.
+// Reads all of [p, end) as a number. False if it is not one, or not finite. 24 bytes from p on must be readable.
 inline bool parse_number(const char* p, const char* end, double& out) {
     const bool negative = *p == '-';
     p += negative | (*p == '+');
@@ -157,18 +148,17 @@ inline bool parse_number(const char* p, const char* end, double& out) {
             return false;
         }
     }
-    // Signs come as they like: a branch would be guessed wrong.
+    // Without a branch, which the processor could not predict: signs are random.
     out = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | static_cast<std::uint64_t>(negative) << 63);
     return true;
 }
 
-// The whole number that is all of [p, end), up to 16 digits; none if it is not one.
+// Reads all of [p, end) as a whole number of up to 16 digits.
 inline std::optional<std::uint64_t> parse_whole(const char* p, const char* end) {
     std::uint64_t whole;
     const auto count = static_cast<std::size_t>(end - p);
     if (count == 0 || count > 16) return std::nullopt;
-    if (count <= 8 ? !decimal::up_to_eight(p, count, whole) : !decimal::up_to_sixteen(p, count, whole))
-        return std::nullopt;
+    if (!decimal::up_to_sixteen(p, count, whole)) return std::nullopt;
     return whole;
 }
 

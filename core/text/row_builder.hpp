@@ -1,13 +1,12 @@
-// Rows in the making: a row that turns out to be bad leaves nothing behind, not even the names that it was first to
-// use.
+// Builds rows of named features from text. A row that turns out to be bad leaves nothing behind, not even the names
+// that it was first to use.
 #pragma once
 
-#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "text/name_table.hpp"
 #include "text/text_rows.hpp"
@@ -15,8 +14,8 @@
 
 namespace unitless {
 
-// Text as it can be shown in a message: short, and printable.
-inline std::string shown(std::string_view text) {
+// Text in quotes for a message: short, and printable.
+inline std::string printable(std::string_view text) {
     constexpr std::size_t most = 40;
     const bool plain = text.size() <= most && is_utf8(text);
     std::string to = "'";
@@ -45,7 +44,7 @@ class RowBuilder {
         rows_ = {};
     }
 
-    // There is room for so many entries more.
+    // Makes sure that `add` can be called so often.
     void reserve(std::size_t entries) {
         if (entries_ + entries > capacity_) grow(entries);
     }
@@ -59,30 +58,22 @@ class RowBuilder {
         ids_[entries_] = id;
         values_[entries_++] = value;
     }
-    // The row is to be read anew; it has added no names.
+    // Forgets the entries of a row that has added no names, so that it can be read again.
     void restart_row() { entries_ = row_begin_; }
     void end_row(double label, double weight, std::string_view tag = {}, double offset = 0) {
-        rows_.features.row_ends.push_back(entries_);
-        rows_.label.push_back(label);
-        rows_.weight.push_back(weight);
-        rows_.line.push_back(rows_.lines);
-        if (offset != 0 || !rows_.offset.empty()) {
-            rows_.offset.resize(rows_.label.size() - 1);  // zeros: the rows so far have none
-            rows_.offset.push_back(offset);
-        }
-        if (!tag.empty() || !rows_.tag_ends.empty()) {
-            rows_.tag_ends.resize(rows_.label.size() - 1);  // zeros: the rows so far have none
-            rows_.tag_text.insert(rows_.tag_text.end(), tag.begin(), tag.end());
-            rows_.tag_ends.push_back(rows_.tag_text.size());
-        }
+        rows_.end_row(entries_, label, weight, rows_.lines, tag, offset);
     }
-    // Drops the row. `Describe` is only asked while there is room for messages.
-    template <class Describe>
-    void drop_row(Describe describe) {
+    // Remembers why the row is bad, for `drop_row`. Always false, for readers to return. `text` must live until then.
+    bool fail(const char* what, std::string_view text, const char* advice) {
+        problem_ = {what, text, advice};
+        return false;
+    }
+    void drop_row() {
         entries_ = row_begin_;
         names.rewind(row_names_);
         ++rows_.bad_count;
-        if (rows_.bad.size() < most_messages) rows_.bad.push_back({rows_.lines, describe()});
+        if (rows_.bad.size() < most_messages)
+            rows_.bad.push_back({rows_.lines, problem_.what + printable(problem_.text) + "; " + problem_.advice});
     }
     void end_line() { ++rows_.lines; }
 
@@ -97,11 +88,18 @@ class RowBuilder {
     }
 
   private:
+    struct Problem {
+        const char* what = "";
+        std::string_view text = {};
+        const char* advice = "";
+    };
+
     TextRows rows_;
-    // Kept from chunk to chunk, so that memory is not cleared and fetched anew for each.
+    // These stay from chunk to chunk, so that their memory is allocated and first touched once.
     std::unique_ptr<std::uint32_t[]> ids_;
     std::unique_ptr<double[]> values_;
     std::size_t entries_ = 0, capacity_ = 0, row_begin_ = 0, row_names_ = 0;
+    Problem problem_;
 
     void grow(std::size_t entries) {
         capacity_ = 2 * capacity_ + entries;

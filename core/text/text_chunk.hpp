@@ -1,9 +1,10 @@
-// Cuts a chunk of text into whole lines behind which there is room to read (see text_padding), a window at a time.
+// Cuts a chunk of text into windows of whole lines, behind each of which text_padding bytes are readable.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "base/load_word.hpp"
 
@@ -11,8 +12,8 @@ namespace unitless {
 
 class TextChunk {
   public:
-    // Calls `read_lines(begin, end)` for all complete lines, in order; end[-1] is a newline. With `last`, what follows
-    // the last newline is a line too. Gives the number of bytes that were read.
+    // Calls `read_lines(begin, end)` for all complete lines, in order; end[-1] is a newline. With `last`, the text
+    // behind the last newline is a line too. Returns the number of bytes that were read.
     template <class ReadLines>
     std::size_t read(const char* data, std::size_t size, bool last, ReadLines read_lines) {
         if (size == 0) return 0;
@@ -28,19 +29,24 @@ class TextChunk {
             at = end;
         }
         if (in_place == used) return used;
-        // Behind the last lines there is nothing to read: they are copied to where there is.
-        rest_.assign(data + in_place, used - in_place);
-        if (rest_.back() != '\n') rest_.push_back('\n');
-        const std::size_t length = rest_.size();
-        rest_.append(text_padding, '\0');
-        read_lines(rest_.data(), rest_.data() + length);
+        const std::string_view rest = padded({data + in_place, used - in_place});
+        read_lines(rest.data(), rest.data() + rest.size());
         return used;
     }
 
+    // A copy of lines that has the bytes behind it, and a newline at the end. It is valid until the next call.
+    std::string_view padded(std::string_view lines) {
+        copy_.assign(lines);
+        if (!lines.ends_with('\n')) copy_.push_back('\n');
+        const std::size_t size = copy_.size();
+        copy_.append(text_padding, '\0');
+        return {copy_.data(), size};
+    }
+
   private:
-    static constexpr std::size_t window =
-        8192;  // small enough that the text and its marks stay in the first-level cache
-    std::string rest_;
+    // A window and the places of its delimiters must fit into the first-level cache together.
+    static constexpr std::size_t window = 8192;
+    std::string copy_;
 
     static std::size_t last_line_end(const char* data, std::size_t size) {
         while (size > 0 && data[size - 1] != '\n') --size;

@@ -1,4 +1,4 @@
-// Rows of several chunks of text in any order.
+// Rows of several chunks of text, in any order.
 #pragma once
 
 #include <deque>
@@ -13,45 +13,30 @@
 
 namespace unitless {
 
-// What a reader would give if the rows' lines followed one another in this order: each name once, numbered by first
-// mention. Before all others the first row mentions the indices from `first` to before `next`, with the value 0, as the
-// reader of libsvm does when they are left out. Lines are not numbered anew, and what is told of bad lines stays with
-// the chunks.
+// What a reader would return if the lines of the rows followed one another in this order: each name once, numbered by
+// first mention. Before all other features the first row mentions the indices from `first` to before `next` with the
+// value 0, because the libsvm reader does so for indices that a text leaves out. Rows keep the line numbers of their
+// chunks. Bad lines are left out.
 inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows, std::uint64_t first = 0,
                          std::uint64_t next = 0) {
     constexpr std::uint32_t unknown = 0xffffffff;
-    struct Hash {
-        std::size_t operator()(std::string_view s) const {
-            return static_cast<std::size_t>(seeded_hash(s, NameSeed::of_process()));
-        }
-    };
     TextRows to;
     NamedRows& features = to.features;
-    std::unordered_map<std::string_view, std::uint32_t, Hash> numbers;
-    // By chunk and number there, for chunks of which enough is used.
-    std::vector<std::vector<std::uint32_t>> known(pieces.size());
-    std::vector<std::size_t> used(pieces.size());
+    std::vector<std::size_t> used(pieces.size());  // by chunk: how many of its entries are picked
     std::size_t entries = 0;
-    bool tagged = false, offsets = false;
-    const auto begin_of = [](const TextRows& from, std::size_t row) {
-        return row == 0 ? std::size_t{0} : from.features.row_ends[row - 1];
-    };
     for (std::size_t i = 0; i < rows.count; ++i) {
-        const auto piece = static_cast<std::size_t>(rows.piece[i]);
-        const TextRows& from = *pieces[piece];
-        const auto row = static_cast<std::size_t>(rows.row[i]);
-        const std::size_t count = from.features.row_ends[row] - begin_of(from, row);
-        entries += count;
-        used[piece] += count;
-        tagged = tagged || !from.tag(row).empty();
-        offsets = offsets || (!from.offset.empty() && from.offset[row] != 0);
+        const auto piece = static_cast<std::size_t>(rows.piece[i]), row = static_cast<std::size_t>(rows.row[i]);
+        const NamedRows& from = pieces[piece]->features;
+        used[piece] += from.row_ends[row] - from.row_begin(row);
+        entries += from.row_ends[row] - from.row_begin(row);
     }
     if (rows.count == 0) next = first;
-    std::deque<std::string> indices;  // which do not move, because the names' table refers to them
     entries += next - first;
     features.ids.reserve(entries);
     features.values.reserve(entries);
     features.row_ends.reserve(rows.count);
+
+    std::unordered_map<std::string_view, std::uint32_t, NameHash> numbers;
     const auto number_of = [&](std::string_view name) {
         const auto [found, added] = numbers.emplace(name, static_cast<std::uint32_t>(features.names()));
         if (added) {
@@ -60,32 +45,27 @@ inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows, std:
         }
         return found->second;
     };
+    std::deque<std::string> indices;  // a deque never moves its elements, to which the map refers
     for (std::uint64_t index = first; index < next; ++index) {
         features.ids.push_back(number_of(indices.emplace_back(std::to_string(index))));
         features.values.push_back(0);
     }
+    // By chunk and number there. Chunks of which few entries are picked have no table: to fill it would take longer
+    // than to look each name up.
+    std::vector<std::vector<std::uint32_t>> known(pieces.size());
     for (std::size_t i = 0; i < rows.count; ++i) {
-        const auto piece = static_cast<std::size_t>(rows.piece[i]);
-        const auto row = static_cast<std::size_t>(rows.row[i]);
-        const TextRows& from = *pieces[piece];
+        const auto piece = static_cast<std::size_t>(rows.piece[i]), row = static_cast<std::size_t>(rows.row[i]);
+        const NamedRows& from = pieces[piece]->features;
         std::vector<std::uint32_t>& here = known[piece];
-        if (here.empty() && 4 * used[piece] > from.features.names()) here.assign(from.features.names(), unknown);
-        std::uint32_t apart = unknown;
-        for (std::size_t k = begin_of(from, row); k < from.features.row_ends[row]; ++k) {
-            std::uint32_t& number = here.empty() ? apart : here[from.features.ids[k]];
-            if (here.empty() || number == unknown) number = number_of(from.features.name(from.features.ids[k]));
+        if (here.empty() && 4 * used[piece] > from.names()) here.assign(from.names(), unknown);
+        for (std::size_t k = from.row_begin(row); k < from.row_ends[row]; ++k) {
+            std::uint32_t looked_up = unknown;
+            std::uint32_t& number = here.empty() ? looked_up : here[from.ids[k]];
+            if (number == unknown) number = number_of(from.name(from.ids[k]));
             features.ids.push_back(number);
-            features.values.push_back(from.features.values[k]);
+            features.values.push_back(from.values[k]);
         }
-        features.row_ends.push_back(features.ids.size());
-        to.label.push_back(from.label[row]);
-        to.weight.push_back(from.weight[row]);
-        to.line.push_back(from.line[row]);
-        if (offsets) to.offset.push_back(from.offset.empty() ? 0.0 : from.offset[row]);
-        if (!tagged) continue;
-        const std::string_view tag = from.tag(row);
-        to.tag_text.insert(to.tag_text.end(), tag.begin(), tag.end());
-        to.tag_ends.push_back(to.tag_text.size());
+        to.end_row_like(*pieces[piece], row);
     }
     return to;
 }

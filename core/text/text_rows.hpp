@@ -1,9 +1,8 @@
-// What a chunk of text gives: rows of named features with their labels, and the lines that are not as they should be.
+// What a reader makes of a chunk of text: rows of named features with their labels, and the lines that are bad.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "rows/named_rows.hpp"
@@ -11,7 +10,7 @@
 namespace unitless {
 
 struct TextRows {
-    // A line that gave no row. The caller knows the file's name and adds it, and the line's number, to the message.
+    // A line that is not a row. The caller knows the file and adds its name and the line's number to the message.
     struct Bad {
         std::size_t line;
         std::string problem;
@@ -22,12 +21,12 @@ struct TextRows {
     std::vector<double> weight;
     std::vector<double> offset;  // empty if no row has one
     std::vector<char> tag_text;
-    std::vector<std::size_t> tag_ends;  // as with names; empty if no row has a tag
-    std::vector<std::size_t> line;      // of each row, counted from 0 at the chunk's first line
-    std::vector<Bad> bad;               // the first ones
-    std::size_t bad_count = 0;          // all of them
+    std::vector<std::size_t> tag_ends;  // tag i is tag_text[tag_ends[i-1], tag_ends[i]); empty if no row has a tag
+    std::vector<std::size_t> line;      // of each row; 0 is the first line of the chunk
+    std::vector<Bad> bad;               // the first bad lines, up to a limit
+    std::size_t bad_count = 0;          // all bad lines
     std::size_t lines = 0, bytes_used = 0;
-    // Names that are indices, all of which have been mentioned so far, in their order: from the first to before `next`.
+    // libsvm's indices from `first_index` to before `next_index` have all been mentioned, in their order.
     std::uint64_t first_index = 0, next_index = 0;
 
     std::size_t rows() const { return features.rows(); }
@@ -46,6 +45,30 @@ struct TextRows {
                (sizeof(std::uint32_t) + sizeof(double)) * features.ids.size();
     }
 
+    // Ends the row whose features are the entries up to `entries_end`. Offsets and tags take memory from the first row
+    // on that has one.
+    void end_row(std::size_t entries_end, double row_label, double row_weight, std::size_t row_line,
+                 std::string_view row_tag, double row_offset) {
+        features.row_ends.push_back(entries_end);
+        label.push_back(row_label);
+        weight.push_back(row_weight);
+        line.push_back(row_line);
+        if (row_offset != 0 || !offset.empty()) {
+            offset.resize(label.size() - 1);  // zeros for the rows before
+            offset.push_back(row_offset);
+        }
+        if (!row_tag.empty() || !tag_ends.empty()) {
+            tag_ends.resize(label.size() - 1);  // no tags for the rows before
+            tag_text.insert(tag_text.end(), row_tag.begin(), row_tag.end());
+            tag_ends.push_back(tag_text.size());
+        }
+    }
+    // Ends a row whose label, weight, line, tag and offset are those of another row.
+    void end_row_like(const TextRows& from, std::size_t row) {
+        end_row(features.ids.size(), from.label[row], from.weight[row], from.line[row], from.tag(row),
+                from.offset.empty() ? 0.0 : from.offset[row]);
+    }
+
     // The rows for which `keep` is true; names keep their numbers.
     template <class Keep>
     TextRows select(Keep keep) const {
@@ -58,23 +81,18 @@ struct TextRows {
         to.bytes_used = bytes_used;
         to.first_index = first_index;
         to.next_index = next_index;
-        for (std::size_t row = 0, begin = 0; row < rows(); begin = features.row_ends[row++]) {
+        for (std::size_t row = 0; row < rows(); ++row) {
             if (!keep(row)) continue;
-            const auto first = static_cast<std::ptrdiff_t>(begin);
+            const auto first = static_cast<std::ptrdiff_t>(features.row_begin(row));
             const auto last = static_cast<std::ptrdiff_t>(features.row_ends[row]);
             to.features.ids.insert(to.features.ids.end(), features.ids.begin() + first, features.ids.begin() + last);
             to.features.values.insert(to.features.values.end(), features.values.begin() + first,
                                       features.values.begin() + last);
-            to.features.row_ends.push_back(to.features.ids.size());
-            to.label.push_back(label[row]);
-            to.weight.push_back(weight[row]);
-            to.line.push_back(line[row]);
-            if (!offset.empty()) to.offset.push_back(offset[row]);
-            if (tag_ends.empty()) continue;
-            const std::string_view text = tag(row);
-            to.tag_text.insert(to.tag_text.end(), text.begin(), text.end());
-            to.tag_ends.push_back(to.tag_text.size());
+            to.end_row_like(*this, row);
         }
+        // Chunks that have offsets or tags give them for every selection.
+        if (!offset.empty()) to.offset.resize(to.rows());
+        if (!tag_ends.empty()) to.tag_ends.resize(to.rows());
         return to;
     }
 };

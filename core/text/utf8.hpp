@@ -1,4 +1,4 @@
-// Is it UTF-8? Surrogates, overlong forms and what lies beyond U+10FFFF are not.
+// Whether text is UTF-8. Surrogates, overlong forms and code points beyond U+10FFFF are not allowed.
 #pragma once
 
 #include <string_view>

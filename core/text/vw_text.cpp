@@ -1,9 +1,12 @@
 #include "text/vw_text.hpp"
 
 #include <cmath>
+#include <limits>
+
+#include "text/parse_number.hpp"
+#include "text/text_tokens.hpp"
 
 namespace unitless {
-
 namespace {
 
 constexpr double no_label = std::numeric_limits<double>::quiet_NaN();
@@ -17,17 +20,16 @@ bool can_be_text(std::string_view text) {
     }
     return !forbidden && (ascii || is_utf8(text));
 }
-// Can a value be meant as text, and not as a number that has gone wrong?
+
+// Whether a value is text, and not a number that is written wrongly.
 bool is_text_value(std::string_view value) {
     while (!value.empty() && (value[0] == '+' || value[0] == '-')) value.remove_prefix(1);
-    if (value.empty() || value[0] == '.' || (value[0] >= '0' && value[0] <= '9')) return false;
-    for (const std::string_view number : {"nan", "inf", "infinity"}) {
-        bool same = value.size() == number.size();
-        for (std::size_t i = 0; same && i < number.size(); ++i) same = (value[i] | 0x20) == number[i];
-        if (same) return false;
-    }
+    if (value.empty() || value[0] == '.' || is_digit(value[0])) return false;
+    for (const std::string_view number : {"nan", "inf", "infinity"})
+        if (equals_ignoring_case(value, number)) return false;
     return true;
 }
+
 constexpr const char* value_advice = "write a finite decimal number, or text that does not begin like one";
 constexpr const char* head_advice = "write label importance initial 'tag|";
 constexpr const char* text_advice = "write UTF-8 without NUL bytes and carriage returns";
@@ -45,9 +47,9 @@ TextRows VwReader::read(const char* data, std::size_t size, bool last) {
     return rows;
 }
 
-// Lines of the form `label | name:value name:value ...` whose names are known, and follow one another as they did
-// before: nearly all lines of many files. Reads on up to the first that is another; gives where that begins.
-const char* VwReader::read_plain(const char* begin, const char* end) {
+// Reads plain lines: `label | name:value name:value ...` with known names. Many files have hardly any others. Returns
+// the beginning of the first line that is not plain, or `end`.
+const char* VwReader::read_plain_lines(const char* begin, const char* end) {
     FieldEnds ends(begin, ' ');
     rows_.reserve(static_cast<std::size_t>(end - begin) / 2);
     while (begin < end) {
@@ -63,7 +65,7 @@ const char* VwReader::read_plain(const char* begin, const char* end) {
     return begin;
 }
 
-// Where the next line begins, or null.
+// Returns the beginning of the next line, or null if this one is not plain.
 const char* VwReader::read_plain_line(const char* line, FieldEnds& ends) {
     const char* end = ends.next();
     double label;
@@ -97,64 +99,55 @@ const char* VwReader::read_plain_line(const char* line, FieldEnds& ends) {
     return end + 1;
 }
 
-// Plain lines and others. Where most are others the quick way is left alone for a while.
+// Reads plain lines and others. Where most of the text is not plain, lines are not tried as plain ones for a while.
 void VwReader::read_window(const char* begin, const char* end) {
-    if (patience_ > 0) {
-        --patience_;
-        return read_lines(begin, end);
+    if (windows_to_skip_ > 0) {
+        --windows_to_skip_;
+        return read_any_lines(begin, end);
     }
-    std::ptrdiff_t strange = 0;
+    std::ptrdiff_t other = 0;  // bytes of lines that are not plain
     const std::ptrdiff_t size = end - begin;
-    while ((begin = read_plain(begin, end)) != end) {
+    while ((begin = read_plain_lines(begin, end)) != end) {
         const void* const newline = std::memchr(begin, '\n', static_cast<std::size_t>(end - begin));
         const char* const next = static_cast<const char*>(newline) + 1;
-        read_lines(begin, next);
-        strange += next - begin;
+        read_any_lines(begin, next);
+        other += next - begin;
         begin = next;
     }
-    strange_windows_ = 2 * strange > size ? strange_windows_ + 1 : 0;
-    if (strange_windows_ < 2) return;
-    strange_windows_ = 1;
-    patience_ = 16;
+    other_windows_ = 2 * other > size ? other_windows_ + 1 : 0;
+    if (other_windows_ < 2) return;
+    other_windows_ = 1;
+    windows_to_skip_ = 16;
 }
 
-void VwReader::read_lines(const char* begin, const char* end) {
-    delimiters_.find(begin, end);
-    rows_.reserve(delimiters_.count());
-    const char* const* place = delimiters_.places();
-    while (begin < end) {
-        // VW skips a byte order mark at the beginning of any line: files may have been put one behind the other.
-        if (begins_with_byte_order_mark(begin)) [[unlikely]]
-            begin += 3;
-        Head head{no_label, 1, {}, 0};
-        bool good = true, blank = false;
-        rows_.begin_row();
-        const char* delimiter = *place;
-        if (*delimiter == ' ' && delimiter[1] == '|' && parse_number(begin, delimiter, head.label)) [[likely]] {
-            ++place;
-        } else {
-            while (**place != '|' && **place != '\n') ++place;
-            const std::string_view text = between(begin, begin == *place ? begin : token_end(*place));
-            if (**place == '|') {
-                good = read_head(text, head);
-            } else if (text.find_first_not_of(" \t") == text.npos) {
-                blank = true;
-            } else {
-                good = bad("there is no '|' in the line ", text, "put one before the features: label | name:value");
-            }
+void VwReader::read_any_lines(const char* begin, const char* end) {
+    read_lines(begin, end, delimiters_, rows_,
+               [this](const char* const*& at, const char* line) { return read_line(at, line); });
+}
+
+// `at`: the first delimiter of the line, then the end of the line if it is good.
+bool VwReader::read_line(const char* const*& at, const char* begin) {
+    Head head{no_label, 1, {}, 0};
+    rows_.begin_row();
+    const char* const delimiter = *at;
+    if (*delimiter == ' ' && delimiter[1] == '|' && parse_number(begin, delimiter, head.label)) [[likely]] {
+        ++at;
+    } else {
+        while (**at != '|' && **at != '\n') ++at;
+        const std::string_view text = between(begin, begin == *at ? begin : token_end(*at));
+        if (**at == '\n') {
+            const bool blank = text.find_first_not_of(" \t") == text.npos;
+            return blank ||
+                   rows_.fail("there is no '|' in the line ", text, "put one before the features: label | name:value");
         }
-        if (**place == '|') good = good && read_features(place);
-        if (good && !blank) rows_.end_row(head.label, head.weight, head.tag, head.offset);
-        if (!good) {
-            rows_.drop_row([this] { return problem_.what + shown(problem_.text) + "; " + problem_.advice; });
-            while (**place != '\n') ++place;
-        }
-        rows_.end_line();
-        begin = *place++ + 1;
+        if (!read_head(text, head)) return false;
     }
+    if (!read_features(at)) return false;
+    rows_.end_row(head.label, head.weight, head.tag, head.offset);
+    return true;
 }
 
-// What stands before the first bar.
+// Reads the words before the first bar.
 bool VwReader::read_head(std::string_view text, Head& head) {
     std::string_view words[4];
     std::size_t count = 0;
@@ -162,7 +155,7 @@ bool VwReader::read_head(std::string_view text, Head& head) {
         if (is_blank(text[i])) continue;
         const std::size_t begin = i;
         while (i < text.size() && !is_blank(text[i])) ++i;
-        if (count == 4) return bad("there are too many words before the '|' in ", text, head_advice);
+        if (count == 4) return rows_.fail("there are too many words before the '|' in ", text, head_advice);
         words[count++] = text.substr(begin, i - begin);
     }
     if (count == 0) return true;
@@ -170,18 +163,20 @@ bool VwReader::read_head(std::string_view text, Head& head) {
     if (touching || words[count - 1].front() == '\'') {
         head.tag = words[--count];
         if (head.tag.front() == '\'') head.tag.remove_prefix(1);
-        if (!can_be_text(head.tag)) return bad("there is a tag that is not valid text, ", head.tag, text_advice);
+        if (!can_be_text(head.tag)) return rows_.fail("there is a tag that is not valid text, ", head.tag, text_advice);
     }
-    if (count == 4) return bad("there are too many words before the '|' in ", text, head_advice);
-    if (count > 0 && !parse(words[0], head.label)) return bad("the label is not a number: ", words[0], number_advice);
+    if (count == 4) return rows_.fail("there are too many words before the '|' in ", text, head_advice);
+    if (count > 0 && !parse(words[0], head.label))
+        return rows_.fail("the label is not a number: ", words[0], number_advice);
     if (count > 1 && (!parse(words[1], head.weight) || head.weight < 0))
-        return bad("the importance is not a number of at least 0: ", words[1], "write how much the example counts");
+        return rows_.fail("the importance is not a number of at least 0: ", words[1],
+                          "write how much the example counts");
     if (count > 2 && !parse(words[2], head.offset))
-        return bad("the initial prediction is not a number: ", words[2], number_advice);
+        return rows_.fail("the initial prediction is not a number: ", words[2], number_advice);
     return true;
 }
 
-// `place` is where the first bar is, and then where the line ends.
+// `place`: the first bar, then the end of the line.
 bool VwReader::read_features(const char* const*& place) {
     const char* const* at = place;
     const char* delimiter = *at;
@@ -198,9 +193,9 @@ bool VwReader::read_features(const char* const*& place) {
             const char* const number = delimiter + 1;
             delimiter = *++at;
             if (space == 0)
-                return bad("there is a weight without a namespace: ", word_at(begin, '|'), "write |name:weight");
+                return rows_.fail("there is a weight without a namespace: ", word_at(begin, '|'), "write |name:weight");
             if (*delimiter == ':' || !parse_number(number, token_end(delimiter), weight))
-                return bad("the namespace's weight is not a number: ", word_at(begin, '|'), number_advice);
+                return rows_.fail("the namespace's weight is not a number: ", word_at(begin, '|'), number_advice);
         }
         const bool weighted = weight != 1;
         std::size_t nameless = 0;
@@ -217,7 +212,7 @@ bool VwReader::read_features(const char* const*& place) {
                     while (*delimiter == ':') delimiter = *++at;
                     text = between(number, token_end(delimiter));
                     if (begin == end || !is_text_value(text))
-                        return bad("the value is not a number: ", word_at(begin, '|'), value_advice);
+                        return rows_.fail("the value is not a number: ", word_at(begin, '|'), value_advice);
                     value = 1;
                 }
             } else {
@@ -227,8 +222,8 @@ bool VwReader::read_features(const char* const*& place) {
             if (weighted && text.empty()) {
                 value *= weight;
                 if (!std::isfinite(value))
-                    return bad("the value times the namespace's weight is too big: ", word_at(begin, '|'),
-                               number_advice);
+                    return rows_.fail("the value times the namespace's weight is too big: ", word_at(begin, '|'),
+                                      number_advice);
             }
             std::uint32_t id;
             if (!text.empty()) [[unlikely]] {
@@ -259,7 +254,7 @@ std::uint32_t VwReader::space_of(std::string_view name) {
     std::uint32_t number = spaces_.find(0, name.data(), name.size());
     if (number == NameTable::none) {
         if (!can_be_text(name)) {
-            bad("there is a namespace that is not valid text, ", name, text_advice);
+            rows_.fail("there is a namespace that is not valid text, ", name, text_advice);
             return NameTable::none;
         }
         number = spaces_.add(0, {}, name.data(), name.size());
@@ -267,28 +262,28 @@ std::uint32_t VwReader::space_of(std::string_view name) {
     return 1 + number;
 }
 
-// The number of a feature that was not written in this way yet in the chunk.
+// The number of a feature that the chunk has not written in this way before, or none after `fail`.
 //
-// a^x may be x in namespace a or all of a name. Either is looked up as x in a, and names with more than one ^, of which
-// there may be many ways to write them, as a whole: so each name is found whichever way was the first.
+// The same name can be written in several ways: a^x is x in namespace a, or a^x in the nameless namespace. A name with
+// one ^ is stored as x in a. A name with several ^ is stored as a whole, because it can be split in several places. So
+// each way to write a name finds it, whichever came first.
 std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) {
     if (!can_be_text(written)) {
-        bad("there is a feature whose name is not valid text, ", written, text_advice);
+        rows_.fail("there is a feature whose name is not valid text, ", written, text_advice);
         return NameTable::none;
     }
     NameTable& names = rows_.names;
     const std::size_t caret = written.find('^');
     if (space == 0) {
         if (written == "(bias)") {
-            bad("there is a feature named ", written, "rename it: that is the bias's own name");
+            rows_.fail("there is a feature named ", written, "rename it: that is the bias's own name");
             return NameTable::none;
         }
         if (caret == written.npos || caret == 0 || caret + 1 == written.size() || caret != written.rfind('^'))
             return names.add(0, {}, written.data(), written.size());
         const std::string_view rest = written.substr(caret + 1);
         const std::uint32_t before = space_of(written.substr(0, caret));
-        std::uint32_t id = names.find(before, rest.data(), rest.size());
-        if (id == NameTable::none) id = names.add(before, written.substr(0, caret + 1), rest.data(), rest.size());
+        const std::uint32_t id = names.find_or_add(before, written.substr(0, caret + 1), rest.data(), rest.size());
         names.add_alias(id, 0, written.data(), written.size());
         return id;
     }
@@ -298,9 +293,8 @@ std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) 
     if (one_caret) return names.add(space, full_name_, written.data(), written.size());
     full_name_ += written;
     const std::size_t length = full_name_.size();
-    full_name_.append(8, '\0');  // to be read as words
-    std::uint32_t id = names.find(0, full_name_.data(), length);
-    if (id == NameTable::none) id = names.add(0, {}, full_name_.data(), length);
+    full_name_.append(8, '\0');  // NameTable reads whole words
+    const std::uint32_t id = names.find_or_add(0, {}, full_name_.data(), length);
     names.add_alias(id, space, written.data(), written.size());
     return id;
 }
@@ -310,14 +304,9 @@ std::uint32_t VwReader::name_with_value(std::uint32_t space, std::string_view na
     valued_name_ += '=';
     valued_name_ += value;
     const std::size_t length = valued_name_.size();
-    valued_name_.append(8, '\0');  // to be read as words
+    valued_name_.append(8, '\0');  // NameTable reads whole words
     const std::uint32_t id = rows_.names.find(space, valued_name_.data(), length);
     return id == NameTable::none ? new_name(space, {valued_name_.data(), length}) : id;
-}
-
-bool VwReader::bad(const char* what, std::string_view text, const char* advice) {
-    problem_ = {what, text, advice};
-    return false;
 }
 
 }  // namespace unitless

@@ -1,9 +1,8 @@
-// Numbers as people write them: with blanks around them, currency and percent signs, marks between thousands, a decimal
-// comma. Signs carry no unit that a learner would need: 90.1% is 90.1, $5,801.02 is 5801.02.
+// Numbers as people write them: with blanks around them, currency and percent signs, separators between thousands, a
+// decimal comma. Signs are dropped, because a learner needs no unit: 90.1% is 90.1, $5,801.02 is 5801.02.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <string>
@@ -16,20 +15,20 @@
 
 namespace unitless {
 
-// How the numbers of a column are written: what stands before the fraction, between thousands (none if zero), and
-// behind the number, such as "kg".
+// How the numbers of a column are written.
 struct NumberForm {
-    char decimal = '.', thousands = '\0';
-    std::string unit{};
+    char decimal = '.';     // stands before the fraction
+    char thousands = '\0';  // stands between groups of three digits; '\0' if nothing does
+    std::string unit{};     // stands behind the number, such as "kg"
 
-    // From text such as ".", ",." or ".,kg".
+    // From the three one after another, such as ".", ",." or ".,kg".
     static NumberForm of(std::string_view text) {
         return {text.empty() ? '.' : text[0], text.size() < 2 ? '\0' : text[1],
                 std::string(text.size() < 3 ? std::string_view() : text.substr(2))};
     }
 };
 
-// What people write where there is no value.
+// The texts that stand for a missing value; empty text always does.
 class MissingMarks {
   public:
     explicit MissingMarks(const std::vector<std::string>& marks) : marks_(marks.begin(), marks.end()) {
@@ -46,37 +45,29 @@ class MissingMarks {
 
 namespace written {
 
-// Blanks at the beginning, as so many bytes: space, tab, no-break and thin spaces.
-inline std::size_t blank_at(std::string_view text) {
+// The bytes of a blank at the beginning, or 0. Blanks are spaces, tabs, no-break and thin spaces.
+inline std::size_t blank_at_begin(std::string_view text) {
     if (text.starts_with(' ') || text.starts_with('\t')) return 1;
     if (text.starts_with("\xc2\xa0")) return 2;
     return text.starts_with("\xe2\x80\xaf") || text.starts_with("\xe2\x80\x89") ? 3 : 0;
 }
-inline std::size_t blank_before(std::string_view text) {
+// The bytes of a blank at the end, or 0.
+inline std::size_t blank_at_end(std::string_view text) {
     if (text.ends_with(' ') || text.ends_with('\t')) return 1;
     if (text.ends_with("\xc2\xa0")) return 2;
     return text.ends_with("\xe2\x80\xaf") || text.ends_with("\xe2\x80\x89") ? 3 : 0;
 }
 
 inline std::string_view trimmed(std::string_view text) {
-    while (const std::size_t blank = blank_at(text)) text.remove_prefix(blank);
-    while (const std::size_t blank = blank_before(text)) text.remove_suffix(blank);
+    while (const std::size_t blank = blank_at_begin(text)) text.remove_prefix(blank);
+    while (const std::size_t blank = blank_at_end(text)) text.remove_suffix(blank);
     return text;
 }
 
-// Signs of currencies and shares, which may stand on either side of a number.
-inline constexpr std::array<std::string_view, 10> signs{"$",
-                                                        "%",
-                                                        "\xe2\x82\xac",
-                                                        "\xc2\xa3",
-                                                        "\xc2\xa5",
-                                                        "\xe2\x82\xb9",
-                                                        "\xe2\x82\xbd",
-                                                        "\xe2\x82\xa9",
-                                                        "\xe2\x82\xba",
-                                                        "\xc2\xa2"};
+// Signs of currencies and the percent sign.
+inline constexpr std::string_view signs[] = {"$", "%", "€", "£", "¥", "₹", "₽", "₩", "₺", "¢"};
 
-// Without one sign, if there is one.
+// Text without a sign on either side; % stands only behind.
 inline std::string_view without_sign(std::string_view text) {
     for (const std::string_view sign : signs) {
         if (sign != "%" && text.starts_with(sign)) return trimmed(text.substr(sign.size()));
@@ -85,14 +76,17 @@ inline std::string_view without_sign(std::string_view text) {
     return text;
 }
 
-// Digits in groups of three, such as 12,345 or 1 234 567: without what separates them. The text begins with a digit. A
-// group that follows nothing but a zero is not one (0,123). False if they are not grouped so.
-inline bool ungrouped(std::string_view text, const NumberForm& form, std::string& to) {
-    std::size_t digits = 0, groups = 0;  // of the present group; that are complete
-    bool zero = text[0] == '0', fraction = false;
+// Appends a number without the separators between groups of three digits, such as those of 12,345 and 1 234 567, and
+// with a decimal point. The text begins with a digit or a decimal character. False if the groups are malformed. After a
+// leading zero there are no groups: 0,123 is malformed if the comma separates thousands.
+inline bool append_ungrouped(std::string_view text, const NumberForm& form, std::string& to) {
+    std::size_t digits = 0;  // in the current group
+    std::size_t groups = 0;  // that are complete
+    const bool leading_zero = text[0] == '0';
+    bool fraction = false;
     for (std::size_t at = 0; at < text.size();) {
         const char c = text[at];
-        if (decimal::is_digit(c)) {
+        if (is_digit(c)) {
             to.push_back(c);
             ++digits;
             ++at;
@@ -110,9 +104,9 @@ inline bool ungrouped(std::string_view text, const NumberForm& form, std::string
             to.append(text.substr(at));
             return true;
         }
-        const std::size_t blank = blank_at(text.substr(at));
+        const std::size_t blank = blank_at_begin(text.substr(at));
         const std::size_t length = blank ? blank : c == '\'' || (form.thousands && c == form.thousands) ? 1 : 0;
-        if (!length || fraction || zero || digits == 0 || digits > 3 || (groups && digits != 3)) return false;
+        if (!length || fraction || leading_zero || digits == 0 || digits > 3 || (groups && digits != 3)) return false;
         ++groups;
         digits = 0;
         at += length;
@@ -120,32 +114,23 @@ inline bool ungrouped(std::string_view text, const NumberForm& form, std::string
     return fraction || !groups || digits == 3;
 }
 
-inline bool is_infinity(std::string_view text) {
-    const auto is = [&](std::string_view word) {
-        return std::equal(text.begin(), text.end(), word.begin(), word.end(),
-                          [](char a, char b) { return (a | 0x20) == b; });
-    };
-    return is("inf") || is("infinity");
-}
-
 }  // namespace written
 
-enum class Cell : unsigned char { number = 0, missing = 1, other = 2 };
+enum class Cell : unsigned char { number = 0, missing = 1, invalid = 2 };
 
-// What a cell of a column of numbers holds.
+// Reads a cell of a number column. Infinity is a number here; learners refuse it with a message of their own.
 inline Cell read_number(std::string_view cell, const NumberForm& form, const MissingMarks& marks, double& out) {
     std::string_view text = written::trimmed(cell);
     if (marks.contain(text) || marks.contain(cell)) return Cell::missing;
     if (!form.unit.empty() && text.ends_with(form.unit))
         text = written::trimmed(text.substr(0, text.size() - form.unit.size()));
-    const bool accounted = text.size() > 2 && text.front() == '(' && text.back() == ')';  // (12) is -12
-    if (accounted) text = written::trimmed(text.substr(1, text.size() - 2));
-    bool negative = accounted;
-    const auto sign = [&] {
+    bool negative = text.size() > 2 && text.front() == '(' && text.back() == ')';  // accountants write -12 as (12)
+    if (negative) text = written::trimmed(text.substr(1, text.size() - 2));
+    const auto read_sign = [&] {
         if (text.starts_with('-') || text.starts_with('+')) {
             negative ^= text[0] == '-';
             text = written::trimmed(text.substr(1));
-        } else if (text.starts_with("\xe2\x88\x92")) {  // the sign of mathematics
+        } else if (text.starts_with("\xe2\x88\x92")) {  // U+2212, the minus sign
             negative ^= true;
             text = written::trimmed(text.substr(3));
         } else {
@@ -153,19 +138,19 @@ inline Cell read_number(std::string_view cell, const NumberForm& form, const Mis
         }
         return true;
     };
-    const bool signed_first = sign();
+    const bool has_sign = read_sign();
     text = written::without_sign(text);
-    if (!signed_first) sign();
-    if (written::is_infinity(text)) {
+    if (!has_sign) read_sign();
+    if (equals_ignoring_case(text, "inf") || equals_ignoring_case(text, "infinity")) {
         out = negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-        return Cell::number;  // which whoever learns from it refuses
+        return Cell::number;
     }
-    if (text.empty() || !(decimal::is_digit(text[0]) || text[0] == form.decimal)) return Cell::other;
+    if (text.empty() || !(is_digit(text[0]) || text[0] == form.decimal)) return Cell::invalid;
     std::string plain;
-    if (!written::ungrouped(text, form, plain)) return Cell::other;
+    if (!written::append_ungrouped(text, form, plain)) return Cell::invalid;
     const std::size_t length = plain.size();
-    plain.resize(length + 24);  // which the parser may read
-    if (!parse_number(plain.data(), plain.data() + length, out)) return Cell::other;
+    plain.resize(length + 24);  // parse_number reads so far
+    if (!parse_number(plain.data(), plain.data() + length, out)) return Cell::invalid;
     out = negative ? -out : out;
     return Cell::number;
 }

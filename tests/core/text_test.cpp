@@ -1,5 +1,5 @@
-// The readers of text alone: random bytes, chunks that end anywhere, lines of any length. Chunks
-// are copied to memory of their exact size, so that the sanitizers see a byte read beyond them.
+// Tests of the text readers: random bytes, chunks that end anywhere, lines of any length. Chunks are copied to memory
+// of their exact size, so that the sanitizers detect a read beyond them.
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +15,7 @@
 #include "text/csv_rows.hpp"
 #include "text/csv_table.hpp"
 #include "text/libsvm_text.hpp"
+#include "text/row_places.hpp"
 #include "text/text_gather.hpp"
 #include "text/vw_text.hpp"
 
@@ -68,7 +69,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
     return lines;
 }
 
-// The text in pieces that end at `cuts`.
+// Reads the text in chunks that end at `cuts`.
 template <class MakeReader>
 std::vector<std::string> read_all(MakeReader make_reader, const std::string& text, std::vector<std::size_t> cuts) {
     cuts.push_back(text.size());
@@ -136,7 +137,7 @@ void long_lines() {
     check(hashed.features.names() == 3 && hashed.bad_count == 1, "indices that are hashes");
 }
 
-// Rows of random CSV, cut where rows end, give what they give at once; nothing is read beyond the text.
+// Random CSV gives the same rows as a whole and when it is cut between rows.
 void random_csv() {
     std::mt19937_64 random(11);
     const std::string alphabet = "0123.5e-,,,\n\n\"\"ab \r";
@@ -148,7 +149,7 @@ void random_csv() {
         std::vector<CsvKind> kinds;
         for (std::size_t j = 0; j < 1 + random() % 4; ++j) kinds.push_back(static_cast<CsvKind>(random() % 5));
         CsvReader reader(kinds, ',');
-        const std::vector<char> exact(text.begin(), text.end());  // so that the sanitizer sees a step beyond it
+        const std::vector<char> exact(text.begin(), text.end());
         const auto whole = reader.read(exact.data(), exact.size());
         const std::size_t cut = row_end(exact.data(), exact.size(), ',', false);
         check(cut <= exact.size(), "a row ends within the text");
@@ -158,7 +159,7 @@ void random_csv() {
     }
 }
 
-// Quotes make a field of what would otherwise be the end of a line, or an empty line.
+// Quotes turn a line end into a part of a value, and an empty line into a row.
 void quoted_csv() {
     const auto read = [](std::vector<CsvKind> kinds, const std::string& text) {
         return CsvReader(std::move(kinds), ',').read(text.data(), text.size());
@@ -167,15 +168,34 @@ void quoted_csv() {
         const auto& text = table->texts[column].text;
         return std::string(text.begin(), text.end());
     };
-    const auto kept = read({CsvKind::text, CsvKind::text}, "a,\"b\r\"\nc,\"d\"\r\n");
-    check(kept && kept->rows == 2 && values(kept, 1) == "b\rd", "a carriage return inside quotes is part of the value");
+    const auto returns = read({CsvKind::text, CsvKind::text}, "a,\"b\r\"\nc,\"d\"\r\n");
+    check(returns && returns->rows == 2 && values(returns, 1) == "b\rd",
+          "a carriage return inside quotes is part of the value");
     const auto empty = read({CsvKind::text}, "a\n\"\"\n\n\r\n\"\r\"\n");
     check(empty && empty->rows == 3 && values(empty, 0) == "a\r", "an empty field in quotes is a row");
     check(!read({CsvKind::text, CsvKind::text}, "a,b\n\"\"\n"), "a row with too few fields is not passed over");
     check(CsvReader({CsvKind::number}, ',').read(nullptr, 0)->rows == 0, "no text, no rows");
+    const auto pairs = read({CsvKind::text, CsvKind::number}, "\"a\"\"b\"\"\",\"1\"\n\"\"\"\",2\n");
+    check(
+        pairs && pairs->rows == 2 && values(pairs, 0) == "a\"b\"\"" && pairs->numbers[0] == 1 && pairs->numbers[1] == 2,
+        "two quotes inside quotes stand for one");
 }
 
-// Rows as text and the same rows as a table: the same model.
+// The places of rows, as other CSV readers find them.
+void places_of_rows() {
+    const auto rows = [](std::string_view text) { return find_row_places(text, ',', '\0', 1000, 0).rows; };
+    check(rows("a,b\n\nc,d\r\n\r\n1,2") == 3, "empty lines are not rows");
+    check(rows("\"a\nb\",c\nd,\"\"\"\n\"\"\"\n") == 2, "a quoted newline ends no row");
+    check(rows("a,b\rc,\"d\re\"\r\rf,g\n") == 3, "a carriage return outside quotes ends a row");
+    check(rows("a\"\",b\rc,d\n") == 2, "a quote inside a field opens nothing");
+    check(rows("a,\"b\nc,d\n") == 1, "a quote that is not closed reaches to the end");
+    const RowPlaces lines = find_row_places("1 |x\n\n# note\n2 |y\n", '\0', '#', 1, 0);
+    check(lines.rows == 2 && lines.numbers == 4 && lines.offsets == std::vector<std::int64_t>{5, 18} &&
+              lines.numbers_before == std::vector<std::int64_t>{1, 4},
+          "blank lines and comments are numbered, and are no rows");
+}
+
+// A learner predicts the same for rows of text and for a table with the same rows.
 void tables_and_rows() {
     const std::size_t rows = 300;
     std::vector<double> age(rows), y(rows);
@@ -227,9 +247,7 @@ void tables_and_rows() {
     }
 }
 
-}  // namespace
-
-// Rows of several chunks in another order are what a reader gives that finds their lines in that order.
+// Rows that are gathered in another order equal those that a reader makes of their lines in that order.
 template <class MakeReader>
 void gathered_rows(MakeReader make_reader, const std::vector<std::string>& lines) {
     std::mt19937 random(5);
@@ -263,7 +281,7 @@ void gathered_rows(MakeReader make_reader, const std::vector<std::string>& lines
         const TextRows expected = again.read(text.data(), text.size(), true);
         const TextRows found = gathered(pieces, {from.data(), at.data(), from.size()}, chunks.back().first_index,
                                         chunks.back().next_index);
-        // Indices of libsvm are mentioned with the value 0 to be numbered in their order, each where it comes first.
+        // libsvm's reader mentions indices with the value 0, which may happen in another row after gathering.
         const auto rows_of = [](const TextRows& rows) {
             std::string shown;
             for (std::size_t r = 0, k = 0; r < rows.rows(); ++r) {
@@ -283,6 +301,8 @@ void gathered_rows(MakeReader make_reader, const std::vector<std::string>& lines
     }
 }
 
+}  // namespace
+
 int main() {
     const auto vw = [] { return VwReader(); };
     const auto from_one = [] { return LibsvmReader(false); };
@@ -301,6 +321,7 @@ int main() {
     gathered_rows(from_one, {"1 1:2 5:0.25", "-1 2:3", "2.5 3:4 7:1", "1 9:1", "2", "0 1:5 9:2", "3 4:1"});
     random_csv();
     quoted_csv();
+    places_of_rows();
     tables_and_rows();
     std::printf("%d passed, %d failed\n", checks - failures, failures);
     return failures != 0;

@@ -1,8 +1,8 @@
-// Wherever the fast reader of CSV takes a piece, it gives what a plain reader gives that goes letter by letter; and
-// pieces that are cut where `row_end` says give what the whole gives.
+// Checks the fast CSV reader. Whatever it reads, a plain reader that goes character by character reads alike. Pieces
+// that are cut where `row_end` finds the end of a row give the rows of the whole.
 //
-// An input: a byte for the delimiter, one for the number of columns, one for each column's kind, two for the place of a
-// cut; the rest is text.
+// An input has a byte for the delimiter, one for the number of columns, one for each column's kind, two for the place
+// of a cut; the rest is text.
 
 #include <algorithm>
 #include <bit>
@@ -26,7 +26,7 @@ struct Field {
 };
 using Row = std::vector<Field>;
 
-// A quote opens only at the beginning of a field. Lines that are empty are passed over.
+// A quote opens a field only at its beginning. Empty lines are skipped.
 std::vector<Row> reference_rows(const std::string& text, char delimiter) {
     std::vector<Row> rows;
     Row row;
@@ -66,12 +66,12 @@ void check_number(const Field& field, double x) {
     const std::size_t from = field.text.find_first_not_of(" \t"), to = field.text.find_last_not_of(" \t");
     const std::string word = from == std::string::npos ? "" : field.text.substr(from, to - from + 1);
     if (const auto expected = reference_number(word)) {
-        require(same(*expected, x), "a field is the number that it says");
+        require(same(*expected, x), "a field gives the number that is written");
         return;
     }
-    double written = 0;  // people write more: "- 7", "$5", "1 000"
+    double written = 0;  // the reader accepts more than the C library: "- 7", "$5", "1 000"
     const bool is_number = read_number(field.text, NumberForm(), MissingMarks({}), written) == Cell::number;
-    require(is_number ? same(written, x) : x != x, "a field is what people mean by it, or missing");
+    require(is_number ? same(written, x) : x != x, "a field is a number as people write it, or missing");
 }
 
 std::string text_at(const CsvText& column, std::size_t row) {
@@ -88,11 +88,11 @@ void check_against_reference(const CsvTable& table, const std::vector<CsvKind>& 
     require(table.rows == rows.size(), "there are as many rows as a plain reader finds");
     for (std::size_t r = 0; r < rows.size(); ++r) {
         require(rows[r].size() == kinds.size(), "a row has as many fields as there are columns");
-        std::size_t number = 0, apart = 0, text = 0;
+        std::size_t number = 0, separate = 0, text = 0;
         for (std::size_t j = 0; j < kinds.size(); ++j) {
             const Field& field = rows[r][j];
             if (kinds[j] == CsvKind::number) check_number(field, table.numbers[r * table.number_count + number++]);
-            if (kinds[j] == CsvKind::apart) check_number(field, table.apart[apart++][r]);
+            if (kinds[j] == CsvKind::separate_number) check_number(field, table.separate[separate++][r]);
             if (kinds[j] == CsvKind::text)
                 require(text_at(table.texts[text++], r) == field.text, "text is what is written");
             if (kinds[j] == CsvKind::boolean) {
@@ -100,25 +100,25 @@ void check_against_reference(const CsvTable& table, const std::vector<CsvKind>& 
                 std::string word(written::trimmed(field.text));
                 std::transform(word.begin(), word.end(), word.begin(),
                                [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-                if (value == "true") require(word == "true" || word == "1", "true where it says so");
-                if (value == "false") require(word == "false" || word == "0", "false where it says so");
+                if (value == "true") require(word == "true" || word == "1", "true where it is written");
+                if (value == "false") require(word == "false" || word == "0", "false where it is written");
             }
         }
     }
 }
 
-// Row `r` of a table, as text that shows every bit.
+// Row `r` of a table as text that depends on every bit.
 std::string shown(const CsvTable& table, std::size_t r) {
     std::string to;
     const auto put = [&](double x) { to += std::to_string(std::bit_cast<std::uint64_t>(x)) + ","; };
     for (std::size_t j = 0; j < table.number_count; ++j) put(table.numbers[r * table.number_count + j]);
-    for (const auto& column : table.apart) put(column[r]);
+    for (const auto& column : table.separate) put(column[r]);
     for (const auto& column : table.texts) to += std::to_string(column.codes[r] < 0) + text_at(column, r) + '\0';
     return to;
 }
 
 std::optional<CsvTable> read(CsvReader& reader, const std::string& text, std::size_t from, std::size_t to) {
-    const auto exact = std::make_unique<char[]>(to - from);  // so that a step beyond it is seen
+    const auto exact = std::make_unique<char[]>(to - from);  // the sanitizer detects a read beyond it
     std::copy_n(text.data() + from, to - from, exact.get());
     return reader.read(to == from ? nullptr : exact.get(), to - from);
 }
@@ -135,7 +135,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t place = data[2 + columns] * 256u + data[3 + columns];
     const std::string text(reinterpret_cast<const char*>(data) + 4 + columns, size - 4 - columns);
 
-    CsvReader reader(kinds, delimiter, {}, MissingMarks({}), MissingMarks({}), false);  // text with its blanks
+    CsvReader reader(kinds, delimiter, {}, MissingMarks({}), MissingMarks({}),
+                     false);  // `false`: blanks around text stay
     const auto whole = read(reader, text, 0, text.size());
     const std::size_t cut = text.empty() ? 0 : place % (text.size() + 1);
     const auto prefix = std::make_unique<char[]>(cut);
@@ -147,7 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_against_reference(*whole, kinds, reference_rows(text, delimiter));
     for (const std::size_t end : {first_end, last_end}) {
         const auto before = read(reader, text, 0, end), after = read(reader, text, end, text.size());
-        require(before && after, "the pieces of plain text are plain");
+        require(before && after, "the pieces of text that the reader accepts are accepted");
         require(before->rows + after->rows == whole->rows, "a cut between rows loses none");
         for (std::size_t r = 0; r < whole->rows; ++r)
             require(shown(*whole, r) == (r < before->rows ? shown(*before, r) : shown(*after, r - before->rows)),
