@@ -1,4 +1,4 @@
-// Rows of several pieces in any order.
+// Collects rows of several pieces in any order.
 
 #include "rows/gather.hpp"
 
@@ -27,7 +27,7 @@ NewIntegers rows_below(std::uint64_t key, std::uint64_t first, std::uint64_t cou
     }));
 }
 
-// Which rows to take, copied and checked.
+// The rows to collect, copied and checked.
 class PickedRows {
   public:
     // `rows(p)`: how many rows piece p has.
@@ -46,16 +46,24 @@ class PickedRows {
     std::vector<std::int64_t> piece_, row_;
 };
 
-Narrowing narrowing_of(Type from, std::size_t size, std::size_t room) {
-    const bool floating = from == Type::f64;
-    if (room == size) return Narrowing::none;
-    if (!floating && from != Type::i64) malformed();
-    if (room == 1) return floating ? Narrowing::double_to_i8 : Narrowing::i64_to_i8;
-    if (room == 4) return floating ? Narrowing::double_to_i32 : Narrowing::i64_to_i32;
+// How values of `size` bytes become values of `packed_size` bytes.
+PackColumns packing(Type type, std::size_t size, std::size_t packed_size) {
+    if (packed_size == size) {
+        if (size == 1) return pack_unchanged<1>;
+        if (size == 2) return pack_unchanged<2>;
+        if (size == 4) return pack_unchanged<4>;
+        if (size == 8) return pack_unchanged<8>;
+    } else if (type == Type::f64) {
+        if (packed_size == 1) return pack_narrow<double, std::int8_t>;
+        if (packed_size == 4) return pack_narrow<double, std::int32_t>;
+    } else if (type == Type::i64) {
+        if (packed_size == 1) return pack_narrow<std::int64_t, std::int8_t>;
+        if (packed_size == 4) return pack_narrow<std::int64_t, std::int32_t>;
+    }
     malformed();
 }
 
-// `sizes`: the room that each column's values have. Whether all fit there.
+// `sizes`: the bytes of each column's values in the records. False if a value does not fit.
 bool pack_records(const std::vector<Vector>& columns, const std::vector<std::size_t>& offsets,
                   const std::vector<std::size_t>& sizes, NewRecords& out) {
     std::vector<PackedColumn> from;
@@ -63,12 +71,13 @@ bool pack_records(const std::vector<Vector>& columns, const std::vector<std::siz
     if (columns.size() != offsets.size() || columns.size() != sizes.size()) malformed();
     for (std::size_t j = 0; j < columns.size(); ++j) {
         const std::size_t size = columns[j].itemsize();
-        const bool known = size == 1 || size == 2 || size == 4 || size == 8;
-        if (!known || columns[j].shape(0) != rows || sizes[j] > width || offsets[j] > width - sizes[j]) malformed();
+        if (columns[j].shape(0) != rows || sizes[j] > width || offsets[j] > width - sizes[j]) malformed();
         const auto stride = columns[j].stride(0) * static_cast<std::ptrdiff_t>(size);
-        const Narrowing narrowing = narrowing_of(type_of(columns[j].dtype()), size, sizes[j]);
-        from.push_back(
-            {{static_cast<const char*>(columns[j].data()), rows, stride, 0}, size, sizes[j], offsets[j], narrowing});
+        from.push_back({{static_cast<const char*>(columns[j].data()), rows, stride, 0},
+                        size,
+                        sizes[j],
+                        offsets[j],
+                        packing(type_of(columns[j].dtype()), size, sizes[j])});
     }
     const nb::gil_scoped_release release;
     return pack(std::move(from), rows, reinterpret_cast<char*>(out.data()), width);
@@ -89,7 +98,7 @@ void gather_rows(const std::vector<Matrix>& pieces, const Integers& piece, const
     gather(from, rows.picked(), elements, size, static_cast<char*>(out.data()));
 }
 
-// Where the entries of rows begin when they follow one another, and where the last ones end.
+// The places of the rows' entries when they follow one another, and the end of the last ones.
 NewIntegers entry_starts(const std::vector<Integers>& starts, const Integers& piece, const Integers& row) {
     for (const Integers& one : starts)
         if (one.size() == 0) malformed();
@@ -126,7 +135,7 @@ void gather_entries(const std::vector<Integers>& starts, const std::vector<AnyEn
 TextRows gather_text(const nb::list& listed, const Integers& piece, const Integers& row, std::uint64_t first,
                      std::uint64_t next) {
     if (next < first || next > 0xffffffff) malformed();
-    const nb::tuple kept(listed);  // which keeps them while the interpreter's lock is free
+    const nb::tuple kept(listed);  // keeps the pieces alive while the interpreter's lock is free
     std::vector<TextRows*> pieces;
     for (const nb::handle one : kept) {
         if (!nb::isinstance<TextRows>(one)) malformed();
@@ -141,19 +150,21 @@ TextRows gather_text(const nb::list& listed, const Integers& piece, const Intege
 
 void define_gather(nb::module_& m) {
     m.def("rows_below", &rows_below, "key"_a, "first"_a, "count"_a, "highest"_a,
-          "Which of so many rows, from the first number on, have hashes up to the highest; from 0.");
-    m.def("pack_records", &pack_records, "columns"_a, "offsets"_a, "sizes"_a, "out"_a.noconvert(),
-          "Columns become parts of records, each at its offset, as whole numbers of 1 or 4 bytes if that is its size "
-          "there. Whether all values fit.");
+          "The rows, counted from 0, whose hashes are at most `highest`; row 0 has the number `first`.");
+    m.def(
+        "pack_records", &pack_records, "columns"_a, "offsets"_a, "sizes"_a, "out"_a.noconvert(),
+        "Writes columns into records, each at its offset, as whole numbers of 1 or 4 bytes if that is its size there. "
+        "False if a value does not fit.");
     m.def("gather_rows", &gather_rows, "pieces"_a, "piece"_a, "row"_a, "out"_a.noconvert(),
-          "Rows of several matrices of one type.");
+          "Collects rows of several matrices of one type.");
     m.def("entry_starts", &entry_starts, "starts"_a, "piece"_a, "row"_a,
-          "Where the entries of rows of several compressed matrices begin when they follow one another.");
+          "The places of the entries of rows of several compressed matrices when they follow one another.");
     m.def("gather_entries", &gather_entries, "starts"_a, "entries"_a, "piece"_a, "row"_a, "out"_a.noconvert(),
-          "The entries of rows of several compressed matrices.");
+          "Collects the entries of rows of several compressed matrices.");
     m.def("gather_text", &gather_text, "pieces"_a, "piece"_a, "row"_a, "first"_a = 0, "next"_a = 0,
-          "Rows of several texts as if they had been read in this order. The first one also mentions the indices from "
-          "`first` to before `next`.");
+          "Collects rows of several texts, as if they had been read in this order. The first row also mentions the "
+          "indices "
+          "from `first` to before `next`.");
 }
 
 }  // namespace unitless

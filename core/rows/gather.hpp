@@ -1,6 +1,8 @@
-// Rows of several pieces in any order: records, which are equally long, and rows of entries, which are not.
+// Collects rows of several pieces in any order. Rows are records, which are equally long, or lists of entries, which
+// are not.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -10,18 +12,20 @@
 
 namespace unitless {
 
-// Which rows: the piece that each is in, and its number there.
+// The rows to collect.
 struct Picked {
     const std::int64_t* piece;
-    const std::int64_t* row;
+    const std::int64_t* row;  // its number in the piece
     std::size_t count;
 };
 
-// Elements of any type, side by side or apart.
+// A matrix of elements of any type.
 struct Records {
     const char* data;
     std::size_t rows;
     std::ptrdiff_t row_stride, element_stride;
+
+    const char* row(std::size_t r) const { return data + static_cast<std::ptrdiff_t>(r) * row_stride; }
 };
 
 inline void prefetch(const char* from, std::size_t bytes) {
@@ -32,113 +36,98 @@ inline void prefetch(const char* from, std::size_t bytes) {
 #endif
 }
 
-// A column of values of `size` bytes goes into records.
+// Writes rows [first, last) of adjacent columns into records of `width` bytes. False if a value does not fit.
+using PackColumns = bool (*)(const Records& columns, std::size_t count, std::size_t first, std::size_t last, char* to,
+                             std::size_t width);
+
+// Copies values of `size` bytes.
 template <std::size_t size>
-void put_column(const Records& column, std::size_t first, std::size_t last, char* to, std::size_t width) {
-    for (std::size_t r = first; r < last; ++r)
-        std::memcpy(to + r * width, column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride, size);
+bool pack_unchanged(const Records& columns, std::size_t count, std::size_t first, std::size_t last, char* to,
+                    std::size_t width) {
+    if (count == 1) {  // the size is then known to the compiler, which needs no call for the copy
+        for (std::size_t r = first; r < last; ++r) std::memcpy(to + r * width, columns.row(r), size);
+    } else {
+        for (std::size_t r = first; r < last; ++r) std::memcpy(to + r * width, columns.row(r), count * size);
+    }
+    return true;
 }
 
-// Whole numbers that fit go into less room, `count` columns that lie side by side: whether all did, to the sign of
-// zero.
+// Writes numbers as whole numbers of a narrower type, if that loses nothing, not even the sign of zero.
 template <class From, class To>
-bool put_narrow(const Records& column, std::size_t count, std::size_t first, std::size_t last, char* to,
-                std::size_t width) {
+bool pack_narrow(const Records& columns, std::size_t count, std::size_t first, std::size_t last, char* to,
+                 std::size_t width) {
     constexpr auto least = static_cast<From>(std::numeric_limits<To>::min());
     constexpr auto most = static_cast<From>(std::numeric_limits<To>::max());
-    std::uint64_t differing = 0;
+    std::uint64_t lost_bits = 0;
     for (std::size_t r = first; r < last; ++r) {
-        const char* const from = column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride;
-        char* const here = to + r * width;  // which need not be aligned either
-        for (std::size_t k = 0; k < count; ++k) {
+        const char* const from = columns.row(r);
+        char* const record = to + r * width;
+        for (std::size_t k = 0; k < count; ++k) {  // neither side need be aligned
             From x;
             std::memcpy(&x, from + k * sizeof x, sizeof x);
             const To narrow = static_cast<To>(x >= least && x <= most ? x : From{0});
-            differing |= std::bit_cast<std::uint64_t>(static_cast<From>(narrow)) ^ std::bit_cast<std::uint64_t>(x);
-            std::memcpy(here + k * sizeof narrow, &narrow, sizeof narrow);
+            lost_bits |= std::bit_cast<std::uint64_t>(static_cast<From>(narrow)) ^ std::bit_cast<std::uint64_t>(x);
+            std::memcpy(record + k * sizeof narrow, &narrow, sizeof narrow);
         }
     }
-    return differing == 0;
+    return lost_bits == 0;
 }
-
-enum class Narrowing { none, double_to_i8, double_to_i32, i64_to_i8, i64_to_i32 };
 
 struct PackedColumn {
     Records from;
-    std::size_t size, room, offset;  // bytes of a value here and in the record, and where it goes there
-    Narrowing narrowing = Narrowing::none;
-    std::size_t count = 1;  // columns that lie side by side, here and there
+    std::size_t size, packed_size;  // bytes of a value here and in the record
+    std::size_t offset;             // its place in the record
+    PackColumns pack;
+    std::size_t count = 1;  // adjacent columns, here and in the record
 };
 
-// Columns become records of `width` bytes, some rows at a time, so that the records stay in the cache meanwhile. False
-// if a column could not be made narrow.
+// Turns columns into records of `width` bytes. It goes through blocks of rows, so that the records of a block stay in
+// the cache until all columns are in them. False if a value does not fit.
 inline bool pack(std::vector<PackedColumn> columns, std::size_t rows, char* to, std::size_t width) {
-    // Columns that lie side by side, and are to do so, go together.
-    std::size_t apart = 0;
+    // Columns that are adjacent here and in the record become one.
+    std::size_t merged = 0;
     for (std::size_t j = 1; j < columns.size(); ++j) {
-        PackedColumn& last = columns[apart];
+        PackedColumn& last = columns[merged];
         const PackedColumn& next = columns[j];
-        if (next.narrowing == last.narrowing && next.size == last.size &&
-            next.from.row_stride == last.from.row_stride && next.from.data == last.from.data + last.count * last.size &&
-            next.offset == last.offset + last.count * last.room)
+        if (next.pack == last.pack && next.size == last.size && next.from.row_stride == last.from.row_stride &&
+            next.from.data == last.from.data + last.count * last.size &&
+            next.offset == last.offset + last.count * last.packed_size) {
             ++last.count;
-        else
-            columns[++apart] = next;
-    }
-    if (!columns.empty()) columns.resize(apart + 1);
-    bool all = true;
-    const std::size_t block = 8 + 8192 / (width + 1);
-    for (std::size_t first = 0; first < rows; first += block) {
-        const std::size_t last = first + block < rows ? first + block : rows;
-        for (const auto& [from, size, room, offset, narrowing, count] : columns) {
-            char* const at = to + offset;
-            if (narrowing == Narrowing::double_to_i8) {
-                all &= put_narrow<double, std::int8_t>(from, count, first, last, at, width);
-            } else if (narrowing == Narrowing::double_to_i32) {
-                all &= put_narrow<double, std::int32_t>(from, count, first, last, at, width);
-            } else if (narrowing == Narrowing::i64_to_i8) {
-                all &= put_narrow<std::int64_t, std::int8_t>(from, count, first, last, at, width);
-            } else if (narrowing == Narrowing::i64_to_i32) {
-                all &= put_narrow<std::int64_t, std::int32_t>(from, count, first, last, at, width);
-            } else if (count > 1) {
-                for (std::size_t r = first; r < last; ++r)
-                    std::memcpy(at + r * width, from.data + static_cast<std::ptrdiff_t>(r) * from.row_stride,
-                                count * size);
-            } else if (size == 1) {
-                put_column<1>(from, first, last, at, width);
-            } else if (size == 2) {
-                put_column<2>(from, first, last, at, width);
-            } else if (size == 4) {
-                put_column<4>(from, first, last, at, width);
-            } else {
-                put_column<8>(from, first, last, at, width);
-            }
+        } else {
+            columns[++merged] = next;
         }
     }
-    return all;
+    if (!columns.empty()) columns.resize(merged + 1);
+    bool all_fit = true;
+    const std::size_t block = 8 + 8192 / (width + 1);
+    for (std::size_t first = 0; first < rows; first += block) {
+        const std::size_t last = std::min(first + block, rows);
+        for (const PackedColumn& column : columns)
+            all_fit &= column.pack(column.from, column.count, first, last, to + column.offset, width);
+    }
+    return all_fit;
 }
 
-// Rows of `elements` values of `size` bytes each.
+// Collects rows of `elements` values of `size` bytes each.
 inline void gather(const std::vector<Records>& pieces, Picked rows, std::size_t elements, std::size_t size, char* to) {
     constexpr std::size_t ahead = 8;
     const std::size_t width = elements * size;
-    const auto begin = [&](std::size_t i) {
-        const Records& from = pieces[static_cast<std::size_t>(rows.piece[i])];
-        return from.data + static_cast<std::ptrdiff_t>(rows.row[i]) * from.row_stride;
+    const auto row = [&](std::size_t i) {
+        return pieces[static_cast<std::size_t>(rows.piece[i])].row(static_cast<std::size_t>(rows.row[i]));
     };
     for (std::size_t i = 0; i < rows.count; ++i, to += width) {
-        const Records& from = pieces[static_cast<std::size_t>(rows.piece[i])];
-        if (elements == 1 || from.element_stride == static_cast<std::ptrdiff_t>(size)) {
-            if (i + ahead < rows.count) prefetch(begin(i + ahead), width);
-            std::memcpy(to, begin(i), width);
+        const std::ptrdiff_t stride = pieces[static_cast<std::size_t>(rows.piece[i])].element_stride;
+        if (elements == 1 || stride == static_cast<std::ptrdiff_t>(size)) {
+            if (i + ahead < rows.count) prefetch(row(i + ahead), width);
+            std::memcpy(to, row(i), width);
         } else {
             for (std::size_t k = 0; k < elements; ++k)
-                std::memcpy(to + k * size, begin(i) + static_cast<std::ptrdiff_t>(k) * from.element_stride, size);
+                std::memcpy(to + k * size, row(i) + static_cast<std::ptrdiff_t>(k) * stride, size);
         }
     }
 }
 
-// Entries of rows: row r has those from starts[r] up to starts[r + 1], of `size` bytes each.
+// Rows of entries: row r has those from starts[r] up to starts[r + 1].
 struct Entries {
     const std::int64_t* starts;
     std::size_t rows;
@@ -146,20 +135,20 @@ struct Entries {
     std::size_t entries;
 };
 
-// `room`: the entries that there must be in all; false if there are not. Starts are read once, because another thread
-// may change them.
-inline bool gather(const std::vector<Entries>& pieces, Picked rows, std::size_t size, char* to, std::size_t room) {
+// Collects rows of entries of `size` bytes each. False if they do not have `count` entries in all. Each start is read
+// once, because another thread may change it.
+inline bool gather(const std::vector<Entries>& pieces, Picked rows, std::size_t size, char* to, std::size_t count) {
     for (std::size_t i = 0; i < rows.count; ++i) {
         const Entries& from = pieces[static_cast<std::size_t>(rows.piece[i])];
         const std::int64_t begin = from.starts[rows.row[i]], end = from.starts[rows.row[i] + 1];
         if (begin < 0 || end < begin || static_cast<std::size_t>(end) > from.entries) return false;
-        const auto count = static_cast<std::size_t>(end - begin);
-        if (count > room) return false;
-        if (count) std::memcpy(to, from.data + static_cast<std::size_t>(begin) * size, count * size);
-        to += count * size;
-        room -= count;
+        const auto entries = static_cast<std::size_t>(end - begin);
+        if (entries > count) return false;
+        if (entries) std::memcpy(to, from.data + static_cast<std::size_t>(begin) * size, entries * size);
+        to += entries * size;
+        count -= entries;
     }
-    return room == 0;
+    return count == 0;
 }
 
 }  // namespace unitless

@@ -1,5 +1,5 @@
-// The hash of a row's number, by which rows come into random order and samples are drawn: a permutation of 64 bits
-// (splitmix64's), so that no two rows have the same. `data/shuffle.py` has it in Python, and its inverse.
+// The hash of a row's number, for random order and random samples of rows. It is a permutation of 64 bits, that of
+// splitmix64, so that no two rows have the same hash. `data/shuffle.py` has it and its inverse in Python.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// The words of a text, as scikit-learn's vectorizers find them: runs of two or more letters, digits and underscores, in
-// lower case; and the pairs of words that follow one another.
+// The words of a text, as scikit-learn's vectorizers find them: two or more letters, digits and underscores, in lower
+// case; and the pairs of words that follow one another.
 //
-// This knows the letters of ASCII. Bytes beyond it count as letters and stay as they are: whoever has a text with such
-// bytes gives its words alone, in lower case, with blanks between them.
+// Only ASCII letters are known here. All other bytes count as letters and stay as they are. A caller whose text has
+// such bytes must find its words first, and give them in lower case with blanks between them.
 #pragma once
 
 #include <array>
@@ -41,10 +41,11 @@ class Words {
 
     std::size_t count() const { return places_.size(); }
     std::string_view word(std::size_t i) const { return between(places_[i].first, places_[i].second); }
-    // Words i and i + 1, with a blank between them.
+    // Words i and i + 1 with a blank between them.
     std::string_view pair(std::size_t i) const { return between(places_[i].first, places_[i + 1].second); }
 
   private:
+    // By byte: the lower-case letter, or 0 if the byte is not part of words.
     static constexpr std::array<char, 256> letters = [] {
         std::array<char, 256> table{};
         for (std::size_t c = 0; c < 256; ++c) {
@@ -54,8 +55,8 @@ class Words {
         return table;
     }();
 
-    std::string plain_;  // the words with one blank after each
-    std::vector<std::pair<std::size_t, std::size_t>> places_;
+    std::string plain_;                                        // the words, each with a blank behind it
+    std::vector<std::pair<std::size_t, std::size_t>> places_;  // by word: its begin and end in `plain_`
 
     std::string_view between(std::size_t begin, std::size_t end) const {
         return std::string_view(plain_).substr(begin, end - begin);
