@@ -1,8 +1,9 @@
-// What the classes of the rows before say of the next one: the most frequent class so far, and how frequent each was.
+// The baseline for classes: the most frequent class so far, and the frequencies of all classes.
 //
-// A class has the probability (n_k + 1/2)/(n + K/2), K being 2, or the number of classes met so far and one more for
-// any class that has not been met. The most frequent class is the one that was first to be met so often. Each row is
-// scored before it is counted; the very first has nothing to be compared with.
+// The probability of a class is (n_k + 1/2)/(n + K/2), where n_k is the weight of the class, n that of all rows, and K
+// the number of classes: 2, or the classes met so far and one more for all that have not been met. Between equally
+// frequent classes, the one that reached the weight first is the most frequent one. Each row is scored before it is
+// counted; the first row is not scored.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +19,10 @@ struct ClassFrequencies {
     std::int64_t leader;                 // the most frequent class, or -1
     std::int64_t met;                    // classes that have a weight
     bool open;                           // there may be classes that have not been met
-    double weight, wrong, lost, square;  // sums over the rows that were scored
+    double weight, wrong, lost, square;  // sums over the scored rows: weight, errors, log losses, squared errors
 
-    // Rows of classes that have a place in `by_class`, in order; without weights each counts 1.
-    void follow(const std::int64_t* classes, const double* weights, std::size_t rows) {
+    // Scores and counts rows, in order. Without weights each row counts 1.
+    void update(const std::int64_t* classes, const double* weights, std::size_t rows) {
         for (std::size_t i = 0; i < rows; ++i) {
             const std::int64_t k = classes[i];
             const double h = weights ? weights[i] : 1.0, before = by_class[k];

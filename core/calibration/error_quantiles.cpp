@@ -7,8 +7,8 @@
 namespace unitless {
 namespace {
 
-constexpr double memory = 1000;  // rows over which R is a mean
-constexpr double gain = 0.2, first_gain = 1, fast_rows = 10;
+constexpr double memory = 1000;                               // the rows of which R is the mean
+constexpr double gain = 0.2, first_gain = 1, fast_rows = 10;  // the gain is fast_rows / n between the two
 
 }  // namespace
 
@@ -23,9 +23,9 @@ void ErrorQuantiles::save(double* state) const {
     std::copy(steady_.begin(), steady_.end(), state + 3 + levels.size());
 }
 
-double ErrorQuantiles::reach(const Level& at, bool steady) const {
+double ErrorQuantiles::half_width(const Level& at, bool steady) const {
     const auto& quantiles = steady ? steady_ : quantiles_;
-    constexpr double rounding = 1 + 1e-12;  // so that 9 rows are enough for 0.9, which is not quite 9/10
+    constexpr double rounding = 1 + 1e-12;  // so that 9 rows suffice for 0.9, which as a double is not 9/10
     if (!((rows_ + 1) * at.level_ <= rows_ * rounding)) return infinity;
     double below = 0;
     for (std::size_t k = 0; k < at.above_; ++k) below = larger(below, quantiles[k]);
@@ -33,29 +33,30 @@ double ErrorQuantiles::reach(const Level& at, bool steady) const {
     return at.share_ == 1 ? above : below + at.share_ * (above - below);
 }
 
-void ErrorQuantiles::follow(const double* errors, const double* weights, std::size_t rows, const Level& at,
-                            double* reaches) {
-    if (weights || weight_ != rows_)  // rows of weight 1 among others are not of the mean weight
-        follow_rows<true>(errors, weights, rows, at, reaches);
+void ErrorQuantiles::update(const double* errors, const double* weights, std::size_t rows, const Level& at,
+                            double* half_widths) {
+    const bool all_weights_are_one = !weights && weight_ == rows_;
+    if (all_weights_are_one)
+        update_rows<false>(errors, weights, rows, at, half_widths);
     else
-        follow_rows<false>(errors, weights, rows, at, reaches);
+        update_rows<true>(errors, weights, rows, at, half_widths);
 }
 
 template <bool weighted>
-void ErrorQuantiles::follow_rows(const double* errors, const double* weights, std::size_t rows, const Level& at,
-                                 double* reaches) {
+void ErrorQuantiles::update_rows(const double* errors, const double* weights, std::size_t rows, const Level& at,
+                                 double* half_widths) {
     const Vec8 inside = Vec8::load(levels.data()), beyond = 1.0 - inside;
     Vec8 q = Vec8::load(quantiles_.data()), mean = Vec8::load(steady_.data());
     for (std::size_t row = 0; row < rows; ++row) {
-        if (reaches) {
+        if (half_widths) {
             q.store(quantiles_.data());
-            reaches[row] = reach(at, false);
+            half_widths[row] = half_width(at, false);
         }
         const double weight = weighted && weights ? weights[row] : 1;
         if (weighted && !(weight > 0)) continue;
         rows_ += 1;
         weight_ += weight;
-        const double share = weighted ? weight * rows_ / weight_ : 1;  // of the mean weight
+        const double share = weighted ? weight * rows_ / weight_ : 1;  // the weight divided by the mean weight
         const double error = is_finite(errors[row]) ? errors[row] : infinity;
         const double part = share / smaller(rows_, memory);
         if (error < infinity) size_ += (error - size_) * smaller(1.0, part);

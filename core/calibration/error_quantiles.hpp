@@ -1,4 +1,4 @@
-// How large the errors of predictions are: quantiles of |error| that follow a stream, for intervals around predictions.
+// Quantiles of |error| over a stream of predictions, for prediction intervals.
 //
 // The quantile tracking of Angelopoulos, Candès, Tibshirani, "Conformal PID control for time series prediction" (2023),
 // after Gibbs, Candès, "Adaptive conformal inference under distribution shift" (2021):
@@ -6,15 +6,16 @@
 //     R += (|r| - R) / min(n, 1000)
 //     q  = max(0, q + g R (1[|r| > q] - (1 - level)))
 //
-// where r is the error of row n, R its mean size of late, and g the gain: 0.2, in the first 50 rows more. If q is too
-// small, errors beyond it come too often, and it rises; so the share of the rows beyond q tends to 1 - level whatever
-// the data does. R carries the unit of the label, and nothing else does.
+// where r is the error of row n, R the mean size of the errors of about the last 1000 rows, and g the gain: 0.2, in the
+// first 50 rows more. If q is too small, errors exceed it too often, and it rises. So the share of the rows whose
+// errors exceed q tends to 1 - level, whatever the data does. Only R has the unit of the label.
 //
-// q is never at rest. Whoever follows each row needs it so; for many predictions in a row without labels its mean over
-// the last rows, S += (q - S) 2/min(n, 1000), is a better answer: the steady quantiles.
+// Every row moves q. A caller that updates the quantiles after each row needs this q. For many predictions without
+// labels between them, the mean of q over the last rows is more accurate: S += (q - S) 2/min(n, 1000), the steady
+// quantile.
 //
-// A row of weight h moves R and q as h rows of the mean weight would, but q not past the row's own error by more than
-// one row of the mean weight could: many rows would turn back there.
+// A row of weight h moves R and q as h rows of the mean weight would. But q passes the row's own error by at most what
+// one row of the mean weight could move it, because several rows would turn back there.
 #pragma once
 
 #include <array>
@@ -26,12 +27,13 @@ namespace unitless {
 
 class ErrorQuantiles {
   public:
+    // The levels whose quantiles are tracked.
     static constexpr std::array<double, 8> levels = {0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999};
-    // Numbers in a state: rows, weight, R, the quantiles, the steady ones.
+    // Numbers in a state: rows, weight, R, the quantiles, the steady quantiles.
     static constexpr std::size_t count = 3 + 2 * levels.size();
 
-    // A level that somebody asks for. Between two of ours |error| is taken to grow with log(1/(1 - level)), as it does
-    // for exponential tails; below the first, from 0.
+    // Any level up to the largest tracked one. Between two tracked levels |error| is taken to grow with
+    // log(1/(1 - level)), as it does for exponential tails; below the first level, from 0.
     class Level {
       public:
         explicit Level(double level) : level_(level) {
@@ -43,28 +45,29 @@ class ErrorQuantiles {
       private:
         friend class ErrorQuantiles;
         double level_;
-        std::size_t above_ = 0;  // the first of our levels that is not below
-        double share_;           // how far this one is on the way there from the level before
+        std::size_t above_ = 0;  // the first tracked level that is not below
+        double share_;           // the position between the tracked level before (0) and that one (1)
     };
 
     explicit ErrorQuantiles(const double* state);
     void save(double* state) const;
 
-    // How far from the prediction the truth lies at most, at a level; infinite while there are too few rows to say so:
-    // of n errors and the one to come, the largest is beyond the others with probability 1/(n + 1). A level never
-    // reaches less far than a smaller one, though their quantiles may cross on the way.
-    double reach(const Level& at, bool steady) const;
+    // Half the width of the prediction interval at a level. It is infinite while there are too few rows: among n errors
+    // and the next one, the next one is the largest with probability 1/(n + 1). It never falls as the level rises,
+    // though the tracked quantiles may cross for a while.
+    double half_width(const Level& at, bool steady) const;
 
-    // The errors of rows, in order; weights: none if each is 1. An error that is not finite is beyond every
-    // quantile and does not count for R. `reaches`, if given, gets what `reach` says before each row, not steadily.
-    void follow(const double* errors, const double* weights, std::size_t rows, const Level& at, double* reaches);
+    // Takes the errors of rows, in order. `weights`: null if each is 1. An error that is not finite exceeds every
+    // quantile and does not count for R. `half_widths`, if not null, gets the half width before each row, not steady.
+    void update(const double* errors, const double* weights, std::size_t rows, const Level& at, double* half_widths);
 
   private:
     double rows_, weight_, size_;
     std::array<double, levels.size()> quantiles_, steady_;
 
     template <bool weighted>
-    void follow_rows(const double* errors, const double* weights, std::size_t rows, const Level& at, double* reaches);
+    void update_rows(const double* errors, const double* weights, std::size_t rows, const Level& at,
+                     double* half_widths);
 };
 
 }  // namespace unitless
