@@ -1,5 +1,5 @@
-// What the core can complain about: what is wrong, where, and what to do, each for itself. The bindings turn these into
-// unitless.errors, which compose the text; `what` is for the core's own tests.
+// The exceptions of the core. They hold what is wrong, where, and what to do, each separately. The bindings turn them
+// into unitless.errors, which compose the message; `what()` is for the core's own tests.
 #pragma once
 
 #include <cmath>
@@ -11,10 +11,10 @@
 
 namespace unitless {
 
-// Where in the caller's data: a row, and in it a column, by its name or its number.
+// A place in the caller's data: a row, and in it a column by name or number.
 struct Place {
     std::optional<std::size_t> row = std::nullopt;
-    std::variant<std::monostate, std::size_t, std::string> column = {};  // none: the whole row
+    std::variant<std::monostate, std::size_t, std::string> column = {};  // empty: the whole row
 
     std::string text() const {
         std::string text = row ? " at row " + std::to_string(*row) : "";
@@ -24,7 +24,7 @@ struct Place {
     }
 };
 
-// The caller's data is not what it should be; nothing has changed.
+// The caller's data is invalid. Nothing has changed.
 struct InputError : std::runtime_error {
     InputError(std::string what_is_wrong, Place at, std::string to_do = {})
         : std::runtime_error(what_is_wrong + at.text() + (to_do.empty() ? "" : "; " + to_do)),
@@ -37,19 +37,18 @@ struct InputError : std::runtime_error {
     std::string problem;
     Place place;
     std::string advice;
-    std::optional<double> value = std::nullopt;  // the number that is to blame
+    std::optional<double> value = std::nullopt;  // the invalid number, if there is one
 };
 
-// Learning diverged at a row: a number became infinite or NaN. The rows before the one named by `row` have been
-// learned.
+// A number of the model became infinite or NaN.
 struct DivergedError : std::runtime_error {
     DivergedError(std::size_t at, std::size_t learned)
         : std::runtime_error("the learner diverged at row " + std::to_string(at)), diverged_at(at), row(learned) {}
-    std::size_t diverged_at;
-    std::size_t row;  // the first one that is not learned
+    std::size_t diverged_at;  // a row
+    std::size_t row;          // the first row that has not been learned
 };
 
-// `learned`: the number of rows that are.
+// `learned`: how many rows have been learned.
 [[noreturn]] inline void throw_diverged(std::size_t row, std::size_t learned) { throw DivergedError(row, learned); }
 [[noreturn]] inline void throw_diverged(std::size_t row) { throw_diverged(row, row); }
 

@@ -1,9 +1,8 @@
-// The lock of a learner: any number of threads read at once, or one changes something; and such locks that a forked
-// child finds free.
+// A lock for many readers or one writer, and locks that are free in a forked child process.
 //
-// A child process has only the thread that forked. A lock that another thread held at that moment would never be given
-// back there, so that whoever forks takes all locks first: then no learner is in the midst of anything, and its copy in
-// the child is whole.
+// A child process has only the thread that forked. If another thread held a lock at that moment, nothing would release
+// it in the child. So the forking thread takes all locks first. Then no thread is in the middle of a change, and the
+// child's copy of each learner is consistent.
 #pragma once
 
 #include <atomic>
@@ -17,10 +16,10 @@
 
 namespace unitless {
 
-// Who wants to write goes before readers who come later, and when it has written, readers who were waiting go before
-// the next: neither readers one after another nor writers one after another keep the others out.
+// A waiting writer goes before readers that come later. When a writer is done, the readers that are waiting go before
+// the next writer. So neither a stream of readers nor a stream of writers can keep the others out.
 //
-// Named as the standard library names them, for its guards.
+// The functions have the names that the guards of the standard library call.
 class Lock {
   public:
     Lock() = default;
@@ -74,14 +73,14 @@ class Lock {
         if ((before & readers) == one_reader && before & waiting_writers) state_.notify_all();
     }
 
-    // How often somebody has written; for those who hold the lock.
+    // How many writers have released the lock. The caller must hold it.
     std::uint64_t changes() const { return changes_; }
 
-    // Free, whoever held it or waited for it: they are not in this process.
+    // Frees the lock in a child process, where the threads that hold it or wait for it do not exist.
     void abandon() { state_.store(0); }
 
   private:
-    // Three counts of threads, and two flags.
+    // The state has three counts of threads and two flags.
     static constexpr std::uint64_t one_reader = 1, one_waiting_reader = one_reader << 20,
                                    one_waiting_writer = one_waiting_reader << 20, readers = one_waiting_reader - 1,
                                    waiting_readers = readers << 20, waiting_writers = waiting_readers << 20,
@@ -94,6 +93,7 @@ class Lock {
     }
 };
 
+// All locks that are alive.
 class ForkLocks {
   public:
     static std::shared_ptr<Lock> make() {
@@ -106,7 +106,7 @@ class ForkLocks {
         return lock;
     }
 
-    // Before a fork. `wait` locks a lock that is busy; meanwhile others may be made.
+    // Takes all locks before a fork. `wait` locks one that is busy; other threads may make new locks meanwhile.
     template <class Wait>
     static void hold(Wait wait) {
         ForkLocks& all = instance();
@@ -124,7 +124,7 @@ class ForkLocks {
         }
         all.process_ = this_process();
     }
-    // After it, in both processes. In the child nobody waits for a lock, whatever it says.
+    // Releases all locks after a fork, in both processes.
     static void release() {
         ForkLocks& all = instance();
         const bool parent = all.process_ == this_process();
@@ -133,13 +133,13 @@ class ForkLocks {
     }
 
   private:
-    std::mutex lock_;  // never held while anything is waited for
+    std::mutex lock_;  // protects `known_`; a thread that holds it waits for nothing
     std::vector<std::weak_ptr<Lock>> known_;
     std::vector<std::shared_ptr<Lock>> held_;  // by the thread that is forking
     long process_ = 0;
 
     static ForkLocks& instance() {
-        static ForkLocks* const all = new ForkLocks;  // learners may live until the very end
+        static ForkLocks* const all = new ForkLocks;  // never deleted: learners may outlive static objects
         return *all;
     }
     std::vector<std::shared_ptr<Lock>> alive() {

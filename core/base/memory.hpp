@@ -1,4 +1,4 @@
-// Working memory on cache lines' boundaries.
+// Memory that is aligned to cache lines, or that is cheap to allocate.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@
 
 namespace unitless {
 
-// So that no eight doubles straddle two lines. What it held is lost when it grows.
+// The first address in a vector that is the beginning of a cache line, so that a block of eight doubles lies in one
+// line. The vector loses its content when it grows.
 inline double* aligned(std::vector<double>& memory, std::size_t doubles) {
     if (memory.size() < doubles + 8) memory.assign(doubles + 8, 0.0);
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
     return reinterpret_cast<double*>((address + 63) / 64 * 64);
 }
 
-// For vectors that are written right after they have grown: what is new in them is not made zero first.
+// An allocator for vectors whose new elements are written right after they have grown: it does not set them to zero.
 template <class T>
 struct Unset : std::allocator<T> {
     template <class U>
@@ -38,7 +39,7 @@ struct Unset : std::allocator<T> {
     }
 };
 
-// A few huge pages, where the system has them, cost less than many small ones when memory is first touched.
+// Asks for huge pages, where the system has them. They make the first touch of memory cheaper.
 inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__)
     constexpr std::size_t huge = std::size_t{2} << 20;
@@ -49,8 +50,8 @@ inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] s
 #endif
 }
 
-// Zeros that cost nothing until they are touched. A very large array that is hardly touched would pay for huge pages
-// that it does not use.
+// Zeros that take no memory until they are touched. A very large array gets no huge pages, because often only little of
+// it is touched.
 class Zeros {
   public:
     Zeros() = default;

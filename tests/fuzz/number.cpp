@@ -1,5 +1,5 @@
-// Numbers read by the core and by the C library are the same, to the bit; what follows a number in memory never
-// matters.
+// Checks that the core and the C library read the same numbers, to the bit, and that the bytes behind a number never
+// matter.
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +15,7 @@ using namespace unitless;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0 || size > 1000) return 0;
     constexpr std::size_t padding = 24;
-    const char behind = static_cast<char>(data[--size]);  // fills the bytes that may be read behind the number
+    const char behind = static_cast<char>(data[--size]);  // fills the bytes behind the number that may be read
     const auto memory = std::make_unique<char[]>(size + padding);
     std::copy_n(data, size, memory.get());
     std::fill_n(memory.get() + size, padding, behind);

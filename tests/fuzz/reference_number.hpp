@@ -1,4 +1,4 @@
-// Numbers as the C library reads them, for comparison: what is written is checked letter by letter, then strtod rounds.
+// Reads numbers by the C library, for comparison: the syntax is checked character by character, then strtod rounds.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace unitless {
 
-// [+-]digits[.digits][e[+-]digits] with at least one digit before the e; none if it is not that, or not finite.
+// Reads [+-]digits[.digits][e[+-]digits] with at least one digit before the e, if the number is finite.
 inline std::optional<double> reference_number(std::string_view text) {
     std::size_t at = 0;
     const auto is = [&](std::string_view any) { return at < text.size() && any.find(text[at]) != any.npos; };

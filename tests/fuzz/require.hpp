@@ -1,4 +1,4 @@
-// What a fuzzer demands of every input: where it does not hold, the program ends and libFuzzer keeps the input.
+// Requirements of the fuzzers. If one is not met, the program ends and libFuzzer stores the input.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,7 @@ namespace unitless {
 
 inline void require(bool condition, const char* what) {
     if (condition) return;
-    std::fprintf(stderr, "The fuzzer found an input for which this does not hold: %s\n", what);
+    std::fprintf(stderr, "The fuzzer found an input that violates: %s\n", what);
     std::abort();
 }
 

@@ -1,7 +1,7 @@
-// Model files, from the core's side: a snapshot that was tampered with is refused, or gives a learner that can be used.
+// Checks that the core refuses a snapshot that was tampered with, or makes a learner of it that can be used.
 //
-// An input: a byte for the kind of learner, then changes to a good snapshot of it, of 11 bytes each: which part, which
-// entry (2 bytes), and what to write there (8 bytes).
+// An input has a byte for the kind of learner, then changes to a valid snapshot of it. A change has 11 bytes: which
+// part, which entry (2 bytes), and what to write there (8 bytes).
 
 #include <algorithm>
 #include <array>
@@ -86,7 +86,7 @@ Setup setup_of(std::uint8_t kind) {
     return setup;
 }
 
-// Writes a number into a vector; an index beyond it changes the length.
+// Changes an entry of a vector, or the length of the vector.
 template <class T>
 void write(std::vector<T>& to, std::size_t at, std::uint64_t bits) {
     if (to.empty() || at % 16 == 15) {
@@ -101,7 +101,7 @@ void write(std::vector<T>& to, std::size_t at, std::uint64_t bits) {
     } else if constexpr (std::is_same_v<T, std::string>) {
         entry.assign(reinterpret_cast<const char*>(&bits), bits % 9);
     } else {
-        // Structures of plain numbers: one of their words. What is an enumeration must stay one.
+        // Changes one word of a structure of numbers. An enumeration must keep a valid value.
         static_assert(std::is_trivially_copyable_v<T>);
         if constexpr (std::is_same_v<T, Centre::Column>) {
             (at & 64 ? entry.mean : entry.weight) = std::bit_cast<double>(bits);
@@ -129,10 +129,10 @@ void change(Snapshot& s, const std::uint8_t* d) {
             s.labels.negative = static_cast<NegativeLabel>(bits % 3);
             break;
         case 3:
-            s.preparation.space = static_cast<Space>(bits % 3);  // hashing is a matter of the setup
+            s.preparation.space = static_cast<Space>(bits % 3);  // the setup decides about hashing
             break;
         case 4:
-            s.preparation.columns = bits % 5000;  // more than that only takes memory
+            s.preparation.columns = bits % 5000;  // more would only take memory
             break;
         case 5:
             return write(s.preparation.names, at, bits);
@@ -180,7 +180,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Snapshot snapshot = learner.snapshot();
     for (std::size_t at = 1; at + 11 <= size; at += 11) change(snapshot, data + at);
     if (snapshot.preparation.centre.size() != snapshot.preparation.centre_features.size())
-        return 0;  // the reader of files sees to this
+        return 0;  // the reader of model files refuses this
 
     Learner restored(setup, kernel_baseline);
     try {

@@ -1,4 +1,4 @@
-// Lines of text that are read in pieces, cut anywhere, give the rows, tags and messages that the whole gives.
+// Checks that text gives the same rows, tags and messages as a whole and in chunks that end anywhere.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace unitless {
 
-// What is read, line by line; every bit of a number shows.
+// Appends the rows as text that depends on every bit of their numbers.
 inline void show(const TextRows& rows, std::size_t first_line, std::vector<std::string>& to) {
     const auto number = [](double x) { return std::to_string(std::bit_cast<std::uint64_t>(x)) + " "; };
     const NamedRows& features = rows.features;
@@ -43,10 +43,10 @@ std::vector<std::string> read_in_pieces(Reader reader, const std::string& text, 
     std::size_t begin = 0, lines = 0;
     for (const std::size_t cut : cuts) {
         if (cut < begin) continue;
-        const auto exact = std::make_unique<char[]>(cut - begin);  // so that a step beyond it is seen
+        const auto exact = std::make_unique<char[]>(cut - begin);  // the sanitizer detects a read beyond it
         std::copy_n(text.data() + begin, cut - begin, exact.get());
         const TextRows rows = reader.read(exact.get(), cut - begin, cut == text.size());
-        require(rows.bytes_used <= cut - begin, "no more is used than was given");
+        require(rows.bytes_used <= cut - begin, "a reader uses only the bytes that it gets");
         show(rows, lines, seen);
         begin += rows.bytes_used;
         lines += rows.lines;
@@ -57,7 +57,7 @@ std::vector<std::string> read_in_pieces(Reader reader, const std::string& text, 
     return seen;
 }
 
-// The first four bytes say where to cut.
+// The first four bytes are the places of two cuts.
 template <class MakeReader>
 void check_pieces(const std::uint8_t* data, std::size_t size, MakeReader make_reader) {
     if (size < 4 || size > 20000) return;

@@ -1,4 +1,4 @@
-// Vowpal Wabbit's text: cut anywhere, and learned from.
+// Checks the reader of Vowpal Wabbit's text with text that is cut anywhere, and learns from the rows.
 
 #include "into.hpp"
 #include "learner/learner.hpp"
@@ -10,7 +10,7 @@ using namespace unitless;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     check_pieces(data, size, [] { return VwReader(); });
     if (size < 4 || size > 2000) return 0;
-    // Rows that were read can be learned from, or are refused; nothing else may happen.
+    // The learner must learn from the rows, or refuse them.
     const TextRows rows = VwReader().read(reinterpret_cast<const char*>(data) + 4, size - 4, true);
     Setup setup;
     if (data[0] % 2) setup.preparation.bits = 3;
