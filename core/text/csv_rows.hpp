@@ -37,7 +37,7 @@ class RowEnds {
         const char* newline = find(newline_, begin_);
         while (quote_ < newline) {
             if (opens_field(quote_)) {
-                bool has_pairs;
+                bool has_pairs = false;
                 const char* const closing = closing_quote(quote_ + 1, stop_, has_pairs);
                 if (!closing) {
                     begin_ = quote_ = stop_;

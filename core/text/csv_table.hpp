@@ -57,7 +57,7 @@ struct CsvTable {
     std::vector<std::vector<double>> separate;  // [separate number column][row]
     std::vector<CsvText> texts;                 // by column of text or booleans
     std::vector<CsvInvalid> invalid;            // by column
-    bool invalid_is_utf8 = true;                // all invalid cells are
+    bool invalid_is_utf8 = true;                // whether all invalid cells are UTF-8
 
     // Uses realloc, because it can often extend the memory without a copy.
     void set_capacity(std::size_t new_capacity) {
@@ -76,7 +76,7 @@ class CsvReader {
     // numbers and booleans; `text_marks`: in columns of text. `trim`: remove the blanks around text.
     CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms = {},
               MissingMarks marks = MissingMarks({}), MissingMarks text_marks = MissingMarks({}), bool trim = true);
-    // Reads whole rows.
+    // Reads whole rows; nothing if they need a slower reader.
     std::optional<CsvTable> read(const char* data, std::size_t size);
 
   private:
@@ -97,7 +97,7 @@ class CsvReader {
     std::vector<NameTable> values_;                          // by text column
     std::vector<std::vector<std::uint32_t>> missing_codes_;  // by text column: its values that are text_marks
     TextChunk chunk_;
-    bool has_bare_returns_ = false;  // the text that is being read has some, perhaps inside quotes
+    bool has_bare_returns_ = false;  // the text has carriage returns without a newline, perhaps inside quotes
     std::string unquoted_;           // see without_pairs
 
     CsvTable new_table(std::string_view text);

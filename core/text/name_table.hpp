@@ -66,7 +66,7 @@ class NameTable {
     // Names that are added after `mark` can be removed by `rewind`, which gets the number of names before.
     void mark() { added_.clear(); }
     void rewind(std::size_t size) {
-        // The latest goes first: searches for it pass the places of the earlier ones.
+        // The latest goes first, because a search for it passes the places of the earlier ones.
         for (; !added_.empty(); added_.pop_back(), --used_) entries_[added_.back()].epoch = 0;
         ends_.resize(size);
         text_.resize(size == 0 ? 0 : ends_[size - 1]);

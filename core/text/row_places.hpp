@@ -12,12 +12,12 @@ namespace unitless {
 
 struct RowPlaces {
     std::int64_t rows = 0;
-    std::int64_t numbers = 0;  // how many numbers messages have used up: they count the rows of CSV, else the lines
+    std::int64_t numbers = 0;  // rows as messages count them: in CSV the rows, in other text all lines
     std::vector<std::int64_t> offsets, rows_before, numbers_before;  // by place
 };
 
-// How many rows of CSV a part of a text has that ends with its first newline outside quotes. CSV readers skip empty
-// lines, and for them a carriage return outside quotes ends a row too.
+// How many rows other CSV readers find in a part of a text that ends with its first newline outside quotes. They skip
+// empty lines, and for them a carriage return outside quotes ends a row too.
 inline std::int64_t count_csv_rows(std::string_view text, char delimiter) {
     if (text.ends_with('\n')) text.remove_suffix(1);
     if (text.ends_with('\r')) text.remove_suffix(1);
