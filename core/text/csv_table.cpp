@@ -62,7 +62,8 @@ CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<Num
       forms_(std::move(forms)),
       marks_(std::move(marks)),
       text_marks_(std::move(text_marks)),
-      trim_(trim) {
+      trim_(trim),
+      most_plain_digits_(marks_.include_numbers() ? 0 : 8) {
     forms_.resize(kinds_.size());
     for (std::size_t j = 0; j < kinds_.size(); ++j) {
         const bool numbers = kinds_[j] == CsvKind::number;
@@ -201,7 +202,7 @@ const char* CsvReader::read_numbers(const char* at, const char* stop, FieldEnds&
             end = ends.next();
             const auto length = static_cast<std::size_t>(end - at);
             std::uint64_t whole;
-            if (length - 1 < 8 && decimal::up_to_eight(at, length, whole)) [[likely]] {
+            if (length - 1 < most_plain_digits_ && decimal::up_to_eight(at, length, whole)) [[likely]] {
                 if (!ends_field(end, run.first + i)) return nullptr;
                 to[i] = static_cast<double>(static_cast<std::int64_t>(whole));
                 at = end + 1;
@@ -270,7 +271,9 @@ bool CsvReader::add_text(CsvText& to, std::size_t place, std::string_view field)
 double CsvReader::number(CsvTable& table, std::size_t column, std::string_view field) const {
     double x;
     const NumberForm& form = forms_[column];
-    if (!field.empty() && form.decimal == '.' && parse_number(field.data(), field.data() + field.size(), x)) [[likely]]
+    const bool plain =
+        !field.empty() && form.decimal == '.' && parse_number(field.data(), field.data() + field.size(), x);
+    if (plain && !(marks_.include_numbers() && marks_.contain(field))) [[likely]]
         return x;
     const Cell kind = read_number(field, form, marks_, x);
     if (kind == Cell::number) return x;

@@ -91,6 +91,7 @@ class CsvReader {
     std::vector<NumberForm> forms_;  // by column
     MissingMarks marks_, text_marks_;
     bool trim_;
+    std::size_t most_plain_digits_;    // fields of so many digits are numbers without a look at the marks
     std::vector<std::size_t> places_;  // by column: its index among those of its kind
     std::size_t number_count_ = 0, separate_count_ = 0, text_count_ = 0;
     std::vector<Run> runs_;

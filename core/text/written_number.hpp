@@ -32,15 +32,25 @@ struct NumberForm {
 class MissingMarks {
   public:
     explicit MissingMarks(const std::vector<std::string>& marks) : marks_(marks.begin(), marks.end()) {
-        for (const std::string& mark : marks) longest_ = std::max(longest_, mark.size());
+        for (std::string mark : marks) {
+            longest_ = std::max(longest_, mark.size());
+            const std::size_t length = mark.size();
+            mark.resize(length + 24);  // parse_number reads so far
+            double x;
+            include_numbers_ |= parse_number(mark.data(), mark.data() + length, x);
+        }
     }
     bool contain(std::string_view word) const {
         return word.empty() || (word.size() <= longest_ && marks_.find(word) != marks_.end());
     }
 
+    // Whether a number such as -999 stands for a missing value.
+    bool include_numbers() const { return include_numbers_; }
+
   private:
     std::unordered_set<std::string, NameHash, std::equal_to<>> marks_;
     std::size_t longest_ = 0;
+    bool include_numbers_ = false;
 };
 
 namespace written {

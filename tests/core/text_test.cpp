@@ -181,6 +181,21 @@ void quoted_csv() {
         "two quotes inside quotes stand for one");
 }
 
+// A number can be the mark of a missing value, however it is written and whether or not others are quoted.
+void numbers_as_marks() {
+    for (const char decimal : {'.', ','}) {
+        for (const std::string last : {"3", "\"3\""}) {
+            const std::vector<NumberForm> forms(2, {decimal});
+            CsvReader reader({CsvKind::number, CsvKind::number}, ';', forms, MissingMarks({"99", "-999"}));
+            const std::string text = "1;99\n-999;99\n2;" + last + "\n";
+            const auto table = reader.read(text.data(), text.size());
+            check(table && table->missing == std::vector<std::int64_t>{1, 2} && table->numbers[0] == 1 &&
+                      table->numbers[4] == 2 && table->numbers[5] == 3,
+                  "numbers that are marks are missing");
+        }
+    }
+}
+
 // The places of rows, as other CSV readers find them.
 void places_of_rows() {
     const auto rows = [](std::string_view text) { return find_row_places(text, ',', '\0', 1000, 0).rows; };
@@ -321,6 +336,7 @@ int main() {
     gathered_rows(from_one, {"1 1:2 5:0.25", "-1 2:3", "2.5 3:4 7:1", "1 9:1", "2", "0 1:5 9:2", "3 4:1"});
     random_csv();
     quoted_csv();
+    numbers_as_marks();
     places_of_rows();
     tables_and_rows();
     std::printf("%d passed, %d failed\n", checks - failures, failures);
