@@ -1,5 +1,5 @@
-// Quantiles of errors, and frequencies of classes. A state is an array of numbers that Python keeps. The interpreter's
-// lock stays held, so that no other thread sees half of a change.
+// Bindings of error quantiles and class frequencies. A state is an array of numbers that Python keeps. The
+// interpreter's lock stays held, so that no other thread sees half of a change.
 
 #include "calibration/class_frequencies.hpp"
 #include "calibration/error_quantiles.hpp"

@@ -1,4 +1,4 @@
-// Dates and times that are written as text.
+// Bindings of dates and times that are written as text.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

@@ -1,4 +1,4 @@
-// Collects rows of several pieces in any order.
+// Bindings that collect rows of several pieces in any order.
 
 #include "rows/gather.hpp"
 

@@ -1,4 +1,4 @@
-// The readers of text.
+// Bindings of the text readers.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

@@ -19,13 +19,13 @@ namespace unitless {
 inline bool matches_pattern(std::string_view pattern, std::string_view text) {
     std::size_t p = 0, t = 0, star = pattern.npos, resumed = 0;
     while (t < text.size()) {
-        if (p < pattern.size() && pattern[p] == '*') {  // matches no characters at first
+        if (p < pattern.size() && pattern[p] == '*') {  // the * matches nothing at first
             star = p++;
             resumed = t;
         } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
             ++p;
             ++t;
-        } else if (star != pattern.npos) {  // then one more
+        } else if (star != pattern.npos) {  // the * matches one character more
             p = star + 1;
             t = ++resumed;
         } else {

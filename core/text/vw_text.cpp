@@ -264,9 +264,9 @@ std::uint32_t VwReader::space_of(std::string_view name) {
 
 // The number of a feature that the chunk has not written in this way before, or none after `fail`.
 //
-// The same name can be written in several ways: a^x is x in namespace a, or a^x in the nameless namespace. A name with
-// one ^ is stored as x in a. A name with several ^ is stored as a whole, because it can be split in several places. So
-// each way to write a name finds it, whichever came first.
+// A name can be written in several ways: a^x is x in namespace a, or a^x in the nameless namespace. A name with one ^
+// is stored as x in a. A name with several ^ is stored as a whole, because it can be split in several places. So each
+// way to write a name finds it, whichever came first.
 std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) {
     if (!can_be_text(written)) {
         rows_.fail("there is a feature whose name is not valid text, ", written, text_advice);

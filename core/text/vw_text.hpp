@@ -3,9 +3,8 @@
 // A line means here what it means to VW 9.11. Lines that VW reads only in part are bad here.
 //   - A word that touches the first bar, or begins with ', is a tag. Label, importance and initial prediction, which is
 //     an offset of the row's score, are words before it.
-//   - `x` in namespace a is named a^x; in the nameless namespace it is named x. The weight of a namespace multiplies
-//   its
-//     values.
+//   - `x` in namespace a is named a^x; in the nameless namespace it is named x. The values of a namespace are
+//     multiplied by its weight.
 //   - A feature without a name gets its number among the nameless features of its namespace, from 0 on: `|a :5 :6` is
 //     `|a 0:5 1:6`. In VW the two have the same weights, too.
 //   - `x:red` is the feature x=red with the value 1, whatever the weight of its namespace; VW names it x^red. Text that

@@ -141,6 +141,7 @@ class DateReader {
         return take_digits(1, 2, hour_) && take_any_of(":") && take_digits(2, 2, minute_) &&
                (!take_any_of(":") || seconds()) && am_or_pm();
     }
+    // T10:30, or blanks and 10:30 or at 10:30; then a zone.
     bool time_after_date() {
         if (!take_any_of("T_:")) {
             take_any_of(",");
@@ -150,7 +151,7 @@ class DateReader {
         }
         return clock() && zone();
     }
-    // The time may also be 9 or 103015.
+    // T10:30, or blanks and 10:30; instead of 10:30 also 9 or 103015; then a zone.
     bool loose_time() {
         if (!take_any_of("T_")) {
             if (!take_any_of(" ")) return false;
@@ -161,7 +162,7 @@ class DateReader {
             return false;
         return minutes(false) && am_or_pm() && zone();
     }
-    // 103015 or T1030, with or without colons.
+    // T103015, 1030 or 10:30; then a zone.
     bool compact_time() {
         take_any_of("T_ ");
         return take_digits(2, 2, hour_) && minutes(true) && zone();

@@ -43,7 +43,6 @@ class MissingMarks {
     bool contain(std::string_view word) const {
         return word.empty() || (word.size() <= longest_ && marks_.find(word) != marks_.end());
     }
-
     // Whether a number such as -999 stands for a missing value.
     bool include_numbers() const { return include_numbers_; }
 
