@@ -265,7 +265,6 @@ AUTO = {"learning_rate": "auto"}
 SHAPED = {"learning_rate": "auto", "centre": True}
 ALL = (
     Case("unitless, hashed", "feature", sparse_features),
-    Case("unitless, hashed, float32", "feature", partial(sparse_features, precision="float32")),
     Case("unitless, hashed, automatic rate", "feature", partial(sparse_features, **AUTO)),
     Case("unitless, columns", "feature", partial(sparse_features, hashed=False)),
     Case("unitless, names", "feature", named_features),

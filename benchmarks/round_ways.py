@@ -104,7 +104,7 @@ class Study:
             agreed = Agreed.of(merged, base, said)
             sums = [Sums.of(agreed, base, state) for state in states]
             merged._go_back(merged_round(agreed, base, said, _as_if(way, agreed, base, sums)))
-            merged._sift_rates()
+            merged._prune_rates()
         return self.loss(merged)
 
 

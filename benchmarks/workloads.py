@@ -71,7 +71,6 @@ def stream(_: Store) -> Contenders:
     return [
         Loop("unitless, bits=20", partial(ours.learn, kind="stream", bits=20)),
         Loop("unitless, columns not hashed", partial(ours.learn, kind="stream")),
-        Loop("unitless, bits=20, float32", partial(ours.learn, kind="stream", bits=20, precision="float32")),
         Peer("Vowpal Wabbit -b 20, cache", partial(vw.learn, data="stream.vw", options=("-b", "20"))),
         Peer("Vowpal Wabbit -b 20, text", partial(vw.learn, data="stream.vw", options=("-b", "20"), cached=False)),
         Peer("scikit-learn SGD, pre-scaled", partial(scikit.pre_scaled, kind="stream")),

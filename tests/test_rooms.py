@@ -6,9 +6,18 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-CORE = """base | simd: | rows: simd | algorithm: simd | engine: simd algorithm rows | preparation: simd rows
-    learner: simd algorithm rows engine preparation | text: rows | calibration: simd
-    python: algorithm rows engine learner text calibration"""
+CORE = """base | simd: | algorithm: simd | rows: simd | encoding: simd rows | engine: simd algorithm rows
+    trees: algorithm rows engine | ensemble: simd algorithm rows engine trees
+    learner: algorithm rows encoding engine | text: rows | calibration: simd
+    python: algorithm rows encoding engine ensemble learner text calibration"""
+# The folders inside a folder, and which of their neighbors each uses.
+CORE_INSIDE = {
+    "algorithm/losses": [],
+    "engine/single": [],
+    "engine/lanes": [],
+    "engine/softmax": ["engine/lanes"],
+    "engine/newton": ["engine/lanes"],
+}
 PYTHON = """_core aliases errors frames html inputs limits locks losses options rates rules shown version whole_file
     page: | notebook_bar: | data: | models: data | evaluation: models | plots: models evaluation
     inference: notebook_bar data models evaluation plots
@@ -45,3 +54,13 @@ def test_each_room_uses_only_what_it_may() -> None:
         for path in (path for path in top.rglob("*") if path.suffix in (".py", ".hpp", ".cpp")):
             extra = found(path) - may[path.relative_to(top).with_suffix("").parts[0]]
             assert not extra, f"{path} may not use {extra}"
+
+
+def test_folders_inside_a_folder_use_only_the_neighbors_that_they_may() -> None:
+    for path in (path for path in (ROOT / "core").rglob("*") if path.suffix in (".hpp", ".cpp")):
+        home = path.parent.relative_to(ROOT / "core").as_posix()
+        if "/" not in home:
+            continue
+        used = {found.rsplit("/", 1)[0] for found in re.findall(r'#include "([\w/]+)\.hpp"', path.read_text("utf-8"))}
+        neighbors = {folder for folder in used if folder != home and folder.startswith(home.split("/")[0] + "/")}
+        assert neighbors <= {*CORE_INSIDE[home]}, f"{path} may not use {neighbors}"

@@ -10,17 +10,15 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-template <class Action>
-auto with_loss(LossKind kind, Action action) {
-    return with_type_at(static_cast<std::size_t>(kind), Losses{}, action);
-}
+// action(std::type_identity<the rule>).
 template <class Action>
 auto with_rule(RuleKind kind, Action action) {
     return with_type_at(static_cast<std::size_t>(kind), Rules{}, action);
 }
 
 inline LossFacts facts_of(LossKind kind) {
-    return with_loss(kind, [](auto loss) { return decltype(loss)::type::facts; });
+    return with_type_at(static_cast<std::size_t>(kind), Losses{},
+                        [](auto loss) { return decltype(loss)::type::facts; });
 }
 inline const char* name_of(RuleKind kind) {
     return with_rule(kind, [](auto rule) { return decltype(rule)::type::name; });

@@ -11,7 +11,6 @@ enum class Schedule { root, constant };  // eta/sqrt(t), eta: for the rules with
 enum class Order { paper, vw };          // squash then predict, or predict then squash
 // Limits of predictions: the range of earlier labels; of the current one too; [-1, 1], which are the labels of classes.
 enum class Clip { none, labels, vw, signs };
-enum class Precision { float32, float64 };  // of the stored v and H; arithmetic is always float64
 
 struct Options {
     RuleKind rule{};
@@ -23,7 +22,6 @@ struct Options {
     Schedule schedule = Schedule::root;
     Order order = Order::paper;
     Clip clip = Clip::none;
-    Precision precision = Precision::float64;
     bool proximal = false;  // weights that matter little are zero: see engine/lanes/proximal_rows.hpp
     double l2 = 0;          // then: how strongly weights are pulled towards zero besides
 };

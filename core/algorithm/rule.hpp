@@ -1,14 +1,14 @@
 // The update rules in the dimensionless state z = x/s, v = w s, H = G/s^2 (section 3 of the paper, rewritten).
 //
 // The kernel does for each example, h being its importance weight:
-//   t += h;  N += h spread^2 sum z^2;  yhat = spread sum v z
+//   t += h;  N += h gain^2 sum z^2;  yhat = gain sum v z
 //   g = dL/dyhat;  adaptive rules: H += h (g z)^2
 //   v -= eta_t h damp g z rate(H)
 // and a rule is the choice of:
 //   Scale     how x becomes z
 //   adaptive  per-feature rates 1/sqrt(H), or none
 //   rescale   what a growing scale does to v and H, rho = s before / s now
-//   spread(t), spread_squared(t), damp(t/N)
+//   gain(t), gain_squared(t), damp(t/N)
 // The list of all of them stands at the end: nothing else in the core knows a rule by name.
 #pragma once
 
@@ -26,8 +26,8 @@ struct GD {
     using Scale = RawScale;
     static constexpr bool adaptive = false;
     static constexpr Rescale rescale = Rescale::none;
-    static double spread(double /*t*/) { return 1.0; }
-    static double spread_squared(double /*t*/) { return 1.0; }
+    static double gain(double /*t*/) { return 1.0; }
+    static double gain_squared(double /*t*/) { return 1.0; }
     static double damp(double /*t_over_N*/) { return 1.0; }
 };
 
@@ -37,8 +37,8 @@ struct AG {
     using Scale = RawScale;
     static constexpr bool adaptive = true;
     static constexpr Rescale rescale = Rescale::none;
-    static double spread(double) { return 1.0; }
-    static double spread_squared(double) { return 1.0; }
+    static double gain(double) { return 1.0; }
+    static double gain_squared(double) { return 1.0; }
     static double damp(double) { return 1.0; }
 };
 
@@ -48,8 +48,8 @@ struct NG {
     using Scale = ShrinkingMaxScale;
     static constexpr bool adaptive = false;
     static constexpr Rescale rescale = Rescale::v_by_rho;
-    static double spread(double) { return 1.0; }
-    static double spread_squared(double) { return 1.0; }
+    static double gain(double) { return 1.0; }
+    static double gain_squared(double) { return 1.0; }
     static double damp(double t_over_N) { return t_over_N; }
 };
 
@@ -60,21 +60,21 @@ struct NAG {
     using Scale = HoldingMaxScale;
     static constexpr bool adaptive = true;
     static constexpr Rescale rescale = Rescale::H_by_rho_squared;
-    static double spread(double) { return 1.0; }
-    static double spread_squared(double) { return 1.0; }
+    static double gain(double) { return 1.0; }
+    static double gain_squared(double) { return 1.0; }
     static double damp(double t_over_N) { return square_root(t_over_N); }
 };
 
 // NAG with the root of the second moment sqrt(s/t), s = sum x^2, for a scale (end of section 3). Here z = x/r with
-// r = sqrt(s), so that the paper's x/sqrt(s/t) is sqrt(t) z: the factor `spread`. w sqrt(s/t) is kept when the scale
+// r = sqrt(s), so that the paper's x/sqrt(s/t) is sqrt(t) z: the factor `gain`. w sqrt(s/t) is kept when the scale
 // moves, in both directions, also while a feature is absent: nothing to do for v.
 struct SNAG {
     static constexpr const char* name = "snag";
     using Scale = RmsScale;
     static constexpr bool adaptive = true;
     static constexpr Rescale rescale = Rescale::H_by_rho_squared;
-    static double spread(double t) { return square_root(t); }
-    static double spread_squared(double t) { return t; }
+    static double gain(double t) { return square_root(t); }
+    static double gain_squared(double t) { return t; }
     static double damp(double t_over_N) { return square_root(t_over_N); }
 };
 

@@ -13,7 +13,7 @@ thread_local bool alone = false;
 
 unsigned cores() {
 #if defined(__linux__)
-    cpu_set_t mine;  // which may be fewer than the machine has
+    cpu_set_t mine;  // the process may have fewer cores than the machine
     if (sched_getaffinity(0, sizeof mine, &mine) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&mine)));
 #endif
     return std::max(1u, std::thread::hardware_concurrency());
@@ -31,8 +31,8 @@ void work_alone(bool from_here_on) { alone = from_here_on; }
 
 // A forked child has none of its parent's threads, and makes its own.
 Workers& workers() {
-    static Workers& nobody_else = *new Workers(1);
-    if (alone) return nobody_else;
+    static Workers& no_others = *new Workers(1);
+    if (alone) return no_others;
     static std::mutex making;
     static Workers* all = nullptr;
     const std::lock_guard guard(making);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #endif
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -14,11 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/task_record.hpp"
-
 namespace unitless {
 
-// Which process this is, so that a forked child knows that it is one. Windows has no fork.
+// The number of this process, so that a forked child knows that it is one. Windows has no fork.
 inline long this_process() {
 #if defined(_WIN32)
     return 0;
@@ -37,7 +36,7 @@ class Workers {
     }
     Workers(const Workers&) = delete;
     ~Workers() {
-        if (process_ != this_process()) {  // the threads stayed behind in the parent process
+        if (!is_here()) {  // the threads stayed behind in the parent process
             for (auto& thread : threads_) thread.detach();
             return;
         }
@@ -49,8 +48,7 @@ class Workers {
         for (auto& thread : threads_) thread.join();
     }
 
-    // Work that threads share: `work` does one piece of it and says whether there was one. What it throws has nowhere
-    // to go.
+    // Work that threads share: `work` does one piece of it, and gives whether there was one.
     class Job {
       public:
         virtual bool work() noexcept = 0;
@@ -62,28 +60,28 @@ class Workers {
     // Were the threads made by this process?
     bool is_here() const { return process_ == this_process(); }
 
-    // How many threads there are, the caller's own included. A forked child has no others.
+    // The number of threads, the caller's own included. A forked child has no others.
     unsigned count() const { return is_here() ? static_cast<unsigned>(threads_.size()) + 1 : 1; }
 
-    // From here on the threads look after the job, until it is taken back. False if they are busy with another, or if
-    // there are none.
-    bool lend(Job& job) {
-        if (count() == 1 || lent_.exchange(true)) return false;
-        {
-            const std::lock_guard guard(lock_);
-            job_ = &job;
-        }
+    // From here on up to `most` threads, the caller's not counted, work at the job until it is taken back. False if
+    // they are busy with another job, or if there are none.
+    bool lend(Job& job, std::size_t most) {
+        if (count() == 1 || most == 0 || lent_.exchange(true)) return false;
+        const std::lock_guard guard(lock_);
+        job_ = &job;
+        most_ = most;
         return true;
     }
 
-    // There is something new to do, for so many.
+    // The job has so many new pieces: wakes threads for them, as far as it may have more.
     void call(std::size_t pieces) {
         ++generation_;
-        if (sleeping_ == 0) return;  // who falls asleep from now on looks at the generation once more
+        const std::size_t active = active_, sleeping = sleeping_;
+        if (sleeping == 0 || active >= most_) return;  // a thread that falls asleep now checks the generation once more
         {
-            const std::lock_guard guard(lock_);  // who is about to fall asleep is asleep
+            const std::lock_guard guard(lock_);  // after this lock, every thread that saw no work is waiting
         }
-        for (std::size_t i = 0; i < pieces && i < sleeping_; ++i) wake_.notify_one();
+        for (std::size_t i = 0; i < std::min({pieces, sleeping, most_ - active}); ++i) wake_.notify_one();
     }
 
     // Waits until no thread is at the job.
@@ -103,7 +101,7 @@ class Workers {
         lent_ = false;
     }
 
-    // So many calls of `rest` are worth while before one sleeps: some fifty microseconds.
+    // So many calls of `rest` are worth while before a thread sleeps: some fifty microseconds.
     static constexpr int patience = 2000;
 
     // Called by a thread that is waiting for another one; i counts the calls.
@@ -121,16 +119,18 @@ class Workers {
     std::mutex lock_;
     std::condition_variable wake_, left_;
     Job* job_ = nullptr;
+    std::size_t most_ = 0;  // threads that may work at the job
     std::atomic<std::size_t> active_{0}, sleeping_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::atomic<bool> stopping_{false}, awaited_{false};
 
-    // Work comes in quick succession while a model learns: looking out for it for a moment is much faster than being
-    // woken up.
+    // Pieces come in quick succession while a model learns. A thread that has just worked spins for a moment, which is
+    // much faster than being woken; the others sleep until they are called, so that they take no time from anyone.
     void wait_for_work() {
+        bool worked = false;
         for (std::uint64_t seen = 0;;) {
-            for (int i = 0; i < patience && generation_ == seen && !stopping_; ++i) rest(i);
-            Job* job;
+            for (int i = 0; worked && i < patience && generation_ == seen && !stopping_; ++i) rest(i);
+            Job* job = nullptr;
             {
                 std::unique_lock<std::mutex> guard(lock_);
                 ++sleeping_;
@@ -138,9 +138,10 @@ class Workers {
                 --sleeping_;
                 if (stopping_) return;
                 seen = generation_;
-                job = job_;
+                if (active_ < most_) job = job_;
                 if (job) ++active_;
             }
+            worked = job != nullptr;
             if (!job) continue;
             while (job->work()) {
             }
@@ -152,18 +153,17 @@ class Workers {
     }
 };
 
-// How many threads may work: as many as UNITLESS_THREADS says, or as there are cores.
+// How many threads may work: UNITLESS_THREADS, or the number of cores.
 unsigned thread_count();
 
-// The threads that all models share, so many.
+// The threads that all models share.
 Workers& workers();
 
-// Whether the calling thread, from here on, works at its models without these. For programs that run one model a
-// thread.
+// Whether the calling thread, from here on, works at its models without these: for programs with one model a thread.
 void work_alone(bool from_here_on);
 
-// action(0) ... action(count - 1), by all threads. When all have ended, the exception of the first part that threw is
-// thrown again; parts after it may have been left out.
+// action(0) ... action(count - 1), by up to `count` threads. When all have ended, the exception of the first part that
+// threw is thrown again; parts after it may have been left out.
 template <class Action>
 void in_parts(Workers& workers, std::size_t count, const Action& action) {
     class Parts final : public Workers::Job {
@@ -197,9 +197,8 @@ void in_parts(Workers& workers, std::size_t count, const Action& action) {
             }
         }
     };
-    if (TaskRecord* const record = TaskRecord::current()) return record->note_pieces(count, action);
     Parts parts(count, action);
-    const bool helped = workers.lend(parts);
+    const bool helped = count > 1 && workers.lend(parts, count - 1);
     if (helped) workers.call(count - 1);
     while (parts.work()) {
     }

@@ -1,4 +1,4 @@
-// The kernels that were compiled: tables of functions, one source for each room, one table for each instruction set.
+// The kernels that were compiled: tables of functions, one source for each scratch, one table for each instruction set.
 // All give the same bits.
 #pragma once
 
@@ -7,8 +7,7 @@
 
 #include "algorithm/options.hpp"
 #include "engine/lanes/kernel.hpp"
-#include "engine/second_order/kernel.hpp"
-#include "engine/shapes/kernel.hpp"
+#include "engine/newton/kernel.hpp"
 #include "engine/single/kernel.hpp"
 #include "engine/softmax/kernel.hpp"
 #include "rows/kernel.hpp"
@@ -22,16 +21,17 @@ struct TwoClassSums {
     double* by_score;  // weight by the score's leading bits (sign, exponent, eight of fraction), negative class first
 };
 
+struct TreeKernel;  // trees/kernel.hpp
+
 struct Kernel {
     const char* name;
     bool (*supported)();
     const RowKernel* rows;
     const SingleKernel* single;
-    const PlacedKernel* placed;
     const LaneKernel* lanes;
-    const ShapeKernel* shapes;
+    const TreeKernel* trees;
     const SoftmaxKernel* softmax;
-    const SecondOrderKernel* second_order;
+    const NewtonKernel* newton;
     // The loss alone, for evaluation and tests: which = 0 value, 1 slope, 2 importance-aware change.
     void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,
                  double* out);

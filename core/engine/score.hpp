@@ -16,9 +16,9 @@ inline void score_two_classes(const double* p, const bool* positive, const doubl
         double score[width] = {}, label[width], value[width], wrong[width];
         for (std::size_t i = 0; i < rows; ++i) score[i] = p[first + i];
         for (std::size_t i = 0; i < width; ++i) label[i] = i < rows && positive[first + i] ? 1.0 : -1.0;
-        const auto evaluated = logistic.evaluate(Vec8::load(score), Vec8::load(label));
-        logistic.value_of(evaluated.m, evaluated.small).store(value);
-        (evaluated.slope * evaluated.slope).store(wrong);  // the slope is the probability of the other class
+        const auto measured = logistic.measure(Vec8::load(score), Vec8::load(label));
+        measured.value.store(value);
+        (measured.slope * measured.slope).store(wrong);  // the slope is the probability of the other class
         for (std::size_t i = 0; i < rows; ++i) {
             const double h = weight ? weight[first + i] : 1.0;
             const bool hit = label[i] > 0;

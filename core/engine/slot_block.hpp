@@ -11,7 +11,7 @@ struct SlotBlock {
     std::size_t lanes = 0, width = 0;  // width: of values; as many as lanes, or twice as many where v is averaged
     std::vector<double> scale;         // [slot]; 0: never met
     std::vector<double> H;             // [slot][lane]
-    std::vector<double> values;        // [slot][lane]: v, and beside it the average in units of the scale as it is now
+    std::vector<double> values;        // [slot][lane]: v, then the average in units of the present scale
 
     SlotBlock(std::size_t slots, std::size_t lane_count, std::size_t value_count)
         : lanes(lane_count), width(value_count), scale(slots), H(slots * lane_count), values(slots * value_count) {}

@@ -1,5 +1,5 @@
 // Scales that fall: windows of examples end while a learner learns, and the scale of a column whose unit has become
-// larger follows (preparation/window.hpp).
+// larger follows (encoding/window.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -25,12 +25,13 @@ bool Learner::ends_windows(std::uint64_t before) const {
 // In the unit of x; 0 where there is none, or where the rule has no use for it.
 double Learner::column_scale(std::uint32_t feature) const {
     const Unit unit = unit_of_v(options_);
-    const double scale = unit == Unit::none ? 0.0 : engine_->scale(preparation_.features().slot_of(feature));
+    const bool none = unit == Unit::none || !can_.scales;
+    const double scale = none ? 0.0 : can_.scales->scale(encoder_.features().slot_of(feature));
     return unit == Unit::root_mean_square ? scale / std::sqrt(engine_->clock().t) : scale;
 }
 
 bool Learner::scales_fall() const {
-    return preparation_.centre().falls([this](std::uint32_t feature) { return column_scale(feature); });
+    return encoder_.center().falls([this](std::uint32_t feature) { return column_scale(feature); });
 }
 
 // A root mean square over the stream becomes that of the window, as if the stream had always been like it.
@@ -40,10 +41,10 @@ void Learner::end_windows() {
         const double now =
             squares ? window.root_mean_square() * std::sqrt(engine_->clock().t) : window.largest_deviation();
         if (!(now > 0)) return false;
-        engine_->lower_scale(preparation_.features().slot_of(feature), now);
+        can_.scales->lower_scale(encoder_.features().slot_of(feature), now);
         return true;
     };
-    preparation_.centre_to_learn().end_windows([this](std::uint32_t feature) { return column_scale(feature); }, lower);
+    encoder_.center_to_learn().end_windows([this](std::uint32_t feature) { return column_scale(feature); }, lower);
 }
 
 }  // namespace unitless

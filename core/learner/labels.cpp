@@ -24,7 +24,7 @@ bool any_weight(const Labels& labels, std::size_t rows) {
     return false;
 }
 
-double LabelEncoder::encode(double y, std::size_t row, std::size_t class_count, NegativeLabel& negative) const {
+double LabelEncoder::checked(double y, std::size_t row, std::size_t class_count, NegativeLabel& negative) const {
     const auto refuse = [&](const std::string& advice) {
         throw InputError("label is " + number(y), Place{row}, advice);
     };
@@ -51,78 +51,82 @@ double LabelEncoder::encode(double y, std::size_t row, std::size_t class_count, 
     return -1;
 }
 
-LabelEncoder::Encoded LabelEncoder::encode(const Labels& given, std::size_t rows, std::size_t class_count) const {
+void LabelEncoder::encode(const Labels& given, std::size_t rows, std::size_t class_count, EncodedLabels& to) const {
     for (std::size_t r = 0; given.weight && r < rows; ++r) check_weight(given.weight[r], r);
+    to.labels = given;
+    to.labels.offset = engine_offset(given.offset, rows);
+    to.after = state_;
     const bool shifted = shifts_ && given.offset;
-    Encoded encoded{given.y, nullptr, nullptr, state_, checked({false, given.offset}, rows).offset};
     if (!classes_ && !own_unit_ && !shifted && loss_.labels == LabelKind::number) {
         bool usable = true;
         for (std::size_t r = 0; r < rows; ++r) usable &= std::fabs(given.y[r]) <= largest_label;
-        if (usable) return encoded;
+        if (usable) return;
     }
-    encoded.own = std::make_unique_for_overwrite<double[]>(rows);
-    encoded.y = encoded.own.get();
-    if (own_unit_) encoded.pace = std::make_unique_for_overwrite<double[]>(rows);
-    const bool signs = !classes_ && !own_unit_ && loss_.labels == LabelKind::sign;
-    const auto encode_row = [&](std::size_t r) {
-        double pace = 1;
-        encoded.own[r] =
-            encode(given.y[r], weight_of(given, r), offset_of(given, r), r, class_count, encoded.after, pace);
-        if (own_unit_) encoded.pace[r] = pace;
+    to.y.resize(rows);
+    to.labels.y = to.y.data();
+    if (own_unit_) {
+        to.label_scale.resize(rows);
+        to.labels.label_scale = to.label_scale.data();
+    }
+    const auto encode_one = [&](std::size_t r) {
+        double label_scale = 1;
+        to.y[r] = encode_row(given, r, class_count, to.after, label_scale);
+        if (own_unit_) to.label_scale[r] = label_scale;
     };
     std::size_t done = 0;
-    while (signs && done < rows && encoded.after.negative == NegativeLabel::unknown) encode_row(done++);
+    const bool signs = !classes_ && !own_unit_ && loss_.labels == LabelKind::sign;
+    while (signs && done < rows && to.after.negative == NegativeLabel::unknown) encode_one(done++);
     if (signs) {  // once it is known how the negative class is written, all others at once
-        const double no = encoded.after.negative == NegativeLabel::zero ? 0.0 : -1.0;
+        const double no = to.after.negative == NegativeLabel::zero ? 0.0 : -1.0;
         bool known = true;
         for (std::size_t r = done; r < rows; ++r) {
             known &= (given.y[r] == 1) | (given.y[r] == no);
-            encoded.own[r] = given.y[r] == 1 ? 1.0 : -1.0;
+            to.y[r] = given.y[r] == 1 ? 1.0 : -1.0;
         }
-        if (known) return encoded;
+        if (known) return;
     }
-    for (std::size_t r = done; r < rows; ++r) encode_row(r);
-    return encoded;
+    for (std::size_t r = done; r < rows; ++r) encode_one(r);
 }
 
-double LabelEncoder::encode(double y, double weight, double offset, std::size_t row, std::size_t class_count,
-                            LabelState& after, double& pace) const {
-    if (classes_ && weight == 0) return 0;  // only predicted
-    NegativeLabel unseen = after.negative;  // a label without weight settles nothing
-    double label = encode(y, row, class_count, weight == 0 ? unseen : after.negative);
+// `after`: what will be known of the labels when the row is learned. A row without weight is only predicted.
+double LabelEncoder::encode_row(const Labels& given, std::size_t row, std::size_t class_count, LabelState& after,
+                                double& label_scale) const {
+    const double weight = weight_of(given, row), offset = offset_of(given, row);
+    if (classes_ && weight == 0) return 0;
+    NegativeLabel unsettled = after.negative;
+    double label = checked(given.y[row], row, class_count, weight == 0 ? unsettled : after.negative);
     if (shifts_ && offset != 0) label -= offset;
-    if (own_unit_) pace = after.target.observe(label, weight);
+    if (own_unit_) label_scale = after.unit.observe(label, weight);
     return label;
 }
 
 void LabelEncoder::accept(const Labels& given, std::size_t end, std::size_t class_count) {
-    double pace = 1;
+    double label_scale = 1;
     for (std::size_t r = 0; r < end; ++r)
-        if (weight_of(given, r) > 0)
-            encode(given.y[r], weight_of(given, r), offset_of(given, r), r, class_count, state_, pace);
+        if (weight_of(given, r) > 0) encode_row(given, r, class_count, state_, label_scale);
 }
 
-Asking LabelEncoder::checked(const Asking& asking, std::size_t rows) const {
-    if (!asking.offset) return asking;
+const double* LabelEncoder::engine_offset(const double* offset, std::size_t rows) const {
+    if (!offset) return nullptr;
     if (classes_)
         throw InputError("a model of several classes has no offsets",
                          "an offset is added to one score; leave it out, or learn one class against the rest");
-    for (std::size_t r = 0; r < rows; ++r) check_offset(asking.offset[r], r);
-    return {asking.extrapolate, shifts_ ? nullptr : asking.offset};
+    for (std::size_t r = 0; r < rows; ++r) check_offset(offset[r], r);
+    return shifts_ ? nullptr : offset;
 }
 
 void LabelEncoder::complete(double* predictions, std::size_t rows, std::size_t width, const double* offset) const {
-    const Target& target = state_.target;
+    const LabelUnit& unit = state_.unit;
     for (std::size_t i = 0; own_unit_ && i < rows * width; ++i)
-        predictions[i] = target.started ? predictions[i] + target.centre : 0.0;
+        predictions[i] = unit.started ? predictions[i] + unit.center : 0.0;
     for (std::size_t r = 0; shifts_ && offset && r < rows; ++r)
         for (std::size_t i = 0; offset[r] != 0 && i < width; ++i) predictions[r * width + i] += offset[r];
 }
 
-void LabelEncoder::complete_before(const LabelState& before, const Labels& given, std::size_t rows, std::size_t width,
-                                   double* predictions) const {
+void LabelEncoder::complete_learned(bool started, const Labels& given, std::size_t rows, std::size_t width,
+                                    double* predictions) const {
     std::size_t unaware = 0;  // rows before the first label was known, its own included
-    if (own_unit_ && !before.target.started) {
+    if (own_unit_ && !started) {
         while (unaware < rows && weight_of(given, unaware) == 0) ++unaware;
         unaware = std::min(rows, unaware + 1);
     }
@@ -132,10 +136,10 @@ void LabelEncoder::complete_before(const LabelState& before, const Labels& given
 }
 
 void LabelEncoder::load(const LabelState& from) {
-    const Target fresh = state_.target;
+    const LabelUnit fresh = state_.unit;
     state_ = from;
-    state_.target.on = fresh.on;
-    state_.target.paced = fresh.paced;
+    state_.unit.on = fresh.on;
+    state_.unit.in_rate = fresh.in_rate;
 }
 
 }  // namespace unitless

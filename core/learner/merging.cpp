@@ -47,7 +47,7 @@ void Learner::read(const std::uint32_t* slots, std::size_t count, const std::vec
     const std::size_t known = lane_count();
     if (std::any_of(lanes.begin(), lanes.end(), [&](std::uint32_t lane) { return lane >= known; }))
         return;  // rates have been dropped since; what comes of it will not be loaded
-    engine_->read(slots, count, lanes, to);
+    if (can_.slots) can_.slots->read(slots, count, lanes, to);
 }
 
 std::size_t Learner::slot_width(std::size_t lanes) const { return setup_.engine.average ? 2 * lanes : lanes; }
@@ -67,7 +67,7 @@ bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& p
         const Clock& clock = part.learner->engine_->clock();
         if (clock.t != part.t || clock.examples != part.examples || part.learner->lane_count() != part.lane_count)
             return false;
-        if (!part.learner->engine_->merges())
+        if (!part.learner->can_.slots)
             throw InputError("curves and trees are not merged slot by slot", "merge snapshots instead");
     }
     load(from, [&](Engine& engine, std::size_t slots) { fill(engine, slots, from.engine.lanes.size(), parts, how); });
@@ -77,10 +77,11 @@ bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& p
 
 void Learner::fill(Engine& engine, std::size_t slots, std::size_t lanes, const std::vector<MergedPart>& parts,
                    const Merging& how) {
+    SlotAccess& written = *engine.capabilities().slots;
     const std::size_t width = engine.averages() ? 2 * lanes : lanes;
     const std::size_t blocks = (slots + block_size - 1) / block_size;
     const std::size_t pieces = std::min<std::size_t>(blocks, 4 * workers().count());
-    struct Room {
+    struct Scratch {
         std::vector<SlotBlock> from;
         SlotBlock to;
         std::vector<std::uint32_t> own;
@@ -88,37 +89,37 @@ void Learner::fill(Engine& engine, std::size_t slots, std::size_t lanes, const s
         bool sound = true;
     };
     const SlotBlock empty(std::min(block_size, slots), lanes, width);
-    std::vector<Room> rooms(
-        pieces, Room{std::vector<SlotBlock>(parts.size(), empty), empty, std::vector<std::uint32_t>(block_size)});
+    std::vector<Scratch> scratches(
+        pieces, Scratch{std::vector<SlotBlock>(parts.size(), empty), empty, std::vector<std::uint32_t>(block_size)});
     in_parts(workers(), pieces, [&](std::size_t piece) {
-        Room& room = rooms[piece];
+        Scratch& scratch = scratches[piece];
         for (std::size_t block = piece * blocks / pieces; block < (piece + 1) * blocks / pieces; ++block) {
             const std::size_t first = block * block_size, count = std::min(block_size, slots - first);
             for (std::size_t p = 0; p < parts.size(); ++p) {
                 const MergedPart& part = parts[p];
-                for (std::size_t k = 0; k < count; ++k) room.own[k] = part.own_slot(first + k);
-                part.learner->engine_->read(room.own.data(), count, part.lanes, room.from[p]);
+                for (std::size_t k = 0; k < count; ++k) scratch.own[k] = part.own_slot(first + k);
+                part.learner->can_.slots->read(scratch.own.data(), count, part.lanes, scratch.from[p]);
                 const std::uint32_t* const end = part.moved + part.moved_count;
                 for (auto moved = std::lower_bound(part.moved, end, first); moved != end && *moved < first + count;
                      ++moved)
                     for (std::size_t j = 0; j < width; ++j)
-                        room.from[p].values[(*moved - first) * width + j] +=
+                        scratch.from[p].values[(*moved - first) * width + j] +=
                             part.by[static_cast<std::size_t>(moved - part.moved) * width + j];
             }
-            combine(how, room.from, count, room.to);
+            combine(how, scratch.from, count, scratch.to);
             for (std::size_t k = 0; k < count; ++k) {
-                room.features += room.to.scale[k] > 0;
-                room.sound = room.sound && room.to.scale[k] <= __DBL_MAX__;
+                scratch.features += scratch.to.scale[k] > 0;
+                scratch.sound = scratch.sound && scratch.to.scale[k] <= __DBL_MAX__;
             }
-            engine.write(first, count, room.to);
+            written.write(first, count, scratch.to);
         }
     });
     std::size_t features = 0;
-    for (const Room& room : rooms) {
-        if (!room.sound) throw InputError("the scales of a feature add up to more than a float64 can hold");
-        features += room.features;
+    for (const Scratch& scratch : scratches) {
+        if (!scratch.sound) throw InputError("the scales of a feature add up to more than a float64 can hold");
+        features += scratch.features;
     }
-    engine.plan_look(features);
+    written.written(features);
 }
 
 }  // namespace unitless

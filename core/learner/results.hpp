@@ -5,8 +5,8 @@
 
 namespace unitless {
 
-// How many numbers a row has depends on the classes that have joined: only who holds the learner's lock can tell. So
-// the learner asks for the memory once it has the lock.
+// How many numbers a row has depends on the classes that have joined, which only the holder of the learner's lock
+// knows. So the learner asks for the memory once it has the lock.
 class Results {
   public:
     virtual double* allocate(std::size_t rows, std::size_t width) = 0;

@@ -8,7 +8,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -22,7 +21,6 @@
 
 #include "base/errors.hpp"
 #include "base/memory.hpp"
-#include "base/workers.hpp"
 #include "learner/results.hpp"
 #include "rows/dense.hpp"
 #include "rows/labels.hpp"
@@ -71,46 +69,26 @@ Array copied(const std::vector<T>& from) {
 // the interpreter's lock, an import could stand still for ever.
 inline PyObject* numpy_empty = nullptr;
 
-// Does the address of an array's numbers stand right behind the head of the object? Found out when the module is made.
-// To ask NumPy costs as much as the array itself.
-inline bool numpy_address_is_first = false;
-
-inline double* first_address(PyObject* array) {
-    double* address = nullptr;
-    std::memcpy(&address, reinterpret_cast<const char*>(array) + sizeof(PyObject), sizeof(address));
-    return address;
-}
-
 // A short array of NumPy's own making, which costs half of what handing over our memory does.
 class ShortArray {
   public:
     explicit ShortArray(std::size_t n) {
         array_ = nb::steal(PyObject_CallOneArg(numpy_empty, nb::int_(n).ptr()));
         if (!array_.is_valid()) throw nb::python_error();
-        if (numpy_address_is_first) {
-            data_ = first_address(array_.ptr());
-            return;
-        }
         if (PyObject_GetBuffer(array_.ptr(), &view_, PyBUF_WRITABLE) != 0) throw nb::python_error();
-        data_ = static_cast<double*>(view_.buf);
     }
     ShortArray(const ShortArray&) = delete;
     ~ShortArray() { PyBuffer_Release(&view_); }
 
-    double* data() const { return data_; }
+    double* data() const { return static_cast<double*>(view_.buf); }
     nb::object array() const { return array_; }
 
   private:
     nb::object array_;
-    double* data_ = nullptr;
     Py_buffer view_{};
 };
 
-inline void load_numpy() {
-    numpy_empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
-    const ShortArray made(3);
-    numpy_address_is_first = made.data() == first_address(made.array().ptr());
-}
+inline void load_numpy() { numpy_empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr(); }
 
 inline Type type_of(const nb::dlpack::dtype& dtype) {
     const auto code = static_cast<nb::dlpack::dtype_code>(dtype.code);
@@ -146,12 +124,12 @@ inline Column column_of(const Vector& array) {
 }
 
 // An array as the kernel reads it; columns that do not lie side by side are listed one by one.
-inline DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
+inline DenseRows dense_rows(const Matrix& x, std::vector<Column>& columns) {
     const auto size = static_cast<std::ptrdiff_t>(x.itemsize());
     const auto* data = static_cast<const char*>(x.data());
     const Type type = type_of(x.dtype());
     const bool indicators = holds_booleans(x.dtype());
-    DenseInput input{data, x.stride(0) * size, type, nullptr, x.shape(1), x.shape(0), indicators};
+    DenseRows input{data, x.stride(0) * size, type, nullptr, x.shape(1), x.shape(0), indicators};
     if (x.stride(1) != 1 && x.shape(1) > 1) {
         for (std::size_t j = 0; j < x.shape(1); ++j)
             columns.push_back({data + static_cast<std::ptrdiff_t>(j) * x.stride(1) * size,
@@ -166,7 +144,7 @@ inline DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
     return input;
 }
 
-// A table's columns: arrays of numbers, alone or, if they are never to be centred, in a tuple of one; or (codes,
+// A table's columns: arrays of numbers, alone or, if they are never to be centered, in a tuple of one; or (codes,
 // offsets, bytes) of text, which are words if that tuple is in a tuple of one. Keeps the arrays alive.
 class TableArrays {
   public:
@@ -232,9 +210,9 @@ class TableArrays {
     }
 };
 
-// Where rows start and which columns they have is read once, and then checked: see MatrixRows.
-inline CompressedRows compressed_rows(const Doubles& values, const Indices& indices, const Indices& row_starts,
-                                      std::size_t columns) {
+// Where rows start and which columns they have is read once, and then checked: see SparseSource.
+inline SparseRows sparse_rows(const Doubles& values, const Indices& indices, const Indices& row_starts,
+                              std::size_t columns) {
     const Type type = type_of(indices.dtype());
     if ((type != Type::i32 && type != Type::i64) || type_of(row_starts.dtype()) != type)
         throw InputError("the sparse matrix is malformed: its indices must be int32, or int64, as its row starts");
@@ -284,18 +262,6 @@ class GivenLabels {
     std::size_t new_classes_;
 };
 
-// How so many rows are to be predicted.
-class GivenAsking {
-  public:
-    GivenAsking(std::size_t rows, bool extrapolate, const std::optional<Doubles>& offset)
-        : extrapolate_(extrapolate), offset_("offset", offset, rows) {}
-    operator Asking() const { return {extrapolate_, offset_.data()}; }
-
-  private:
-    bool extrapolate_;
-    ByRow offset_;
-};
-
 // Runs without the interpreter's lock: other threads go on while this one learns.
 template <class Action>
 NewDoubles unlocked(std::size_t count, Action action) {
@@ -315,7 +281,6 @@ class NewResults final : public Results {
         count_ = rows * width;
         data_ = std::make_unique_for_overwrite<double[]>(count_);
         ask_for_huge_pages(data_.get(), count_ * sizeof(double));
-        touch();
         return data_.get();
     }
     NewDoubles array() { return hand_over<NewDoubles>(std::move(data_), count_); }
@@ -323,16 +288,6 @@ class NewResults final : public Results {
   private:
     std::unique_ptr<double[]> data_;
     std::size_t count_ = 0;
-
-    // The system clears memory when it is first touched. Where there is much of it, all threads let it do so before
-    // they begin: who learns waits for whoever is busy with a page.
-    void touch() {
-        constexpr std::size_t page = 4096 / sizeof(double), piece = 512 * page, much = 8 * piece;
-        if (count_ < much) return;
-        in_parts(workers(), (count_ + piece - 1) / piece, [this](std::size_t i) {
-            for (std::size_t k = i * piece; k < std::min((i + 1) * piece, count_); k += page) data_[k] = 0;
-        });
-    }
 };
 
 template <class Action>

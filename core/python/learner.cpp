@@ -2,6 +2,10 @@
 
 #include "python/learner.hpp"
 
+#include "encoding/dense_source.hpp"
+#include "encoding/named_source.hpp"
+#include "encoding/sparse_source.hpp"
+#include "encoding/table_source.hpp"
 #include "python/kernels.hpp"
 #include "python/options.hpp"
 #include "text/text_rows.hpp"
@@ -9,6 +13,28 @@
 using namespace nanobind::literals;
 
 namespace unitless {
+namespace {
+
+using Numbers = std::optional<Doubles>;
+
+// Rows of any kind, without the interpreter's lock. Each kind of input has a `Source`.
+template <class Source, class Input>
+NewDoubles learn(PyLearner& self, const Input& input, const Doubles& y, const Numbers& weight, std::size_t new_classes,
+                 const Numbers& offset) {
+    Source rows(input);
+    const GivenLabels given(rows.rows(), y, weight, new_classes, offset);
+    return unlocked([&](Results& results) { self.learner.learn(rows, given, results); });
+}
+
+template <class Source, class Input>
+NewDoubles predict(PyLearner& self, const Input& input, bool extrapolate, const Numbers& offset) {
+    Source rows(input);
+    const ByRow offsets("offset", offset, rows.rows());
+    return unlocked(
+        [&](Results& results) { self.learner.predict(rows, {.extrapolate = extrapolate}, offsets.data(), results); });
+}
+
+}  // namespace
 
 void define_learner(nb::module_& m) {
     NumpyScalars::load();
@@ -46,35 +72,34 @@ void define_learner(nb::module_& m) {
         .def("_learn_class_noting", &PyLearner::learn_class_noting)
         .def("_predict_class_shares", &PyLearner::predict_class_shares)
         .def("_learn_class", &PyLearner::learn_class, "x"_a.none(), "y"_a.none(), "weight"_a.none(), "numbers"_a)
-        .def("_learn_row", &PyLearner::learn_table_row, "columns"_a, "row"_a.none(), "y"_a.none(),
+        .def("_learn_row", &PyLearner::learn_row_of_table, "columns"_a, "row"_a.none(), "y"_a.none(),
              "weight"_a.none() = 1.0, "offset"_a.none() = 0.0,
              "Learn from a row of a table; gives the prediction made before the update. None if the row has to be read "
              "with more care: then nothing has changed.")
-        .def("_learn_row_wide", &PyLearner::learn_table_row_wide, "columns"_a, "row"_a.none(), "y"_a.none(),
+        .def("_learn_row_wide", &PyLearner::learn_row_of_table_wide, "columns"_a, "row"_a.none(), "y"_a.none(),
              "weight"_a.none() = 1.0, "new_classes"_a = 0)
         .def(
             "_predict_row",
             [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate, double offset) -> nb::object {
-                OneResult score;
-                if (!self.predict_row_of_table(columns, row, {extrapolate, offset != 0 ? &offset : nullptr}, score))
-                    return nb::none();
-                return nb::float_(score.value);
+                RowResult score;
+                if (!self.predict_table_row(columns, row, extrapolate, offset, score)) return nb::none();
+                return nb::float_(*score.data());
             },
             "columns"_a, "row"_a.none(), "extrapolate"_a = false, "offset"_a = 0.0,
             "The prediction for a row of a table; None if it has to be read with more care.")
         .def(
             "_predict_row_wide",
             [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate) -> nb::object {
-                WideResult scores;
-                if (!self.predict_row_of_table(columns, row, extrapolate, scores)) return nb::none();
+                RowResult scores;
+                if (!self.predict_table_row(columns, row, extrapolate, 0.0, scores)) return nb::none();
                 return scores.array();
             },
             "columns"_a, "row"_a.none(), "extrapolate"_a = false)
         .def(
             "_winner_of_row",
             [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate) -> nb::object {
-                WideResult scores;
-                if (!self.predict_row_of_table(columns, row, extrapolate, scores)) return nb::none();
+                RowResult scores;
+                if (!self.predict_table_row(columns, row, extrapolate, 0.0, scores)) return nb::none();
                 return nb::int_(scores.largest());
             },
             "columns"_a, "row"_a.none(), "extrapolate"_a = false, "The place of the class with the largest score.")
@@ -84,77 +109,67 @@ void define_learner(nb::module_& m) {
              "offset"_a.none() = nb::none())
         .def(
             "_learn_dense",
-            [](PyLearner& self, const Matrix& x, const Doubles& y, const std::optional<Doubles>& weight,
-               std::size_t new_classes, const std::optional<Doubles>& offset) {
+            [](PyLearner& self, const Matrix& x, const Doubles& y, const Numbers& weight, std::size_t new_classes,
+               const Numbers& offset) {
                 std::vector<Column> columns;
-                const DenseInput input = dense_input(x, columns);
-                const GivenLabels given(x.shape(0), y, weight, new_classes, offset);
-                return unlocked([&](Results& p) { self.learner.learn(input, given, p); });
+                return learn<DenseSource>(self, dense_rows(x, columns), y, weight, new_classes, offset);
             },
             "x"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0, "offset"_a.none() = nb::none())
         .def(
             "_predict_dense",
-            [](PyLearner& self, const Matrix& x, bool extrapolate, const std::optional<Doubles>& offset) {
+            [](PyLearner& self, const Matrix& x, bool extrapolate, const Numbers& offset) {
                 std::vector<Column> columns;
-                const DenseInput input = dense_input(x, columns);
-                const GivenAsking asking(x.shape(0), extrapolate, offset);
-                return unlocked([&](Results& p) { self.learner.predict(input, asking, p); });
+                return predict<DenseSource>(self, dense_rows(x, columns), extrapolate, offset);
             },
             "x"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
         .def(
             "_learn_compressed",
             [](PyLearner& self, const Doubles& values, const Indices& indices, const Indices& row_starts,
-               std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes,
-               const std::optional<Doubles>& offset) {
-                const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                const GivenLabels given(input.rows, y, weight, new_classes, offset);
-                return unlocked([&](Results& p) { self.learner.learn(input, given, p); });
+               std::size_t columns, const Doubles& y, const Numbers& weight, std::size_t new_classes,
+               const Numbers& offset) {
+                const SparseRows rows = sparse_rows(values, indices, row_starts, columns);
+                return learn<SparseSource>(self, rows, y, weight, new_classes, offset);
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0,
             "offset"_a.none() = nb::none())
         .def(
             "_predict_compressed",
             [](PyLearner& self, const Doubles& values, const Indices& indices, const Indices& row_starts,
-               std::size_t columns, bool extrapolate, const std::optional<Doubles>& offset) {
-                const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                const GivenAsking asking(input.rows, extrapolate, offset);
-                return unlocked([&](Results& p) { self.learner.predict(input, asking, p); });
+               std::size_t columns, bool extrapolate, const Numbers& offset) {
+                const SparseRows rows = sparse_rows(values, indices, row_starts, columns);
+                return predict<SparseSource>(self, rows, extrapolate, offset);
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
         .def(
             "_learn_table",
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
-               bool indicators, bool whole, const Doubles& y, const std::optional<Doubles>& weight,
-               std::size_t new_classes, const std::optional<Doubles>& offset) {
+               bool indicators, bool whole, const Doubles& y, const Numbers& weight, std::size_t new_classes,
+               const Numbers& offset) {
                 const TableArrays arrays(names, columns, y.shape(0), missing, indicators, whole);
-                const GivenLabels given(y.size(), y, weight, new_classes, offset);
-                return unlocked([&](Results& p) { self.learner.learn(arrays.table, given, p); });
+                return learn<TableSource>(self, arrays.table, y, weight, new_classes, offset);
             },
             "names"_a, "columns"_a, "missing"_a, "indicators"_a, "whole"_a, "y"_a, "weight"_a.none(),
             "new_classes"_a = 0, "offset"_a.none() = nb::none())
         .def(
             "_predict_table",
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
-               bool indicators, std::size_t rows, bool extrapolate, const std::optional<Doubles>& offset) {
+               bool indicators, std::size_t rows, bool extrapolate, const Numbers& offset) {
                 const TableArrays arrays(names, columns, rows, missing, indicators);
-                const GivenAsking asking(rows, extrapolate, offset);
-                return unlocked([&](Results& p) { self.learner.predict(arrays.table, asking, p); });
+                return predict<TableSource>(self, arrays.table, extrapolate, offset);
             },
             "names"_a, "columns"_a, "missing"_a, "indicators"_a, "rows"_a, "extrapolate"_a,
             "offset"_a.none() = nb::none())
         .def(
             "_learn_rows",
-            [](PyLearner& self, const TextRows& rows, const Doubles& y, const std::optional<Doubles>& weight,
-               std::size_t new_classes, const std::optional<Doubles>& offset) {
-                const GivenLabels given(rows.rows(), y, weight, new_classes, offset);
-                return unlocked([&](Results& p) { self.learner.learn(rows.features, given, p); });
+            [](PyLearner& self, const TextRows& rows, const Doubles& y, const Numbers& weight, std::size_t new_classes,
+               const Numbers& offset) {
+                return learn<NamedSource>(self, rows.features, y, weight, new_classes, offset);
             },
             "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0, "offset"_a.none() = nb::none())
         .def(
             "_predict_rows",
-            [](PyLearner& self, const TextRows& rows, bool extrapolate, const std::optional<Doubles>& offset) {
-                const GivenAsking asking(rows.rows(), extrapolate, offset);
-                return unlocked([&](Results& p) { self.learner.predict(rows.features, asking, p); });
+            [](PyLearner& self, const TextRows& rows, bool extrapolate, const Numbers& offset) {
+                return predict<NamedSource>(self, rows.features, extrapolate, offset);
             },
             "rows"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
         .def(
@@ -172,8 +187,8 @@ void define_learner(nb::module_& m) {
             "which"_a, "p"_a, "y"_a, "tau"_a)
         .def(
             "_score",
-            [](const PyLearner& self, const Doubles& p, const Mask& positive, const std::optional<Doubles>& weight,
-               const Sums& sums, const Sums& bins) {
+            [](const PyLearner& self, const Doubles& p, const Mask& positive, const Numbers& weight, const Sums& sums,
+               const Sums& bins) {
                 if (positive.size() != p.size() || (weight && weight->size() != p.size()) ||
                     sums.size() != TwoClassSums::count || bins.size() != TwoClassSums::bins)
                     throw InputError("scores, labels, weights and sums do not fit together");
@@ -216,8 +231,7 @@ void define_learner(nb::module_& m) {
             "hold"_a)
         .def(
             "_begin_judging",
-            [](PyLearner& self, const Doubles& y, const std::optional<Doubles>& weight,
-               const std::optional<Doubles>& offset) {
+            [](PyLearner& self, const Doubles& y, const Numbers& weight, const Numbers& offset) {
                 const GivenLabels given(y.size(), y, weight, 0, offset);
                 const nb::gil_scoped_release release;
                 self.learner.begin_judging(given, y.size());
@@ -228,10 +242,10 @@ void define_learner(nb::module_& m) {
                  const nb::gil_scoped_release release;
                  self.learner.end_judging();
              })
-        .def("_sift_rates",
+        .def("_prune_rates",
              [](PyLearner& self) {
                  const nb::gil_scoped_release release;
-                 self.learner.sift_rates();
+                 self.learner.prune_rates();
              })
         .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.bytes(); }); })
         .def_prop_ro("total_weight",

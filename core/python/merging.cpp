@@ -10,7 +10,7 @@
 
 #include "base/name_hash.hpp"
 #include "engine/information.hpp"
-#include "engine/second_order/kernel.hpp"
+#include "engine/newton/kernel.hpp"
 #include "python/learner.hpp"
 
 using namespace nanobind::literals;

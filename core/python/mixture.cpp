@@ -1,7 +1,7 @@
-// The mixture of experts by itself. Learners mix by themselves: this is for tests alone, which compare it with the
+// The mixture of members by itself. Learners mix by themselves: this is for tests alone, which compare it with the
 // plain one of unitless.research.mixture.
 
-#include "engine/shapes/mixture.hpp"
+#include "ensemble/mixture.hpp"
 
 #include "python/learner.hpp"
 
@@ -10,27 +10,28 @@ using namespace nanobind::literals;
 namespace unitless {
 namespace {
 
-using Experts = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Predictions = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 class PyMixture {
   public:
-    PyMixture(const std::string& kind, std::size_t experts)
-        : kind_(kind_of(kind)), experts_(experts), mixture_(kind_, experts) {}
+    PyMixture(const std::string& kind, std::size_t members)
+        : kind_(kind_of(kind)), members_(members), mixture_(kind_, members) {}
 
-    NewDoubles say(const Experts& experts, double offset) const {
-        check(experts);
-        auto said = std::make_unique<double[]>(experts.shape(1));
-        mixture_.say(experts.data(), experts.shape(1), said.get(), offset);
-        return hand_over<NewDoubles>(std::move(said), experts.shape(1));
+    NewDoubles combine(const Predictions& members, double offset) const {
+        check(members);
+        auto prediction = std::make_unique<double[]>(members.shape(1));
+        mixture_.combine({members.data(), members.shape(1), offset}, prediction.get());
+        return hand_over<NewDoubles>(std::move(prediction), members.shape(1));
     }
 
-    void learn(const Experts& experts, double y, double weight, const std::optional<Doubles>& losses, double offset) {
-        check(experts);
-        const bool is_class = y >= 0 && y < static_cast<double>(experts.shape(1));
+    void learn(const Predictions& members, double y, double weight, const std::optional<Doubles>& losses,
+               double offset) {
+        check(members);
+        const bool is_class = y >= 0 && y < static_cast<double>(members.shape(1));
         if (kind_ == Mixture::Kind::classes && !is_class) throw InputError("the label is not the number of a class");
-        if (kind_ == Mixture::Kind::other && (!losses || losses->size() != experts_))
-            throw InputError("each expert must have a loss");
-        mixture_.learn(experts.data(), experts.shape(1), y, weight, losses ? losses->data() : nullptr, offset);
+        if (kind_ == Mixture::Kind::other && (!losses || losses->size() != members_))
+            throw InputError("each member must have a loss");
+        mixture_.learn({members.data(), members.shape(1), offset}, y, weight, losses ? losses->data() : nullptr);
     }
 
     NewDoubles save() const { return copied<NewDoubles>(mixture_.save()); }
@@ -38,7 +39,7 @@ class PyMixture {
 
   private:
     Mixture::Kind kind_;
-    std::size_t experts_;
+    std::size_t members_;
     Mixture mixture_;
 
     static Mixture::Kind kind_of(const std::string& name) {
@@ -48,19 +49,19 @@ class PyMixture {
         if (name == "other") return Mixture::Kind::other;
         throw InputError("there is no mixture of the kind '" + name + "'");
     }
-    void check(const Experts& experts) const {
+    void check(const Predictions& members) const {
         const bool by_class = kind_ == Mixture::Kind::classes || kind_ == Mixture::Kind::other;
-        if (experts.shape(0) != experts_ || experts.shape(1) == 0 || (experts.shape(1) != 1 && !by_class))
-            throw InputError("predictions must have a row for each expert and a column for each head");
+        if (members.shape(0) != members_ || members.shape(1) == 0 || (members.shape(1) != 1 && !by_class))
+            throw InputError("predictions must have a row for each member and a column for each head");
     }
 };
 
 }  // namespace
 
 void define_mixture(nb::module_& m) {
-    nb::class_<PyMixture>(m, "Mixture", "A mixture of experts by itself, for tests.")
+    nb::class_<PyMixture>(m, "Mixture", "A mixture by itself, for tests.")
         .def(nb::init<const std::string&, std::size_t>(), "kind"_a, "experts"_a)
-        .def("say", &PyMixture::say, "experts"_a, "offset"_a = 0.0, "What is said of a row, by head.")
+        .def("say", &PyMixture::combine, "experts"_a, "offset"_a = 0.0, "The prediction of a row, by head.")
         .def("learn", &PyMixture::learn, "experts"_a, "y"_a, "weight"_a = 1.0, "losses"_a = nb::none(),
              "offset"_a = 0.0, "Learn the row's label.")
         .def("save", &PyMixture::save, "All that it knows.")

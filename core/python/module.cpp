@@ -9,7 +9,6 @@
 #endif
 
 #include "base/locks.hpp"
-#include "base/task_record.hpp"
 #include "base/workers.hpp"
 #include "python/kernels.hpp"
 #include "python/learner.hpp"
@@ -38,24 +37,6 @@ nb::object column_of(const Place& place) {
     if (const auto* number = std::get_if<std::size_t>(&place.column)) return nb::cast(*number);
     if (const auto* name = std::get_if<std::string>(&place.column)) return nb::cast(*name);
     return nb::none();
-}
-
-void record_tasks(unsigned threads) {
-    static thread_local TaskRecord record;
-    record = {};
-    record.threads = threads;
-    TaskRecord::current() = &record;
-}
-
-nb::list recorded_tasks() {
-    nb::list tasks;
-    const TaskRecord* const record = std::exchange(TaskRecord::current(), nullptr);
-    if (!record) return tasks;
-    constexpr const char* names[] = {"prepare", "run", "score", "drain", "piece"};
-    for (const TaskRecord::Task& task : record->tasks)
-        tasks.append(nb::make_tuple(names[static_cast<int>(task.kind)], task.track, task.batch, task.seconds,
-                                    task.first, task.end));
-    return tasks;
 }
 
 }  // namespace
@@ -105,13 +86,6 @@ NB_MODULE(_core, m) {
     m.def("thread_count", &thread_count, "How many threads may work: UNITLESS_THREADS, or as many as there are cores.");
     m.def("work_alone", &work_alone, "from_here_on"_a,
           "Whether models that this thread works at, from here on, are worked at by no other thread.");
-    m.def(
-        "record_tasks", &record_tasks, "threads"_a,
-        "From here on the calling thread does all its work alone, cut into the tasks that so many threads would share, "
-        "and notes what each takes. For benchmarks.");
-    m.def("recorded_tasks", &recorded_tasks,
-          "The tasks since then, in the order in which they were done: kind, track, batch, seconds, and of scoring the "
-          "tracks [first, end) that must have had the batch before. Recording ends.");
     define_text(m);
     define_dates(m);
     define_gather(m);

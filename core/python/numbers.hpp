@@ -6,8 +6,6 @@
 #include <nanobind/stl/string.h>
 
 #include <array>
-#include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "base/errors.hpp"
@@ -18,133 +16,58 @@ namespace nb = nanobind;
 
 inline std::string shown(nb::handle object) { return nb::cast<std::string>(nb::str(nb::repr(object))); }
 
-// NumPy's scalars. Their number stands right behind the head of the object, as it does in Python's own floats, so that
-// it can be read without a call. Each type is tried once, when the module is loaded; one that is otherwise is left to
-// Python.
+// NumPy's types of scalars, whose conversion to a number runs no code of the caller's.
 class NumpyScalars {
   public:
-    enum class Layout : unsigned char { none, f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, boolean };
-
+    // When the module is made.
     static void load() {
-        constexpr std::pair<const char*, Layout> known[] = {
-            {"float64", Layout::f64}, {"float32", Layout::f32}, {"int64", Layout::i64}, {"bool_", Layout::boolean},
-            {"int32", Layout::i32},   {"int16", Layout::i16},   {"int8", Layout::i8},   {"uint64", Layout::u64},
-            {"uint32", Layout::u32},  {"uint16", Layout::u16},  {"uint8", Layout::u8},
-        };
-        static_assert(std::size(known) <= most);
         try {
             const nb::module_ numpy = nb::module_::import_("numpy");
             std::size_t count = 0;
-            for (const auto& [name, layout] : known) {
-                const nb::object type = numpy.attr(name), one = type(1);
-                if (Py_TYPE(one.ptr()) == reinterpret_cast<PyTypeObject*>(type.ptr()) && number(one.ptr(), layout) == 1)
-                    types_[count++] = {reinterpret_cast<PyTypeObject*>(nb::object(type).release().ptr()), layout};
-            }
-        } catch (const nb::python_error&) {  // without NumPy nobody has its scalars
+            for (const char* name : names_)
+                types_[count++] = reinterpret_cast<PyTypeObject*>(nb::object(numpy.attr(name)).release().ptr());
+        } catch (const nb::python_error&) {  // without NumPy there are no such scalars
         }
     }
-
-    static Layout layout_of(const PyTypeObject* type) {
-        for (const auto& [known, layout] : types_)
-            if (known == type) return layout;
-        return Layout::none;
+    static bool contain(const PyTypeObject* type) {
+        for (const PyTypeObject* known : types_)
+            if (known == type) return true;
+        return false;
     }
-
-    static double number(PyObject* scalar, Layout layout) {
-        switch (layout) {
-            case Layout::f64:
-                return read<double>(scalar);
-            case Layout::f32:
-                return read<float>(scalar);
-            case Layout::i64:
-                return static_cast<double>(read<std::int64_t>(scalar));
-            case Layout::i32:
-                return read<std::int32_t>(scalar);
-            case Layout::i16:
-                return read<std::int16_t>(scalar);
-            case Layout::i8:
-                return read<std::int8_t>(scalar);
-            case Layout::u64:
-                return static_cast<double>(read<std::uint64_t>(scalar));
-            case Layout::u32:
-                return read<std::uint32_t>(scalar);
-            case Layout::u16:
-                return read<std::uint16_t>(scalar);
-            case Layout::u8:
-                return read<std::uint8_t>(scalar);
-            case Layout::boolean:
-                return read<std::uint8_t>(scalar) != 0 ? 1.0 : 0.0;
-            case Layout::none:
-                break;
-        }
-        return 0;
-    }
+    static bool is_boolean(PyObject* object) { return Py_TYPE(object) == types_[0]; }
 
   private:
-    static constexpr std::size_t most = 11;
-    struct Known {
-        const PyTypeObject* type;
-        Layout layout;
-    };
-    inline static std::array<Known, most> types_{};
-
-    template <class T>
-    static T read(PyObject* scalar) {
-        T value;
-        std::memcpy(&value, reinterpret_cast<const char*>(scalar) + sizeof(PyObject), sizeof(T));
-        return value;
-    }
+    static constexpr std::array names_ = {"bool_", "float32", "float64", "int64",  "int32", "int16",
+                                          "int8",  "uint64",  "uint32",  "uint16", "uint8"};
+    inline static std::array<const PyTypeObject*, names_.size()> types_{};
 };
 
-// Reads numbers whose reading runs no code of the caller's and cannot fail; the numbers of a row are mostly of one
-// type, which is recognised once.
-class PlainNumbers {
-  public:
-    bool read(PyObject* object, double& value) {
-        if (PyFloat_CheckExact(object)) {
-            value = PyFloat_AS_DOUBLE(object);
-            return true;
-        }
-        return read_other(object, value);
-    }
-
-  private:
-    const PyTypeObject* type_ = nullptr;
-    NumpyScalars::Layout layout_ = NumpyScalars::Layout::none;
-
-    bool read_other(PyObject* object, double& value) {
-        if (Py_TYPE(object) == type_) {
-            value = NumpyScalars::number(object, layout_);
-            return true;
-        }
-        if (PyBool_Check(object)) {
-            value = object == Py_True ? 1.0 : 0.0;
-            return true;
-        }
-        if (PyLong_CheckExact(object)) {
-            value = PyLong_AsDouble(object);
-            if (!(value == -1.0 && PyErr_Occurred())) return true;
-            PyErr_Clear();  // too large: said where it is read again
-            return false;
-        }
-        if (const auto layout = NumpyScalars::layout_of(Py_TYPE(object)); layout != NumpyScalars::Layout::none) {
-            type_ = Py_TYPE(object);
-            layout_ = layout;
-            value = NumpyScalars::number(object, layout);
-            return true;
-        }
-        if (!PyFloat_Check(object)) return false;
+// Reads a number whose reading runs no code of the caller's. False: it is something else.
+inline bool read_plain_number(PyObject* object, double& value) {
+    if (PyFloat_Check(object)) {
         value = PyFloat_AS_DOUBLE(object);
         return true;
     }
-};
-
-inline bool plain_number(PyObject* object, double& value) { return PlainNumbers().read(object, value); }
+    if (PyBool_Check(object)) {
+        value = object == Py_True ? 1.0 : 0.0;
+        return true;
+    }
+    if (PyLong_CheckExact(object)) {
+        value = PyLong_AsDouble(object);
+    } else if (NumpyScalars::contain(Py_TYPE(object))) {
+        value = PyFloat_AsDouble(object);
+    } else {
+        return false;
+    }
+    if (!(value == -1.0 && PyErr_Occurred())) return true;
+    PyErr_Clear();  // too large: the general way says so
+    return false;
+}
 
 template <class What>
 double number_of(nb::handle object, const What& what) {
     double value = 0;
-    if (plain_number(object.ptr(), value)) return value;
+    if (read_plain_number(object.ptr(), value)) return value;
     if (!PyUnicode_Check(object.ptr()) && !PyBytes_Check(object.ptr())) {
         value = PyFloat_AsDouble(object.ptr());
         if (!(value == -1.0 && PyErr_Occurred())) return value;

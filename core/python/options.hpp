@@ -33,21 +33,18 @@ inline constexpr std::array<std::pair<const char*, Schedule>, 2> schedules{
 inline constexpr std::array<std::pair<const char*, Order>, 2> orders{{{"paper", Order::paper}, {"vw", Order::vw}}};
 inline constexpr std::array<std::pair<const char*, Clip>, 3> clips{
     {{"none", Clip::none}, {"labels", Clip::labels}, {"vw", Clip::vw}}};
-inline constexpr std::array<std::pair<const char*, Precision>, 2> precisions{
-    {{"float32", Precision::float32}, {"float64", Precision::float64}}};
-
 inline constexpr std::array<std::pair<const char*, Selecting>, 3> selections{
     {{"none", Selecting::none}, {"sweep", Selecting::sweep}, {"follow", Selecting::follow}}};
-inline constexpr std::array<std::pair<const char*, Shape>, 5> shapes{{{"linear", Shape::linear},
-                                                                      {"curves", Shape::curves},
-                                                                      {"trees", Shape::trees},
-                                                                      {"curves only", Shape::curves_only},
-                                                                      {"auto", Shape::automatic}}};
-inline constexpr std::array<std::pair<const char*, Company>, 5> companies{{{"none", Company::none},
-                                                                           {"newton", Company::second_order},
-                                                                           {"snag", Company::second_moments},
-                                                                           {"softmax", Company::softmax},
-                                                                           {"auto", Company::automatic}}};
+inline constexpr std::array<std::pair<const char*, ModelType>, 5> shapes{{{"linear", ModelType::linear},
+                                                                          {"curves", ModelType::curves},
+                                                                          {"trees", ModelType::trees},
+                                                                          {"curves only", ModelType::curves_only},
+                                                                          {"auto", ModelType::automatic}}};
+inline constexpr std::array<std::pair<const char*, Ensemble>, 5> ensembles{{{"none", Ensemble::none},
+                                                                            {"newton", Ensemble::newton},
+                                                                            {"snag", Ensemble::snag},
+                                                                            {"softmax", Ensemble::softmax},
+                                                                            {"auto", Ensemble::automatic}}};
 inline constexpr std::array<std::pair<const char*, Pairs>, 4> pairings{
     {{"none", Pairs::none}, {"all", Pairs::all}, {"ordered", Pairs::ordered}, {"listed", Pairs::listed}}};
 
@@ -79,8 +76,8 @@ inline Setup setup_of(const nb::dict& given) {
     const auto count = [&](const char* key) { return nb::cast<std::size_t>(given[key]); };
     Setup setup;
     Options& options = setup.engine.options;
-    setup.engine.second_order = text("rule") == "newton";
-    if (!setup.engine.second_order) options.rule = known(rule_named(text("rule")), text("rule"));
+    setup.engine.newton = text("rule") == "newton";
+    if (!setup.engine.newton) options.rule = known(rule_named(text("rule")), text("rule"));
     setup.engine.coupled = text("loss") == "softmax";
     const std::string loss = setup.engine.coupled ? "logistic" : text("loss");  // of each head
     options.loss = known(loss_named(loss), loss);
@@ -90,7 +87,6 @@ inline Setup setup_of(const nb::dict& given) {
     options.schedule = by_name(schedules, text("schedule"));
     options.order = by_name(orders, text("order"));
     options.clip = by_name(clips, text("clip"));
-    options.precision = by_name(precisions, text("precision"));
     options.proximal = flag("proximal");
     options.l2 = nb::cast<double>(given["l2"]);
     setup.engine.penalties = nb::cast<std::vector<double>>(given["penalties"]);
@@ -103,14 +99,14 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.classes = count("classes");
     setup.engine.open = flag("open");
     setup.engine.average = flag("average");
-    setup.engine.form.shape = by_name(shapes, text("shape"));
-    setup.engine.form.company = by_name(companies, text("experts"));
-    setup.preparation.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
-    setup.preparation.centre = flag("centre");
-    setup.preparation.falling = flag("falling_scales");
-    setup.preparation.pairs = by_name(pairings, text("pairs"));
-    setup.preparation.listed = interactions(nb::cast<Listed>(given["listed"]));
-    setup.target = flag("target");
+    setup.engine.form.model_type = by_name(shapes, text("shape"));
+    setup.engine.form.ensemble = by_name(ensembles, text("experts"));
+    setup.encoder.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
+    setup.encoder.center = flag("centre");
+    setup.encoder.falling = flag("falling_scales");
+    setup.encoder.pairs = by_name(pairings, text("pairs"));
+    setup.encoder.listed = interactions(nb::cast<Listed>(given["listed"]));
+    setup.label_unit = flag("target");
     return setup;
 }
 

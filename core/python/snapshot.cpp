@@ -1,14 +1,214 @@
-// All that a learner knows, as arrays by name.
+// A learner's state as Python has it: a dictionary of numbers and arrays. What only some engines have stands in the
+// dictionary "shape" in it, as arrays of float64; the members of an ensemble too, under "member.field".
 
+#include <limits>
+
+#include "learner/snapshot_fields.hpp"
 #include "python/learner.hpp"
 #include "python/options.hpp"
 
 namespace unitless {
 namespace {
 
-constexpr double Window::* window_fields[] = {&Window::scale,  &Window::limit,  &Window::low,
-                                              &Window::high,   &Window::first,  &Window::sum,
-                                              &Window::square, &Window::weight, &Window::count};
+// Fields of any type as numbers, and back.
+template <class Number>
+double as_number(Number field) {
+    return static_cast<double>(field);
+}
+double as_number(Offset field) { return field == Offset::removed ? 1.0 : 0.0; }
+
+// False if it is not a number of that type.
+template <class Number>
+bool set_number(Number& field, double number) {
+    if constexpr (std::is_floating_point_v<Number>) {
+        field = static_cast<Number>(number);
+        return true;
+    } else {
+        constexpr double exact = 0x1p53;  // float64 has all whole numbers up to this
+        const auto largest = static_cast<double>(std::numeric_limits<Number>::max());
+        if (!(number >= 0 && number <= std::min(largest, exact) && number == std::floor(number))) return false;
+        field = static_cast<Number>(number);
+        return true;
+    }
+}
+bool set_number(Offset& field, double number) {
+    field = number != 0 ? Offset::removed : Offset::kept;
+    return true;
+}
+
+// Arrays of whole numbers are those of 32 bits in Python.
+template <class Field>
+constexpr bool is_whole() {
+    if constexpr (requires { Field::whole; }) {
+        return Field::whole;
+    } else {
+        return std::is_same_v<Field, std::vector<std::uint32_t>>;
+    }
+}
+
+template <class To, class Field>
+std::vector<To> numbers_of(const Field& field) {
+    std::vector<To> numbers;
+    for_each_number(field, [&](const auto& number) { numbers.push_back(static_cast<To>(as_number(number))); });
+    return numbers;
+}
+
+// At the top, fields have names and types of their own. Otherwise they are arrays of float64 in the dictionary "shape",
+// whose names begin with a prefix.
+class Writer {
+  public:
+    Writer(nb::dict top, nb::dict shape) : top_(std::move(top)), shape_(std::move(shape)) {}
+
+    template <class Field>
+    void operator()(const char* name, const Field& field, Sound sound) {
+        if constexpr (is_optional<Field>) {
+            if (field) return (*this)(name, *field, sound);
+            if (top_) (*top_)[name] = nb::none();
+        } else if (!top_) {
+            shape_[(prefix_ + name).c_str()] = copied<NewDoubles>(numbers_of<double>(field));
+        } else if constexpr (is_number<Field>) {
+            (*top_)[name] = field;
+        } else if constexpr (is_whole<Field>()) {
+            (*top_)[name] = copied<NewSlots>(numbers_of<std::uint32_t>(field));
+        } else {
+            (*top_)[name] = copied<NewDoubles>(numbers_of<double>(field));
+        }
+    }
+    template <class Field>
+    void extra(const char* name, const Field& field, Sound sound) {
+        within("")(name, field, sound);
+    }
+    template <class Part>
+    void part(const char* prefix, const std::optional<Part>& part, const char* /*mark*/) {
+        Writer inner = within(prefix);
+        if (part) visit_fields(inner, *part);
+    }
+    void members(const std::vector<MemberState>& all) {
+        for (const MemberState& member : all) {
+            Writer inner = within(member.name + ".");
+            visit_fields(inner, member.state);
+        }
+    }
+
+  private:
+    std::optional<nb::dict> top_;  // none below it
+    nb::dict shape_;
+    std::string prefix_;
+
+    Writer within(const std::string& prefix) const {
+        Writer inner = *this;
+        inner.top_.reset();
+        inner.prefix_ += prefix;
+        return inner;
+    }
+};
+
+// The way back.
+class Reader {
+  public:
+    Reader(nb::dict top, nb::dict shape) : top_(std::move(top)), shape_(std::move(shape)) {}
+
+    template <class Field>
+    void operator()(const char* name, Field&& field, Sound sound) {
+        using Type = std::remove_cvref_t<Field>;
+        if constexpr (is_optional<Type>) {
+            if (has(name)) (*this)(name, field.emplace(), sound);
+        } else if (!top_) {
+            if (!has(name)) throw InputError("the model has no numbers '" + prefix_ + name + "'");
+            take(name, nb::cast<Doubles>(shape_[(prefix_ + name).c_str()]), field);
+        } else if constexpr (is_number<Type>) {
+            field = nb::cast<Type>((*top_)[name]);
+        } else if constexpr (is_whole<Type>()) {
+            take(name, nb::cast<Slots>((*top_)[name]), field);
+        } else {
+            take(name, nb::cast<Doubles>((*top_)[name]), field);
+        }
+    }
+    template <class Field>
+    void extra(const char* name, Field& field, Sound sound) {
+        within("")(name, field, sound);
+    }
+    template <class Part>
+    void part(const char* prefix, std::optional<Part>& part, const char* mark) {
+        Reader inner = within(prefix);
+        if (inner.has(mark)) visit_fields(inner, part.emplace());
+    }
+    // A member is known by the number of its examples. Members have no members.
+    void members(std::vector<MemberState>& all) {
+        constexpr std::string_view mark = ".examples";
+        if (!prefix_.empty()) return;
+        for (const auto& [key, value] : shape_) {
+            const auto name = nb::cast<std::string>(key);
+            if (!name.ends_with(mark)) continue;
+            all.push_back({name.substr(0, name.size() - mark.size()), {}});
+            Reader inner = within(all.back().name + ".");
+            visit_fields(inner, all.back().state);
+        }
+    }
+
+  private:
+    std::optional<nb::dict> top_;
+    nb::dict shape_;
+    std::string prefix_;
+
+    Reader within(const std::string& prefix) const {
+        Reader inner = *this;
+        inner.top_.reset();
+        inner.prefix_ += prefix;
+        return inner;
+    }
+    bool has(const char* name) const {
+        return top_ ? !(*top_)[name].is_none() : shape_.contains((prefix_ + name).c_str());
+    }
+
+    // An array becomes the numbers of a field.
+    template <class Array, class Field>
+    void take(const char* name, const Array& array, Field& field) const {
+        const std::size_t count = array.size();
+        if constexpr (is_number<std::remove_const_t<Field>>) {
+            if (count != 1 || !set_number(field, array.data()[0])) FieldChecker::refuse(prefix_ + name);
+        } else if constexpr (requires { field.records; }) {
+            const bool agrees = field.sized ? count == Field::width * field.records.size() : count % Field::width == 0;
+            if (!agrees) throw InputError("the model's arrays differ in length");
+            if constexpr (requires { field.records.resize(0); }) field.records.resize(count / Field::width);
+            const auto* next = array.data();
+            field.for_each([&](auto& number) {
+                if (!set_number(number, as_number(*next++))) FieldChecker::refuse(prefix_ + name);
+            });
+        } else {
+            field.resize(count);
+            for (std::size_t i = 0; i < count; ++i)
+                if (!set_number(field[i], as_number(array.data()[i]))) FieldChecker::refuse(prefix_ + name);
+        }
+    }
+};
+
+// ---------------------------------------------------------------------------------------------------- words
+
+// The word for an option's value; None for one that is automatic.
+template <class Table, class Kind>
+nb::object word_of(const Table& table, Kind kind) {
+    for (const auto& [word, other] : table)
+        if (other == kind && kind != Kind::automatic) return nb::cast(word);
+    return nb::none();
+}
+
+template <class Table, class Kind>
+void read_word(const Table& table, const nb::handle& word, Kind& to) {
+    if (!word.is_none()) to = by_name(table, nb::cast<std::string>(word));
+}
+
+// Fields that follow from others, which files do not have.
+void complete(Snapshot& state) {
+    for (Center::Watched& watched : state.encoder.windows) watched.window.inverse = 1.0 / watched.window.scale;
+    LabelUnit& unit = state.labels.unit;
+    if (!unit.started) return;
+    state.engine.clock.label_scale = unit.scale();
+    unit.low = state.engine.clock.label_min;
+    unit.high = state.engine.clock.label_max;
+    unit.rows = static_cast<double>(state.engine.clock.examples);
+    unit.repeated = state.engine.choosing.suspended();
+}
 
 }  // namespace
 
@@ -17,176 +217,38 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
         const nb::gil_scoped_release release;
         return self.learner.snapshot(slots);
     }();
-    nb::dict to;
-    to["t"] = from.engine.clock.t;
-    to["T"] = from.engine.clock.T;
-    to["N"] = from.engine.clock.N;
-    to["examples"] = from.engine.clock.examples;
-    to["label_min"] = from.engine.clock.label_min;
-    to["label_max"] = from.engine.clock.label_max;
-    to["negative"] = static_cast<int>(from.labels.negative);
-    to["columns"] = from.preparation.space == Space::columns ? nb::cast(from.preparation.columns) : nb::none();
-    to["names"] = from.preparation.space == Space::names ? nb::cast(from.preparation.names) : nb::none();
-    to["slots"] = copied<NewSlots>(from.engine.slots);
-    to["scale"] = copied<NewDoubles>(from.engine.scale);
-    to["v"] = copied<NewDoubles>(from.engine.v);
-    to["H"] = copied<NewDoubles>(from.engine.H);
-    to["average"] = copied<NewDoubles>(from.engine.average);
-    to["average_scale"] = copied<NewDoubles>(from.engine.average_scale);
-    to["averaged_t"] = from.engine.averaged_t;
-    to["next_look"] = from.engine.next_look;
-    to["kept"] = from.engine.keeps_average ? "averaged" : "last";
-    const Choosing& choosing = from.engine.choosing;
-    to["suspended_at"] = choosing.suspended() ? nb::cast(choosing.suspended_at) : nb::none();
-    to["missed"] = choosing.missed;
-    std::vector<std::uint32_t> heads, rates;
-    for (const auto& lane : from.engine.lanes) {
-        heads.push_back(lane.head);
-        rates.push_back(lane.rate);
-    }
-    to["lane_heads"] = copied<NewSlots>(heads);
-    to["lane_rates"] = copied<NewSlots>(rates);
-    std::vector<double> scores;
-    for (const auto& lane : from.engine.scores)
-        for (const double x : {lane.loss, lane.recent, lane.gap, lane.square, lane.total_gap, lane.total_square})
-            scores.push_back(x);
-    to["scores"] = copied<NewDoubles>(scores);
-    to["followed"] = copied<NewDoubles>(from.engine.followed);
-    to["errors"] = copied<NewDoubles>(from.engine.errors);
-    const Target& target = from.labels.target;
-    to["target"] = copied<NewDoubles>(std::vector<double>{target.started ? 1.0 : 0.0, target.centre, target.weight,
-                                                          target.sum, target.square, target.far_rows, target.limited});
-    std::vector<std::uint32_t> products, kinds;
-    for (const auto& product : from.preparation.products)
-        for (const std::uint32_t x : {product.left, product.right, product.slot}) products.push_back(x);
-    to["products"] = copied<NewSlots>(products);
-    std::vector<double> means, proven;
-    for (const auto& column : from.preparation.centre) {
-        kinds.push_back(column.offset == Offset::removed);
-        means.push_back(column.mean);
-        means.push_back(column.weight);
-        proven.push_back(column.proven);
-    }
-    to["centre_features"] = copied<NewSlots>(from.preparation.centre_features);
-    to["centre_kinds"] = copied<NewSlots>(kinds);
-    to["centre_means"] = copied<NewDoubles>(means);
-    std::vector<std::uint32_t> window_features;
-    std::vector<double> windows;
-    for (const auto& [feature, window] : from.preparation.windows) {
-        window_features.push_back(feature);
-        for (const auto field : window_fields) windows.push_back(window.*field);
-    }
-    to["window_features"] = copied<NewSlots>(window_features);
-    to["proven_scales"] = copied<NewDoubles>(proven);
-    to["windows"] = copied<NewDoubles>(windows);
-    nb::dict shape;
-    shape["settled"] = nb::none();
-    for (const auto& [word, kind] : shapes)
-        if (kind == from.settled.shape && kind != Shape::automatic) shape["settled"] = word;
-    to["company"] = nb::none();
-    for (const auto& [word, kind] : companies)
-        if (kind == from.settled.company && kind != Company::automatic) to["company"] = word;
-    for (const auto& [name, values] : from.engine.shape) shape[name.c_str()] = copied<NewDoubles>(values);
+    nb::dict to, shape;
+    shape["settled"] = word_of(shapes, from.settled.model_type);
+    Writer writer(to, shape);
+    visit_fields(writer, from);
     to["shape"] = shape;
-    to["slopes"] = copied<NewDoubles>(from.slopes);
+    to["company"] = word_of(ensembles, from.settled.ensemble);
+    to["negative"] = static_cast<int>(from.labels.negative);
+    to["columns"] = from.encoder.space == Space::columns ? nb::cast(from.encoder.columns) : nb::none();
+    to["names"] = from.encoder.space == Space::names ? nb::cast(from.encoder.names) : nb::none();
+    to["kept"] = from.keeps_average ? "averaged" : "last";
     return to;
 }
 
 Snapshot snapshot_of(const nb::dict& from) {
     Snapshot to;
-    to.engine.clock.t = nb::cast<double>(from["t"]);
-    to.engine.clock.T = nb::cast<double>(from["T"]);
-    to.engine.clock.N = nb::cast<double>(from["N"]);
-    to.engine.clock.examples = nb::cast<std::uint64_t>(from["examples"]);
-    to.engine.clock.label_min = nb::cast<double>(from["label_min"]);
-    to.engine.clock.label_max = nb::cast<double>(from["label_max"]);
+    const auto shape = nb::cast<nb::dict>(from["shape"]);
+    Reader reader(from, shape);
+    visit_fields(reader, to);
+    complete(to);
+    check_fields(to);
+    read_word(shapes, shape["settled"], to.settled.model_type);
+    read_word(ensembles, from["company"], to.settled.ensemble);
     to.labels.negative = static_cast<NegativeLabel>(nb::cast<int>(from["negative"]));
     if (!from["columns"].is_none()) {
-        to.preparation.space = Space::columns;
-        to.preparation.columns = nb::cast<std::size_t>(from["columns"]);
+        to.encoder.space = Space::columns;
+        to.encoder.columns = nb::cast<std::size_t>(from["columns"]);
     }
     if (!from["names"].is_none()) {
-        to.preparation.space = Space::names;
-        to.preparation.names = nb::cast<std::vector<std::string>>(from["names"]);
+        to.encoder.space = Space::names;
+        to.encoder.names = nb::cast<std::vector<std::string>>(from["names"]);
     }
-    const auto numbers = [&](const char* key) {
-        const auto array = nb::cast<Doubles>(from[key]);
-        return std::vector<double>(array.data(), array.data() + array.size());
-    };
-    const auto slots = [&](const char* key) {
-        const auto array = nb::cast<Slots>(from[key]);
-        return std::vector<std::uint32_t>(array.data(), array.data() + array.size());
-    };
-    to.engine.slots = slots("slots");
-    to.engine.scale = numbers("scale");
-    to.engine.v = numbers("v");
-    to.engine.H = numbers("H");
-    to.engine.average = numbers("average");
-    to.engine.average_scale = numbers("average_scale");
-    to.engine.averaged_t = nb::cast<double>(from["averaged_t"]);
-    to.engine.next_look = nb::cast<std::uint64_t>(from["next_look"]);
-    to.engine.keeps_average = nb::cast<std::string>(from["kept"]) == "averaged";
-    if (!from["suspended_at"].is_none()) to.engine.choosing.suspended_at = nb::cast<double>(from["suspended_at"]);
-    to.engine.choosing.missed = nb::cast<double>(from["missed"]);
-    to.engine.followed = numbers("followed");
-    to.engine.errors = numbers("errors");
-    const auto heads = slots("lane_heads"), rates = slots("lane_rates");
-    const auto scores = numbers("scores"), target = numbers("target"), means = numbers("centre_means");
-    const auto products = slots("products"), kinds = slots("centre_kinds");
-    to.preparation.centre_features = slots("centre_features");
-    if (heads.size() != rates.size() || scores.size() % 6 != 0 || target.size() != 7 || products.size() % 3 != 0 ||
-        kinds.size() != to.preparation.centre_features.size() || means.size() != 2 * kinds.size())
-        throw InputError("the model's arrays differ in length");
-    for (std::size_t i = 0; i < heads.size(); ++i) to.engine.lanes.push_back({heads[i], rates[i]});
-    for (std::size_t i = 0; i < scores.size(); i += 6)
-        to.engine.scores.push_back(
-            {scores[i], scores[i + 1], scores[i + 2], scores[i + 3], scores[i + 4], scores[i + 5]});
-    to.labels.target = {.started = target[0] != 0,
-                        .centre = target[1],
-                        .weight = target[2],
-                        .sum = target[3],
-                        .square = target[4],
-                        .far_rows = target[5],
-                        .limited = target[6]};
-    if (to.labels.target.started) {
-        to.engine.clock.pace = to.labels.target.pace();
-        to.labels.target.low = to.engine.clock.label_min;
-        to.labels.target.high = to.engine.clock.label_max;
-        to.labels.target.rows = static_cast<double>(to.engine.clock.examples);
-        to.labels.target.repeated = to.engine.choosing.suspended();
-    }
-    for (std::size_t i = 0; i < products.size(); i += 3)
-        to.preparation.products.push_back({products[i], products[i + 1], products[i + 2]});
-    for (std::size_t i = 0; i < kinds.size(); ++i)
-        to.preparation.centre.push_back({means[2 * i], means[2 * i + 1], kinds[i] ? Offset::removed : Offset::kept});
-    if (from.contains("window_features")) {
-        const auto features = slots("window_features");
-        const auto windows = numbers("windows");
-        const auto proven = numbers("proven_scales");
-        const std::size_t each = std::size(window_fields);
-        if (windows.size() != each * features.size() || proven.size() != kinds.size())
-            throw InputError("the model's arrays differ in length");
-        for (std::size_t i = 0; i < proven.size(); ++i) to.preparation.centre[i].proven = proven[i];
-        for (std::size_t i = 0; i < features.size(); ++i) {
-            Centre::Watched& one = to.preparation.windows.emplace_back(features[i], Window());
-            for (std::size_t k = 0; k < each; ++k) one.window.*window_fields[k] = windows[each * i + k];
-            one.window.inverse = 1.0 / one.window.scale;
-        }
-    }
-    if (from.contains("shape")) {
-        for (const auto& [key, value] : nb::cast<nb::dict>(from["shape"])) {
-            const auto name = nb::cast<std::string>(key);
-            if (name != "settled") {
-                const auto array = nb::cast<Doubles>(value);
-                to.engine.shape.push_back({name, {array.data(), array.data() + array.size()}});
-            } else if (!value.is_none()) {
-                to.settled.shape = by_name(shapes, nb::cast<std::string>(value));
-            }
-        }
-    }
-    if (from.contains("company") && !from["company"].is_none())
-        to.settled.company = by_name(companies, nb::cast<std::string>(from["company"]));
-    if (from.contains("slopes")) to.slopes = numbers("slopes");
+    to.keeps_average = nb::cast<std::string>(from["kept"]) == "averaged";
     return to;
 }
 

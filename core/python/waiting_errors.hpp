@@ -23,7 +23,7 @@ class WaitingErrors {
     std::size_t size() const { return truth_.size(); }
     // Scores one row after the other, labels, weights, and how many scores each row has.
     nb::tuple rows() const { return nb::make_tuple(array(scores_), array(truth_), array(weight_), array(widths_)); }
-    // The same; then there are none.
+    // All rows; then there are none.
     nb::tuple take() {
         const nb::tuple taken = rows();
         for (auto* numbers : {&scores_, &truth_, &weight_, &widths_}) numbers->clear();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace unitless {
 
@@ -15,14 +16,14 @@ struct Column {
     std::ptrdiff_t stride;
     Type type;
     std::uint32_t slot;
-    bool indicator = false;  // of booleans: never centred
+    bool indicator = false;  // of booleans: never centered
     std::string_view name = {};
     std::int64_t number = -1;  // where it has no name
 };
 
 // Rows of equally typed numbers that lie side by side; column j feeds slot 1 + j. Used when `columns` is null.
 // Otherwise `columns` has one entry per column.
-struct DenseInput {
+struct DenseRows {
     const char* data;
     std::ptrdiff_t row_stride;
     Type type;
@@ -31,5 +32,20 @@ struct DenseInput {
     std::size_t rows;
     bool indicators = false;  // all of them
 };
+
+// Rows [first, first + count); `columns` holds theirs.
+inline DenseRows rows_of(const DenseRows& input, std::size_t first, std::size_t count, std::vector<Column>& columns) {
+    DenseRows part = input;
+    part.rows = count;
+    if (first == 0) return part;
+    if (!input.columns) {
+        part.data += static_cast<std::ptrdiff_t>(first) * input.row_stride;
+        return part;
+    }
+    columns.assign(input.columns, input.columns + input.column_count);
+    for (Column& column : columns) column.data += static_cast<std::ptrdiff_t>(first) * column.stride;
+    part.columns = columns.data();
+    return part;
+}
 
 }  // namespace unitless

@@ -37,7 +37,7 @@ UNITLESS_INLINE std::size_t collect_eight(const Vec8& x, std::uint32_t slot, std
 
 // The arrays have room for all numbers and `row_margin` more.
 template <class T>
-void collect_rows(const DenseInput& input, std::uint32_t* slots, double* values, std::size_t* row_ends) {
+void collect_rows(const DenseRows& input, std::uint32_t* slots, double* values, std::size_t* row_ends) {
     std::size_t n = 0;
     for (std::size_t r = 0; r < input.rows; ++r) {
         const auto* row = reinterpret_cast<const T*>(input.data + static_cast<std::ptrdiff_t>(r) * input.row_stride);

@@ -58,7 +58,7 @@ void with_type(Type type, Action action) {
 inline std::size_t position(std::uint32_t slot) { return slot - 1; }
 
 // A row whose numbers lie side by side, as doubles.
-inline void widen(const DenseInput& input, std::size_t row, double* to) {
+inline void widen(const DenseRows& input, std::size_t row, double* to) {
     const char* from = input.data + static_cast<std::ptrdiff_t>(row) * input.row_stride;
     with_type(input.type, [&](auto x) { widen_row<decltype(x)>(from, input.column_count, to); });
 }
@@ -89,7 +89,7 @@ bool is_strip(const Column* columns, Type type) {
 }
 
 // Such columns, eight rows at a time: eight registers that hold a column each become eight that hold a row each. Where
-// the next rows lie is told to the memory in time: so many streams it does not foresee.
+// the next rows lie is prefetched: the processor does not predict so many streams.
 template <class T>
 void widen_strip(const Column* columns, std::size_t first, std::size_t rows, double* to, std::size_t row_length) {
     const T* from[8];
@@ -117,8 +117,8 @@ void widen_strip(const Column* columns, std::size_t first, std::size_t rows, dou
 }
 
 // As many columns from j on as can be taken at once; how many that were.
-inline std::size_t widen_some(const DenseInput& input, std::size_t j, std::size_t first, std::size_t rows,
-                              double* block, std::size_t row_length) {
+inline std::size_t widen_some(const DenseRows& input, std::size_t j, std::size_t first, std::size_t rows, double* block,
+                              std::size_t row_length) {
     if (input.column_count < 8 || rows % 8) return 0;
     const std::size_t again = j + 8 > input.column_count ? j + 8 - input.column_count : 0;  // some once more
     const Column* const columns = input.columns + (j - again);
@@ -135,7 +135,7 @@ inline std::size_t widen_some(const DenseInput& input, std::size_t j, std::size_
 
 #else
 
-inline std::size_t widen_some(const DenseInput&, std::size_t, std::size_t, std::size_t, double*, std::size_t) {
+inline std::size_t widen_some(const DenseRows&, std::size_t, std::size_t, std::size_t, double*, std::size_t) {
     return 0;
 }
 
@@ -143,7 +143,7 @@ inline std::size_t widen_some(const DenseInput&, std::size_t, std::size_t, std::
 
 // Rows [first, first + rows) of columns that do not lie side by side, column by column. Positions that no column feeds
 // must be zero already.
-inline void widen_block(const DenseInput& input, std::size_t first, std::size_t rows, double* block,
+inline void widen_block(const DenseRows& input, std::size_t first, std::size_t rows, double* block,
                         std::size_t row_length) {
     for (std::size_t j = 0; j < input.column_count; ++j) {
         if (const std::size_t done = widen_some(input, j, first, rows, block, row_length)) {
@@ -160,7 +160,7 @@ inline void widen_block(const DenseInput& input, std::size_t first, std::size_t 
 inline void clear(double* block, std::size_t count) { std::memset(block, 0, count * sizeof(double)); }
 
 // Which input column feeds this position: for error messages.
-inline std::size_t column_of(const DenseInput& input, std::size_t at) {
+inline std::size_t column_of(const DenseRows& input, std::size_t at) {
     if (!input.columns) return at;
     std::size_t j = 0;
     while (j + 1 < input.column_count && position(input.columns[j].slot) != at) ++j;

@@ -11,7 +11,7 @@
 
 namespace unitless {
 
-inline double value_at(const DenseInput& input, std::size_t row, std::size_t j) {
+inline double value_at(const DenseRows& input, std::size_t row, std::size_t j) {
     double value = 0;
     if (input.columns) {
         const Column& column = input.columns[j];
@@ -26,7 +26,7 @@ inline double value_at(const DenseInput& input, std::size_t row, std::size_t j) 
 }
 
 // Do the numbers lie where the processor wants numbers of their size to lie? The kernels read them as such.
-inline bool is_aligned(const DenseInput& input) {
+inline bool is_aligned(const DenseRows& input) {
     const auto fits = [](const char* data, std::ptrdiff_t stride, Type type) {
         std::size_t size = 1;
         with_type(type, [&](auto x) { size = sizeof x; });
@@ -69,7 +69,7 @@ double largest_of(const char* from, std::ptrdiff_t stride, std::size_t count) {
     }
 }
 
-inline double largest_of(const DenseInput& input) {
+inline double largest_of(const DenseRows& input) {
     double largest = 0;
     const auto take = [&](double x) { largest = std::isnan(x) || x > largest ? x : largest; };
     for (std::size_t j = 0; input.columns && j < input.column_count && !std::isnan(largest); ++j) {

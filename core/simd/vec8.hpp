@@ -33,15 +33,8 @@ using UnalignedRegister [[gnu::aligned(8)]] =
     double __attribute__((vector_size(register_width * sizeof(double)), may_alias));
 static_assert(alignof(UnalignedRegister) == 8);
 
-// How many of the eight there are: lane_four.cpp does without the last four.
-#if defined(UNITLESS_FOUR_LANES)
-inline constexpr int present = 4;
-#else
-inline constexpr int present = width;
-#endif
-
 struct Vec8 {
-    static constexpr int registers = present / register_width;
+    static constexpr int registers = width / register_width;
     Register part[registers];
 
     static Vec8 all(double x) {
@@ -90,7 +83,7 @@ struct Vec8 {
         for (int i = 0; i < registers; ++i)
             r.part[i] = (Register)_mm256_maskload_pd(from + i * register_width, first_of<std::int64_t>(count, i));
 #else
-        for (int i = 0; i < present; ++i)
+        for (int i = 0; i < width; ++i)
             r.part[i / register_width][i % register_width] = static_cast<std::size_t>(i) < count ? from[i] : 0.0;
 #endif
         return r;
@@ -108,7 +101,7 @@ struct Vec8 {
             r.part[i] = (Register)_mm256_cvtps_pd(some);
         }
 #else
-        for (int i = 0; i < present; ++i)
+        for (int i = 0; i < width; ++i)
             r.part[i / register_width][i % register_width] =
                 static_cast<std::size_t>(i) < count ? static_cast<double>(from[i]) : 0.0;
 #endif
@@ -120,7 +113,7 @@ struct Vec8 {
         const __m512i indices = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i*)at));
         r.part[0] = (Register)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), 0xff, indices, from, 8);
 #else
-        for (int i = 0; i < present; ++i) r.part[i / register_width][i % register_width] = from[at[i]];
+        for (int i = 0; i < width; ++i) r.part[i / register_width][i % register_width] = from[at[i]];
 #endif
         return r;
     }
@@ -155,8 +148,7 @@ struct Vec8 {
 // One of the eight, without a way through memory.
 template <int i>
 UNITLESS_INLINE double at(const Vec8& a) {
-    if constexpr (i >= present) __builtin_unreachable();  // four lanes never ask for a fifth
-    return a.part[i % present / register_width][i % register_width];
+    return a.part[i / register_width][i % register_width];
 }
 
 #define UNITLESS_ELEMENTWISE(op)                                                      \
@@ -244,7 +236,6 @@ inline Vec8 absolute(const Vec8& a) {
     return r;
 }
 
-#if !defined(UNITLESS_FOUR_LANES)
 // The sum of the eight accumulators, always in the order ((0+4) + (2+6)) + ((1+5) + (3+7)).
 inline double sum(const Vec8& a) {
 #if defined(__AVX512F__)
@@ -259,55 +250,6 @@ inline double sum(const Vec8& a) {
 #endif
     return two[0] + two[1];
 }
-#endif
-
-// 1/sqrt(h) to 1e-13: a guess from the bit pattern, within 13%, and three Newton steps y (1.5 - h y^2/2) whose
-// constants are moved so that the error of each is centred. 0 where h is below the smallest normal number. Plain
-// arithmetic, so it vectorises and has the same bits everywhere; multiplying h by 4^k divides it by 2^k exactly.
-inline constexpr double newton_first = 0x1.aeb08996f92ecp+0, newton_first_slope = 0x1.68b9554ddb055p-1;
-inline constexpr double newton_second = 1.5 + 3.1694e-7, newton_third = 1.5 + 7.53e-14;
-template <class T>
-UNITLESS_INLINE T newton_inverse_root(T x, T y) {
-    const T half = 0.5 * x;
-    y = y * (newton_first - (newton_first_slope * x) * (y * y));
-    y = y * (newton_second - half * (y * y));
-    return y * (newton_third - half * (y * y));
-}
-inline constexpr std::uint64_t inverse_root_guess = 0x5fe3fe4af2992400ULL;
-
-// Where every h is a normal number.
-UNITLESS_INLINE Vec8 inverse_root_of_normal(const Vec8& h) {
-    Vec8 r;
-    for (int i = 0; i < Vec8::registers; ++i)
-        r.part[i] = newton_inverse_root(h.part[i], (Register)(inverse_root_guess - ((Bits)h.part[i] >> 1)));
-    return r;
-}
-
-// The same over 32, which needs no h/2: the steps' results are kept over 2, 4 and 32. For h from 2^-1020 on.
-inline constexpr double inverse_root_part = 32;
-UNITLESS_INLINE Vec8 part_of_inverse_root(const Vec8& h) {
-    Vec8 r;
-    for (int i = 0; i < Vec8::registers; ++i) {
-        const Register x = h.part[i];
-        Register y = (Register)(inverse_root_guess - ((Bits)x >> 1));
-        y = y * (newton_first / 2 - (newton_first_slope / 2 * x) * (y * y));
-        y = y * (newton_second / 2 - x * (y * y));
-        r.part[i] = y * (newton_third / 8 - x * (y * y));
-    }
-    return r;
-}
-
-UNITLESS_INLINE Vec8 inverse_root(const Vec8& h) {
-    Vec8 r = inverse_root_of_normal(h);
-    for (int i = 0; i < Vec8::registers; ++i)
-        r.part[i] = (Register)((Bits)r.part[i] & (Bits)(h.part[i] >= __DBL_MIN__));
-    return r;
-}
-
-UNITLESS_INLINE double inverse_root(double x) {
-    const auto guess = __builtin_bit_cast(double, inverse_root_guess - (__builtin_bit_cast(std::uint64_t, x) >> 1));
-    return x >= __DBL_MIN__ ? newton_inverse_root(x, guess) : 0.0;
-}
 
 inline Vec8 smaller(const Vec8& a, const Vec8& b) {
     Vec8 r;
@@ -318,6 +260,31 @@ inline Vec8 larger(const Vec8& a, const Vec8& b) {
     Vec8 r;
     for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i];
     return r;
+}
+
+// 1/sqrt(h) to 1e-13; 0 where h is below the smallest normal number. A guess from the bit pattern, within 13%, and
+// three Newton steps y (1.5 - h y^2/2) whose constants are moved so that the error of each is centered. Plain
+// arithmetic, so it vectorizes and has the same bits everywhere; multiplying h by 4^k divides it by 2^k exactly.
+inline constexpr std::uint64_t inverse_root_guess = 0x5fe3fe4af2992400ULL;
+template <class T>
+UNITLESS_INLINE T newton_inverse_root(T x, T y) {
+    const T half = 0.5 * x;
+    y = y * (0x1.aeb08996f92ecp+0 - (0x1.68b9554ddb055p-1 * x) * (y * y));
+    y = y * ((1.5 + 3.1694e-7) - half * (y * y));
+    return y * ((1.5 + 7.53e-14) - half * (y * y));
+}
+UNITLESS_INLINE Vec8 inverse_root(const Vec8& h) {
+    Vec8 r;
+    for (int i = 0; i < Vec8::registers; ++i) {
+        const Register x = h.part[i];
+        const Register root = newton_inverse_root(x, (Register)(inverse_root_guess - ((Bits)x >> 1)));
+        r.part[i] = (Register)((Bits)root & (Bits)(x >= __DBL_MIN__));
+    }
+    return r;
+}
+UNITLESS_INLINE double inverse_root(double x) {
+    const auto guess = __builtin_bit_cast(double, inverse_root_guess - (__builtin_bit_cast(std::uint64_t, x) >> 1));
+    return x >= __DBL_MIN__ ? newton_inverse_root(x, guess) : 0.0;
 }
 
 inline Vec8 square_root(const Vec8& x) {

@@ -5,7 +5,6 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import NotRequired
 
 class Snapshot(TypedDict):
     """Everything that a learner knows. Slots that were never other than zero are left out."""
@@ -40,14 +39,12 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
-    proven_scales: NotRequired[NDArray[np.float64]]  # of centred columns
-    window_features: NotRequired[
-        NDArray[np.uint32]
-    ]  # centred columns whose scales may fall (core/preparation/window.hpp)
-    windows: NotRequired[NDArray[np.float64]]  # of each: nine numbers
-    shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
-    company: NotRequired[Literal["none", "newton", "snag", "softmax"] | None]
-    slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
+    proven_scales: NDArray[np.float64]  # of centred columns
+    window_features: NDArray[np.uint32]  # centred columns whose scales may fall (core/preparation/window.hpp)
+    windows: NDArray[np.float64]  # of each: nine numbers
+    shape: dict[str, Any]  # "settled": the shape's word, or None; and arrays of float64
+    company: Literal["none", "newton", "snag", "softmax"] | None
+    slopes: NDArray[np.float64]  # of a merged model: see models/merged_means.py
 
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
@@ -77,16 +74,6 @@ def thread_count() -> int:
 
 def work_alone(from_here_on: bool) -> None:
     """Whether models that this thread works at, from here on, are worked at by no other thread."""
-
-def record_tasks(threads: int) -> None:
-    """From here on the calling thread does all its work alone, cut into the tasks that so many threads would share, and
-    notes what each takes.
-    """
-
-def recorded_tasks() -> list[tuple[str, int, int, float, int, int]]:
-    """The tasks since then: kind, track, batch, seconds, and of scoring the tracks [first, end) that must have had the
-    batch before. Recording ends.
-    """
 
 def _before_fork() -> None:
     """Wait until no thread is inside a learner, and keep others out."""
@@ -197,7 +184,6 @@ class Learner:
         schedule: str,
         order: str,
         clip: str,
-        precision: str,
         proximal: bool,
         l2: float,
         average: bool,
@@ -379,7 +365,7 @@ class Learner:
         self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, offset: NDArray[np.float64] | None = None
     ) -> None: ...
     def _end_judging(self) -> None: ...
-    def _sift_rates(self) -> None: ...
+    def _prune_rates(self) -> None: ...
     @property
     def nbytes(self) -> int: ...
     @property

@@ -20,7 +20,6 @@ Loss: TypeAlias = LossName
 Schedule = Literal["sqrt", "constant"]
 Order = Literal["paper", "vw"]
 Clip = Literal["labels", "vw"]
-Precision = Literal["float32", "float64"]
 Auto = Literal["auto"]
 Kept = Literal["last", "averaged"]  # which weights predict
 Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
@@ -44,7 +43,7 @@ Interactions: TypeAlias = Literal[2, "ordered"] | tuple[tuple[Side, Side], ...]
 
 MAX_BITS = 30
 # What only a single linear learner has.
-_SINGLE = (("order", "vw"), ("clip", "vw"), ("precision", "float32"))
+_SINGLE = (("order", "vw"), ("clip", "vw"))
 
 
 def _declared(
@@ -136,7 +135,6 @@ class Options:
     falling_scales: bool = _declared(False, _flag)
     interactions: Interactions | None = _declared(None, lambda _, value: _interactions(value), passed=False)
     bits: int | None = _declared(None, _bits)
-    precision: Precision = _declared("float64", _choice(*get_args(Precision)))
     average: bool = _declared(False, _flag)
     shape: Shape = _declared("linear", _choice(*get_args(Shape)), passed=False)
     experts: Experts = _declared("none", _choice(*get_args(Experts)))

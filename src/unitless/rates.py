@@ -75,7 +75,7 @@ WALKS = (
     Walk(1e-2, 1e-3, 1e-3),
     Walk(1e-2, 1e-2, 100.0),
 )
-"""What rule "newton" chooses from, as `learning_rate="auto"` does from rates (core/engine/second_order/lanes.hpp)."""
+"""What rule "newton" chooses from, as `learning_rate="auto"` does from rates (core/engine/newton/lanes.hpp)."""
 
 
 def rate_grid(low: int = -23, high: int = 12, step: float = 0.2) -> list[float]:

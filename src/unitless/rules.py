@@ -2,7 +2,7 @@
 
 To add a rule: its formulas in `core/` (rule.hpp), its record here, and its oracle in `research/reference.py`. Models of
 a rule whose state is weighed in another way than these need a case in `core/engine/merging.cpp` as well. The rule of
-second order has an engine of its own (`core/engine/second_order/`), and its oracle is `research/second_order.py`.
+second order has an engine of its own (`core/engine/newton/`), and its oracle is `research/second_order.py`.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def test_classes(who: str, options: dict[str, Any]) -> None:
     plain = same_in_json(m, rows(5))
     assert (plain["version"], plain["link"]) == (4, "logistic")
     assert {one["name"]: one["coupled"] for one in plain["experts"]} == {
-        name: name in ("softmax", "newton", "walker") for name in m.experts
+        name: name in ("softmax", "newton", "forgetting") for name in m.experts
     }
     (probabilities,) = session(m, dtype="float64").run(["probabilities"], {"features": rows(40)})
     np.testing.assert_allclose(probabilities, m.shares(m.predict(rows(40))), atol=1e-9)

@@ -13,14 +13,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "into.hpp"
+#include "calls.hpp"
 #include "kinds.hpp"
-#include "learner/learner.hpp"
+#include "learner/snapshot_fields.hpp"
 #include "supported_kernels.hpp"
 #include "text/csv_table.hpp"
 #include "text/libsvm_text.hpp"
@@ -59,37 +61,45 @@ class Digest {
     std::uint64_t state_ = 0xcbf29ce484222325U;
 };
 
+// All fields of a snapshot, in the order of their list.
+class FieldDigest {
+  public:
+    explicit FieldDigest(Digest& to) : to_(to) {}
+
+    template <class Field>
+    void operator()(const char* name, const Field& field, Sound sound) {
+        if constexpr (is_optional<Field>) {
+            if (field) (*this)(name, *field, sound);
+        } else {
+            for_each_number(field, [&](const auto& number) { to_.add(static_cast<double>(number)); });
+        }
+    }
+    template <class Field>
+    void extra(const char* name, const Field& field, Sound sound) {
+        (*this)(name, field, sound);
+    }
+    template <class Part>
+    void part(const char*, const std::optional<Part>& part, const char*) {
+        if (part) visit_fields(*this, *part);
+    }
+    void members(const std::vector<MemberState>& all) {
+        for (const MemberState& member : all) {
+            to_.add(member.name);
+            visit_fields(*this, member.state);
+        }
+    }
+
+  private:
+    Digest& to_;
+};
+
 void add(Digest& to, const Snapshot& from) {
-    for (const double x : {from.engine.clock.t, from.engine.clock.T, from.engine.clock.N, from.engine.clock.label_min,
-                           from.engine.clock.label_max})
-        to.add(x);
-    to.add(from.engine.clock.examples);
+    FieldDigest fields(to);
+    visit_fields(fields, from);
     to.add(static_cast<std::uint64_t>(from.labels.negative));
-    to.add(static_cast<std::uint64_t>(from.preparation.space));
-    to.add(std::uint64_t{from.preparation.columns});
-    to.add(from.preparation.names);
-    to.add(from.engine.slots);
-    to.add(from.engine.scale);
-    to.add(from.engine.v);
-    to.add(from.engine.H);
-    for (const Lane& lane : from.engine.lanes) to.add(std::uint64_t{lane.head} << 32 | lane.rate);
-    for (const auto& s : from.engine.scores)
-        for (const double x : {s.loss, s.recent, s.gap, s.square, s.total_gap, s.total_square}) to.add(x);
-    to.add(from.engine.followed);
-    to.add(from.engine.errors);
-    for (const double x :
-         {from.labels.target.centre, from.labels.target.weight, from.labels.target.sum, from.labels.target.square})
-        to.add(x);
-    for (const auto& p : from.preparation.products) {
-        to.add(std::uint64_t{p.left} << 32 | p.right);
-        to.add(std::uint64_t{p.slot});
-    }
-    to.add(from.preparation.centre_features);
-    for (const auto& column : from.preparation.centre) {
-        to.add(column.mean);
-        to.add(column.weight);
-        to.add(static_cast<std::uint64_t>(column.offset));
-    }
+    to.add(static_cast<std::uint64_t>(from.encoder.space));
+    to.add(std::uint64_t{from.encoder.columns});
+    to.add(from.encoder.names);
 }
 
 // A linear congruential generator; the high bits are the good ones.
@@ -203,17 +213,18 @@ class Rows {
 
     void learn(Learner& learner, std::size_t new_classes, std::vector<double>& to) const {
         const Labels labels{data_.y.data() + first_, data_.weight.data() + first_, nullptr, new_classes};
-        if (input_ == Input::compressed) return learner.learn(compressed(), labels, Into(to).here());
-        if (input_ == Input::named) return learner.learn(named_, labels, Into(to).here());
-        if (input_ == Input::table || input_ == Input::columns) return learner.learn(table_, labels, Into(to).here());
-        learner.learn(dense(), labels, Into(to).here());
+        using unitless::learn;
+        if (input_ == Input::compressed) return learn(learner, compressed(), labels, to);
+        if (input_ == Input::named) return learn(learner, named_, labels, to);
+        if (input_ == Input::table || input_ == Input::columns) return learn(learner, table_, labels, to);
+        learn(learner, dense(), labels, to);
     }
     void predict(Learner& learner, bool extrapolate, std::vector<double>& to) const {
-        if (input_ == Input::compressed) return learner.predict(compressed(), extrapolate, Into(to).here());
-        if (input_ == Input::named) return learner.predict(named_, extrapolate, Into(to).here());
-        if (input_ == Input::table || input_ == Input::columns)
-            return learner.predict(table_, extrapolate, Into(to).here());
-        learner.predict(dense(), extrapolate, Into(to).here());
+        using unitless::predict;
+        if (input_ == Input::compressed) return predict(learner, compressed(), extrapolate, to);
+        if (input_ == Input::named) return predict(learner, named_, extrapolate, to);
+        if (input_ == Input::table || input_ == Input::columns) return predict(learner, table_, extrapolate, to);
+        predict(learner, dense(), extrapolate, to);
     }
 
   private:
@@ -225,7 +236,7 @@ class Rows {
     NamedRows named_;
     Table table_;
 
-    DenseInput dense() const {
+    DenseRows dense() const {
         const std::size_t d = data_.columns;
         if (input_ == Input::dense32)
             return {reinterpret_cast<const char*>(data_.x32.data() + first_ * d),
@@ -241,7 +252,7 @@ class Rows {
                 d,
                 rows_};
     }
-    CompressedRows compressed() const {
+    SparseRows compressed() const {
         const auto at = static_cast<std::size_t>(data_.starts[first_]);
         return {data_.values.data() + at,
                 data_.indices.data() + at,
@@ -268,17 +279,17 @@ std::uint64_t run(const Kernel& kernel, const Setup& setup, const Data& data, In
         Learner learner(setup, kernel);
         const std::size_t joining = setup.engine.open ? static_cast<std::size_t>(Data::class_count) : 0;
         first.learn(learner, joining, p);
-        take(middle * learner.learn_width());
+        take(middle * learner.widths().learn);
         const Snapshot snapshot = learner.snapshot();
         add(digest, snapshot);
         Learner restored(setup, kernel);
         restored.restore(snapshot);
         second.learn(restored, 0, p);
-        take((data.rows - middle) * restored.learn_width());
+        take((data.rows - middle) * restored.widths().learn);
         add(digest, restored.snapshot());
         for (const bool extrapolate : {false, true}) {
             second.predict(restored, extrapolate, p);
-            take((data.rows - middle) * restored.predict_width());
+            take((data.rows - middle) * restored.widths().predict);
         }
     } catch (const DivergedError& error) {  // the same row everywhere
         ++diverged;
@@ -299,22 +310,21 @@ struct Configuration {
     bool wide;
 };
 
-enum class Width { single, single32, sweep, follow, classes, joining };
-constexpr std::array<const char*, 6> width_names{"single", "single32", "sweep", "follow", "classes", "joining"};
+enum class Width { single, sweep, follow, classes, joining };
+constexpr std::array<const char*, 5> width_names{"single", "sweep", "follow", "classes", "joining"};
 constexpr std::array<const char*, 4> pairs_names{"none", "all", "ordered", "listed"};
 
-Configuration configuration(RuleKind rule, LossKind loss, Width width, bool centre, bool target, Pairs pairs,
+Configuration configuration(RuleKind rule, LossKind loss, Width width, bool center, bool target, Pairs pairs,
                             Input input) {
     Configuration to;
     to.name = std::string(name_of(rule)) + " " + facts_of(loss).name + " " +
-              width_names[static_cast<std::size_t>(width)] + " centre=" + (centre ? "1" : "0") +
+              width_names[static_cast<std::size_t>(width)] + " centre=" + (center ? "1" : "0") +
               " target=" + (target ? "1" : "0") + " pairs=" + pairs_names[static_cast<std::size_t>(pairs)] + " " +
               input_names[static_cast<std::size_t>(input)];
     Setup& setup = to.setup;
     setup.engine.options.rule = rule;
     setup.engine.options.loss = loss;
     setup.engine.options.learning_rate = 0.05;
-    if (width == Width::single32) setup.engine.options.precision = Precision::float32;
     if (width == Width::sweep || width == Width::follow) {
         setup.engine.rates = {0.02, 0.1, 0.5, 2.0, 7.0};
         setup.engine.first_rate = width == Width::follow;
@@ -324,15 +334,15 @@ Configuration configuration(RuleKind rule, LossKind loss, Width width, bool cent
     const bool classes = width == Width::classes || width == Width::joining;
     if (width == Width::classes) setup.engine.classes = Data::class_count;
     setup.engine.open = width == Width::joining;
-    setup.preparation.centre = centre;
-    setup.target = target;
-    setup.preparation.pairs = pairs;
+    setup.encoder.center = center;
+    setup.label_unit = target;
+    setup.encoder.pairs = pairs;
     if (pairs == Pairs::listed) {
         const bool named = input == Input::named || input == Input::table || input == Input::columns;
         const auto column = [&](std::int64_t j) {
             return named ? Selector{"column " + std::to_string(j), false, -1} : Selector{"", false, j};
         };
-        setup.preparation.listed = {{{column(0)}, {column(1), column(2)}}, {{column(3)}, {column(3)}}};
+        setup.encoder.listed = {{{column(0)}, {column(1), column(2)}}, {{column(3)}, {column(3)}}};
     }
     to.labelling = classes                                                   ? Labelling::classes
                    : loss == loss_of("logistic") || loss == loss_of("hinge") ? Labelling::signs
@@ -348,20 +358,20 @@ Configuration configuration(RuleKind rule, LossKind loss, Width width, bool cent
 std::vector<Configuration> configurations() {
     std::vector<Configuration> all;
     const auto inputs = {Input::dense, Input::dense32, Input::columns, Input::compressed, Input::named, Input::table};
-    const auto widths = {Width::single, Width::single32, Width::sweep, Width::follow, Width::classes, Width::joining};
+    const auto widths = {Width::single, Width::sweep, Width::follow, Width::classes, Width::joining};
     const auto losses = {loss_of("squared"), loss_of("logistic"), loss_of("hinge"), loss_of("quantile"),
                          loss_of("poisson")};
     for (const auto rule : {rule_of("gd"), rule_of("ag"), rule_of("ng"), rule_of("nag"), rule_of("snag")})
         for (const auto loss : losses) {
             for (const auto width : widths)
-                for (const bool centre : {false, true})
+                for (const bool center : {false, true})
                     for (const bool target : {false, true})
                         for (const auto pairs : {Pairs::none, Pairs::all, Pairs::ordered, Pairs::listed})
                             for (const auto input : inputs) {
                                 const bool classes = width == Width::classes || width == Width::joining;
                                 const bool number = loss == loss_of("squared") || loss == loss_of("quantile");
                                 if (target && (classes || !number)) continue;
-                                all.push_back(configuration(rule, loss, width, centre, target, pairs, input));
+                                all.push_back(configuration(rule, loss, width, center, target, pairs, input));
                             }
             // Long enough for rates to be dropped; and each option of a single learner.
             Configuration dropping =
@@ -383,8 +393,8 @@ std::vector<Configuration> configurations() {
                 variant(" bias=0", [](Setup& s, auto&) { s.engine.options.bias = false; });
                 variant(" schedule=constant", [](Setup& s, auto&) { s.engine.options.schedule = Schedule::constant; });
                 variant(" quantile=0.9", [](Setup& s, auto&) { s.engine.options.quantile = 0.9; });
-                variant(" bits=3", [](Setup& s, auto&) { s.preparation.bits = 3; });
-                variant(" bits=3 pairs", [](Setup& s, auto&) { s.preparation = {.bits = 3, .pairs = Pairs::all}; });
+                variant(" bits=3", [](Setup& s, auto&) { s.encoder.bits = 3; });
+                variant(" bits=3 pairs", [](Setup& s, auto&) { s.encoder = {.bits = 3, .pairs = Pairs::all}; });
                 variant(" wide", [](Setup&, Configuration& c) { c.columns = 300; });
             }
         }

@@ -1,6 +1,6 @@
-// The mixture of experts alone: numbers of any size, powers of two, saving, one expert, and what a mixture is for.
+// The mixture of an ensemble alone: numbers of any size, powers of two, saving, one member, and what a mixture is for.
 
-#include "engine/shapes/mixture.hpp"
+#include "ensemble/mixture.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -37,17 +37,17 @@ bool finite(const std::vector<double>& all) {
 }
 
 struct Row {
-    std::vector<double> experts, losses;
+    std::vector<double> members, losses;
     double y, weight;
 };
 
-// Experts that are wrong each in its way, the later ones more.
+// Members that are wrong each in its way, the later ones more.
 struct Data {
     Kind kind;
-    std::size_t experts, heads;
+    std::size_t members, heads;
     std::vector<Row> rows;
 
-    Data(Kind of, std::size_t count, std::size_t n) : kind(of), experts(count), heads(of == Kind::classes ? 4 : 1) {
+    Data(Kind of, std::size_t count, std::size_t n) : kind(of), members(count), heads(of == Kind::classes ? 4 : 1) {
         std::mt19937_64 random(count * 31 + n);
         std::normal_distribution<double> normal;
         for (std::size_t r = 0; r < n; ++r) {
@@ -57,37 +57,38 @@ struct Data {
             row.y = kind == Kind::logistic  ? (truth > 0 ? 1.0 : -1.0)
                     : kind == Kind::classes ? static_cast<double>(label)
                                             : 10 + truth;
-            for (std::size_t k = 0; k < experts; ++k) {
+            for (std::size_t k = 0; k < members; ++k) {
                 const double noise = 0.2 + 0.3 * static_cast<double>(k);
                 for (std::size_t h = 0; h < heads; ++h) {
                     const double middle = kind == Kind::logistic  ? 2 * truth
                                           : kind == Kind::classes ? (h == label ? 1.0 : -1.0)
                                                                   : row.y;
-                    row.experts.push_back(middle + noise * normal(random));
+                    row.members.push_back(middle + noise * normal(random));
                 }
-                row.losses.push_back(std::fabs(row.experts.back() - row.y));
+                row.losses.push_back(std::fabs(row.members.back() - row.y));
             }
             rows.push_back(row);
         }
     }
 
-    // What is said of all rows.
+    // The predictions of all rows.
     std::vector<double> run(Mixture& mixture, double scale = 1) const {
-        std::vector<double> all, said(heads);
+        std::vector<double> all, prediction(heads);
         for (Row row : rows) {
-            for (double& p : row.experts) p *= scale;
+            for (double& p : row.members) p *= scale;
             for (double& loss : row.losses) loss *= scale;
-            mixture.say(row.experts.data(), heads, said.data());
-            mixture.learn(row.experts.data(), heads, row.y * scale, row.weight, row.losses.data());
-            all.insert(all.end(), said.begin(), said.end());
+            const Mixture::Row of{row.members.data(), heads};
+            mixture.combine(of, prediction.data());
+            mixture.learn(of, row.y * scale, row.weight, row.losses.data());
+            all.insert(all.end(), prediction.begin(), prediction.end());
         }
         return all;
     }
 };
 
-void saved_and_loaded(Kind kind, std::size_t experts) {
-    const Data data(kind, experts, 60);
-    Mixture whole(kind, experts), loaded(kind, experts);
+void saved_and_loaded(Kind kind, std::size_t members) {
+    const Data data(kind, members, 60);
+    Mixture whole(kind, members), loaded(kind, members);
     data.run(whole);
     loaded.load(whole.save());
     check(same_bits(whole.save(), loaded.save()), "a loaded mixture is the saved one");
@@ -110,32 +111,32 @@ void saved_and_loaded(Kind kind, std::size_t experts) {
 void powers_of_two(Kind kind) {
     const Data data(kind, 3, 200);
     Mixture plain(kind, 3);
-    const auto said = data.run(plain);
+    const auto predictions = data.run(plain);
     for (const int power : {-480, -3, 1, 480}) {
         Mixture scaled(kind, 3);
-        auto expected = said;
+        auto expected = predictions;
         for (double& p : expected) p = std::ldexp(p, power);
         check(same_bits(expected, data.run(scaled, std::ldexp(1.0, power))), "powers of two change no other bit");
     }
 }
 
-void extremes(Kind kind, std::size_t experts) {
-    std::mt19937_64 random(experts);
+void extremes(Kind kind, std::size_t members) {
+    std::mt19937_64 random(members);
     const std::size_t heads = kind == Kind::classes ? 5 : 1;
     const double largest = kind == Kind::squared ? 1e150 : 1e300;
     const double sizes[] = {0, 1 / largest, 1e-9, 1, 30, 1e3, largest};
     const auto any = [&] { return sizes[random() % 7] * (random() % 2 ? 1 : -1); };
-    Mixture mixture(kind, experts);
-    std::vector<double> p(experts * heads), losses(experts), said(heads);
+    Mixture mixture(kind, members);
+    std::vector<double> p(members * heads), losses(members), prediction(heads);
     for (int r = 0; r < 2000; ++r) {
         for (double& x : p) x = any();
         for (double& x : losses) x = random() % 20 ? std::fabs(any()) : INFINITY;
         const double y = kind == Kind::logistic  ? (random() % 2 ? 1.0 : -1.0)
                          : kind == Kind::classes ? static_cast<double>(random() % heads)
                                                  : any();
-        mixture.say(p.data(), heads, said.data());
-        mixture.learn(p.data(), heads, y, random() % 9 ? 1.0 : 1e6, losses.data());
-        check(finite(said) && finite(mixture.save()), "all stays finite");
+        mixture.combine({p.data(), heads}, prediction.data());
+        mixture.learn({p.data(), heads}, y, random() % 9 ? 1.0 : 1e6, losses.data());
+        check(finite(prediction) && finite(mixture.save()), "all stays finite");
     }
 }
 
@@ -143,8 +144,8 @@ void one_alone(Kind kind) {
     const Data data(kind, 1, 20);
     Mixture mixture(kind, 1);
     std::vector<double> own;
-    for (const Row& row : data.rows) own.insert(own.end(), row.experts.begin(), row.experts.end());
-    check(same_bits(own, data.run(mixture)), "one expert speaks for itself");
+    for (const Row& row : data.rows) own.insert(own.end(), row.members.begin(), row.members.end());
+    check(same_bits(own, data.run(mixture)), "the prediction of a member that is alone is passed on");
 }
 
 void better_than_its_parts() {
@@ -154,10 +155,10 @@ void better_than_its_parts() {
     double mixed = 0, alone = 0;
     for (int r = 0; r < 1000; ++r) {
         const double a = normal(random), b = normal(random), p[2] = {2 * a + b, b}, y = a + b;
-        double said = 0;
-        mixture.say(p, 1, &said);
-        mixture.learn(p, 1, y, 1.0, nullptr);
-        mixed += (said - y) * (said - y);
+        double prediction = 0;
+        mixture.combine({p, 1}, &prediction);
+        mixture.learn({p, 1}, y, 1.0, nullptr);
+        mixed += (prediction - y) * (prediction - y);
         alone += (b - y) * (b - y);
     }
     check(mixed < 0.05 * alone, "two halves of the truth are put together");
@@ -167,9 +168,9 @@ void better_than_its_parts() {
 
 int main() {
     for (const Kind kind : kinds) {
-        for (const std::size_t experts : {2, 3, 8}) {
-            saved_and_loaded(kind, experts);
-            extremes(kind, experts);
+        for (const std::size_t members : {2, 3, 8}) {
+            saved_and_loaded(kind, members);
+            extremes(kind, members);
         }
         one_alone(kind);
     }

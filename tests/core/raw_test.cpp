@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "into.hpp"
+#include "calls.hpp"
+#include "encoding/named_source.hpp"
+#include "encoding/table_source.hpp"
 #include "learner/learner.hpp"
-#include "preparation/named_rows.hpp"
-#include "preparation/table_rows.hpp"
 #include "supported_kernels.hpp"
 
 using namespace unitless;
@@ -39,9 +39,9 @@ struct Seen {
     std::vector<unsigned char> kinds;
     std::vector<std::vector<std::pair<std::uint32_t, double>>> entries;
 
-    void add(const SparseInput& all) {
+    void add(const Batch& all) {
         const std::size_t half = all.rows / 2;
-        for (const SparseInput& part : {part_of(all, 0, half), part_of(all, half, all.rows)}) {
+        for (const Batch& part : {part_of(all, 0, half), part_of(all, half, all.rows)}) {
             for (std::size_t r = 0; r < part.rows; ++r) {
                 const double* row = part.raw + r * part.raw_stride;
                 raw.emplace_back(row, row + part.raw_counts[r]);
@@ -49,7 +49,7 @@ struct Seen {
                     check(std::isnan(row[j]), "columns that are not known have no values");
                 auto& to = entries.emplace_back();
                 for (std::size_t k = begin_of(part, r); k < end_of(part, r); ++k)
-                    to.emplace_back(slot_at(part, k), part.values[k]);
+                    to.emplace_back(part.slots[k], part.values[k]);
                 kinds.assign(part.raw_kinds, part.raw_kinds + part.raw_counts[r]);
             }
         }
@@ -102,14 +102,13 @@ Seen expected(const Rows& given) {
     return seen;
 }
 
-template <class Input>
-Seen taken(Preparation& preparation, Input& input, const Rows& given, std::size_t at_once) {
+Seen taken(Encoder& encoder, RowSource& input, const Rows& given, std::size_t at_once) {
     Seen seen;
     for (std::size_t first = 0; first < input.rows();) {
         const std::size_t most = std::min(at_once, input.rows() - first);
-        const std::size_t rows = preparation.prepare(input, first, most, Looking::learning, given.weight.data());
-        seen.add(preparation.prepared());
-        first += rows;
+        const Batch batch = encoder.encode(input, first, most, Purpose::learn, given.weight.data());
+        seen.add(batch);
+        first += batch.rows;
     }
     return seen;
 }
@@ -132,22 +131,13 @@ NamedRows named(const Rows& given) {
     return to;
 }
 
-struct ByName {
-    Preparation& to;
-    const Row& row;
-    std::uint32_t operator()(std::size_t i, bool grow) const { return to.feature(row[i].first, grow).value_or(0); }
-    static std::string_view name(std::size_t) { return {}; }
-};
-
-Seen one_by_one(Preparation& preparation, const Rows& given) {
+// Each row is a source of its own.
+Seen one_by_one(Encoder& encoder, const Rows& given) {
     Seen seen;
     for (std::size_t r = 0; r < given.rows.size(); ++r) {
-        std::vector<double> values;
-        for (const auto& one : given.rows[r]) values.push_back(one.second);
-        const double weight = given.weight[r];
-        preparation.prepare_named(values.size(), values.data(), weight > 0 ? Looking::learning : Looking::predicting,
-                                  weight, ByName{preparation, given.rows[r]}, r);
-        seen.add(preparation.prepared());
+        const NamedRows row = named({{given.rows[r]}, {}});
+        NamedSource source(row);
+        seen.add(encoder.encode(source, 0, 1, Purpose::learn, &given.weight[r]));
     }
     return seen;
 }
@@ -222,10 +212,10 @@ Rows mixed(std::uint64_t seed, std::size_t count) {
     return to;
 }
 
-PreparationSetup collecting(bool centre, Pairs pairs) {
-    PreparationSetup setup;
+EncoderSetup collecting(bool center, Pairs pairs) {
+    EncoderSetup setup;
     setup.raw = true;
-    setup.centre = centre;
+    setup.center = center;
     setup.pairs = pairs;
     return setup;
 }
@@ -236,25 +226,24 @@ void mixed_rows(const RowKernel& kernel) {
         const Seen wanted = expected(given);
         const OwnTable own(given, mixed_names);
         const NamedRows names = named(given);
-        for (const bool centre : {false, true}) {
+        for (const bool center : {false, true}) {
             for (const Pairs pairs : {Pairs::none, Pairs::all}) {
                 const auto fresh = [&] {
-                    Preparation preparation(collecting(centre, pairs), kernel);
-                    preparation.use_names();
-                    return preparation;
+                    Encoder encoder(collecting(center, pairs), kernel);
+                    encoder.use_names();
+                    return encoder;
                 };
                 for (const std::size_t at_once : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
-                    Preparation a = fresh(), b = fresh();
-                    TableMentions known(own.table);
-                    TableRows table(own.table, known);
-                    NamedRowsIn in(names);
+                    Encoder a = fresh(), b = fresh();
+                    TableSource table(own.table);
+                    NamedSource in(names);
                     check(taken(a, table, given, at_once).same_raw(wanted), "raw values of tables");
                     check(taken(b, in, given, at_once).same_raw(wanted), "raw values of rows of names");
                 }
-                Preparation c = fresh();
+                Encoder c = fresh();
                 check(one_by_one(c, given).same_raw(wanted), "raw values of rows one by one");
-                // A saved and loaded preparation knows the same columns.
-                Preparation loaded(collecting(centre, pairs), kernel);
+                // A saved and loaded encoder knows the same columns.
+                Encoder loaded(collecting(center, pairs), kernel);
                 loaded.load(c.save());
                 const Rows more = mixed(seed + 100, 20);
                 check(one_by_one(loaded, more).same_raw(one_by_one(c, more)), "raw values after loading");
@@ -266,7 +255,7 @@ void mixed_rows(const RowKernel& kernel) {
 // What is taken back has not been.
 void rewound(const RowKernel& kernel) {
     const Rows given = mixed(3, 40), other = mixed(4, 40);
-    Preparation a(collecting(false, Pairs::none), kernel), b(collecting(false, Pairs::none), kernel);
+    Encoder a(collecting(false, Pairs::none), kernel), b(collecting(false, Pairs::none), kernel);
     a.use_names();
     b.use_names();
     Rows first = given, second = given;
@@ -278,7 +267,7 @@ void rewound(const RowKernel& kernel) {
     Rows strange = other;
     for (Row& row : strange.rows)
         for (auto& [name, x] : row) name = "other " + name;
-    const Preparation::Mark mark = a.mark();
+    const Encoder::Mark mark = a.mark();
     one_by_one(a, strange);
     one_by_one(a, other);
     a.rewind(mark);
@@ -296,12 +285,12 @@ void dense_rows(const RowKernel& kernel) {
         std::vector<double> x(narrow.begin(), narrow.end());
         std::vector<std::int16_t> whole(narrow.begin(), narrow.end());
         const auto input = [&](const auto& from, Type type) {
-            return DenseInput{reinterpret_cast<const char*>(from.data()),
-                              static_cast<std::ptrdiff_t>(columns * sizeof from[0]),
-                              type,
-                              nullptr,
-                              columns,
-                              rows};
+            return DenseRows{reinterpret_cast<const char*>(from.data()),
+                             static_cast<std::ptrdiff_t>(columns * sizeof from[0]),
+                             type,
+                             nullptr,
+                             columns,
+                             rows};
         };
         Rows given;
         given.weight.assign(rows, 1.0);
@@ -322,38 +311,31 @@ void dense_rows(const RowKernel& kernel) {
                              Type::f64, static_cast<std::uint32_t>(1 + j)});
             apart.back().number = static_cast<std::int64_t>(j);
         }
-        const DenseInput one_by_one{nullptr, 0, Type::f64, apart.data(), columns, rows};
-        for (const bool centre : {false, true}) {
+        const DenseRows one_by_one{nullptr, 0, Type::f64, apart.data(), columns, rows};
+        for (const bool center : {false, true}) {
             for (const Pairs pairs : {Pairs::none, Pairs::all}) {
                 if (columns > 100 && pairs == Pairs::all) continue;
                 for (const std::size_t at_once : {std::size_t{1}, std::size_t{1000}}) {
-                    const auto arrays = [&](const DenseInput& from, const std::string& what) {
-                        Preparation to(collecting(centre, pairs), kernel);
-                        to.use_columns(columns);
-                        DenseRows dense(from);
-                        dense.settle(to);
+                    const auto arrays = [&](const DenseRows& from, const std::string& what) {
+                        Encoder to(collecting(center, pairs), kernel);
+                        DenseSource dense(from);
+                        dense.begin_learning(to, true);
                         check(taken(to, dense, given, at_once).same_raw(wanted), "raw values of " + what);
                     };
                     arrays(input(x, Type::f64), "arrays");
                     arrays(input(narrow, Type::f32), "arrays of float32");
                     arrays(input(whole, Type::i16), "arrays of integers");
                     arrays(one_by_one, "arrays by column");
-                    // The same with names: taken as a table of numbers is.
-                    const Seen by_name = expected(given);
-                    for (const bool together : {true, false}) {
-                        Preparation to(collecting(centre, pairs), kernel);
-                        to.use_names();
-                        std::vector<Column> columns_of = apart;
-                        for (std::size_t j = 0; j < columns; ++j) {
-                            columns_of[j].slot = *to.feature(names[j], true);
-                            columns_of[j].number = -1;
-                        }
-                        DenseInput from = input(x, Type::f64);
-                        if (!together) from.columns = columns_of.data();
-                        DenseRows dense(from, &names);
-                        dense.settle(to);
-                        check(taken(to, dense, given, at_once).same_raw(by_name), "raw values of named columns");
+                    // A table of numbers.
+                    Encoder to(collecting(center, pairs), kernel);
+                    Table columns_of{{}, rows};
+                    for (std::size_t j = 0; j < columns; ++j) {
+                        columns_of.columns.emplace_back().name = names[j];
+                        columns_of.columns.back().numbers = apart[j];
                     }
+                    TableSource table(columns_of);
+                    table.begin_learning(to, true);
+                    check(taken(to, table, given, at_once).same_raw(expected(given)), "raw values of named columns");
                 }
             }
         }
@@ -367,13 +349,13 @@ void repeated(const RowKernel& kernel) {
     Row row{{"a", 0.1}, {"b", 2}, {"a", 0.7}, {"t=x", 1}, {"a", -0.2}, {"t=y", 1}, {"a", 0.3}};
     Seen first;
     for (int turn = 0; turn < 7; ++turn) {
-        Preparation to(collecting(false, Pairs::none), kernel);
+        Encoder to(collecting(false, Pairs::none), kernel);
         to.use_names();
         Rows known;
         known.rows = {{{"a", 1}, {"b", 1}, {"t=x", 1}, {"t=y", 1}}, row};
         known.weight = {1, 1};
         const NamedRows names = named(known);
-        NamedRowsIn in(names);
+        NamedSource in(names);
         const Seen seen = taken(to, in, known, 10);
         if (turn == 0) {
             first = seen;
@@ -389,11 +371,11 @@ void repeated(const RowKernel& kernel) {
 void without_numbers(const RowKernel& kernel) {
     const Rows given = mixed(1, 50);
     const NamedRows names = named(given);
-    PreparationSetup setup = collecting(false, Pairs::none), less = setup;
+    EncoderSetup setup = collecting(false, Pairs::none), less = setup;
     less.numbers_linear = false;
-    Preparation a(setup, kernel), b(less, kernel), c(less, kernel);
-    for (Preparation* each : {&a, &b, &c}) each->use_names();
-    NamedRowsIn in(names), again(names);
+    Encoder a(setup, kernel), b(less, kernel), c(less, kernel);
+    for (Encoder* each : {&a, &b, &c}) each->use_names();
+    NamedSource in(names), again(names);
     Seen all = taken(a, in, given, 100);
     const Seen some = taken(b, again, given, 100);
     for (auto& row : all.entries)
@@ -406,14 +388,13 @@ void without_numbers(const RowKernel& kernel) {
 
     constexpr std::size_t rows = 5, columns = 1030;
     std::vector<double> x(rows * columns, 2.5);
-    for (const bool centre : {false, true}) {
-        less.centre = centre;
-        Preparation d(less, kernel);
+    for (const bool center : {false, true}) {
+        less.center = center;
+        Encoder d(less, kernel);
         d.use_columns(columns);
-        DenseRows dense({reinterpret_cast<const char*>(x.data()), columns * 8, Type::f64, nullptr, columns, rows});
-        d.prepare(dense, 0, rows, Looking::predicting, nullptr);
+        DenseSource dense({reinterpret_cast<const char*>(x.data()), columns * 8, Type::f64, nullptr, columns, rows});
         Seen seen;
-        seen.add(d.prepared());
+        seen.add(d.encode(dense, 0, rows, Purpose::predict, nullptr));
         check(seen.entries[0].size() == columns - 1024 && seen.entries[0][0].first == 1025,
               "columns that are not among the raw ones stay");
     }
@@ -421,13 +402,12 @@ void without_numbers(const RowKernel& kernel) {
 
 // Nothing is collected unless it is asked for.
 void off(const RowKernel& kernel) {
-    Preparation to(PreparationSetup{}, kernel);
+    Encoder to(EncoderSetup{}, kernel);
     to.use_names();
     const Rows given = mixed(1, 5);
     const NamedRows names = named(given);
-    NamedRowsIn in(names);
-    to.prepare(in, 0, 5, Looking::learning, nullptr);
-    const SparseInput input = to.prepared();
+    NamedSource in(names);
+    const Batch input = to.encode(in, 0, 5, Purpose::learn, nullptr);
     check(!input.raw && !input.raw_counts && !input.raw_kinds, "without raw values there are none");
 }
 
@@ -438,19 +418,19 @@ void automatic(const Kernel& kernel) {
     std::vector<double> x(rows * 1001), y(rows, 1.0), none(rows, 0.0), p;
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 7);
     const auto dense = [&](std::size_t columns) {
-        return DenseInput{reinterpret_cast<const char*>(x.data()),
-                          static_cast<std::ptrdiff_t>(columns * 8),
-                          Type::f64,
-                          nullptr,
-                          columns,
-                          rows};
+        return DenseRows{reinterpret_cast<const char*>(x.data()),
+                         static_cast<std::ptrdiff_t>(columns * 8),
+                         Type::f64,
+                         nullptr,
+                         columns,
+                         rows};
     };
     const std::int32_t starts[] = {0, 1}, indices[] = {1};
     const double values[] = {2.0};
-    const CompressedRows sparse{values, indices, starts, false, 1, 3, 1};
+    const SparseRows sparse{values, indices, starts, false, 1, 3, 1};
     const Labels labels{y.data(), nullptr}, weightless{y.data(), none.data()};
     Setup setup;
-    setup.engine.form.shape = Shape::automatic;
+    setup.engine.form.model_type = ModelType::automatic;
     const auto refused = [&](const auto& action) {
         try {
             action();
@@ -461,55 +441,43 @@ void automatic(const Kernel& kernel) {
     };
     const auto settled = [&](const auto& action) {
         Learner learner(setup, kernel);
-        check(learner.snapshot().settled.shape == Shape::automatic, "nothing is settled at first");
-        learner.predict(dense(3), false, Into(p).here());
-        learner.predict(sparse, false, Into(p).here());
-        learner.learn(dense(3), weightless, Into(p).here());
-        check(learner.snapshot().settled.shape == Shape::automatic, "rows without weight settle nothing");
+        check(learner.snapshot().settled.model_type == ModelType::automatic, "nothing is settled at first");
+        predict(learner, dense(3), false, p);
+        predict(learner, sparse, false, p);
+        learn(learner, dense(3), weightless, p);
+        check(learner.snapshot().settled.model_type == ModelType::automatic, "rows without weight settle nothing");
         x[4] = nothing;
-        check(refused([&] { learner.learn(dense(3), labels, Into(p).here()); }), "bad input is refused");
+        check(refused([&] { learn(learner, dense(3), labels, p); }), "bad input is refused");
         x[4] = 4;
-        check(learner.snapshot().settled.shape == Shape::automatic, "bad input settles nothing");
+        check(learner.snapshot().settled.model_type == ModelType::automatic, "bad input settles nothing");
         action(learner);
         const Snapshot saved = learner.snapshot();
         Learner copy(setup, kernel);
         copy.restore(saved);
         check(copy.snapshot().settled == saved.settled, "a restored learner is settled");
-        return saved.settled.shape;
+        return saved.settled.model_type;
     };
     const Rows given = mixed(2, rows);
     const OwnTable own(given, mixed_names);
-    check(settled([&](Learner& m) { m.learn(dense(3), labels, Into(p).here()); }) == Shape::trees, "arrays");
-    check(settled([&](Learner& m) { m.learn(dense(1001), labels, Into(p).here()); }) == Shape::linear, "wide arrays");
-    check(settled([&](Learner& m) { m.learn(sparse, labels, Into(p).here()); }) == Shape::linear, "sparse matrices");
-    check(settled([&](Learner& m) { m.learn(own.table, labels, Into(p).here()); }) == Shape::trees, "tables");
-    check(settled([&](Learner& m) { m.learn(named(given), labels, Into(p).here()); }) == Shape::linear, "sparse text");
-    check(settled([&](Learner& m) {
-              struct Resolve {
-                  Learner& m;
-                  std::uint32_t operator()(std::size_t, bool grow) const { return m.feature("a", grow).value_or(0); }
-                  std::string_view name(std::size_t) const { return "a"; }
-              };
-              p.resize(1);
-              const double one = 1;
-              m.learn_named(1, x.data() + 1, Labels{&one, &one}, Resolve{m}, p.data());
-          }) == Shape::trees,
-          "one row");
-    setup.preparation.bits = 4;
-    check(settled([&](Learner& m) { m.learn(dense(3), labels, Into(p).here()); }) == Shape::linear, "hashed");
-    setup.engine.form.shape = Shape::trees;
+    check(settled([&](Learner& m) { learn(m, dense(3), labels, p); }) == ModelType::trees, "arrays");
+    check(settled([&](Learner& m) { learn(m, dense(1001), labels, p); }) == ModelType::linear, "wide arrays");
+    check(settled([&](Learner& m) { learn(m, sparse, labels, p); }) == ModelType::linear, "sparse matrices");
+    check(settled([&](Learner& m) { learn(m, own.table, labels, p); }) == ModelType::trees, "tables");
+    check(settled([&](Learner& m) { learn(m, named(given), labels, p); }) == ModelType::linear, "sparse text");
+    setup.encoder.bits = 4;
+    check(settled([&](Learner& m) { learn(m, dense(3), labels, p); }) == ModelType::linear, "hashed");
+    setup.engine.form.model_type = ModelType::trees;
     check(refused([&] { Learner(setup, kernel); }), "hashed features have no trees");
-    setup.preparation.bits.reset();
+    setup.encoder.bits.reset();
     Learner trees(setup, kernel);
-    check(refused([&] { trees.learn(sparse, labels, Into(p).here()); }) &&
-              refused([&] { trees.predict(sparse, false, Into(p).here()); }),
+    check(refused([&] { learn(trees, sparse, labels, p); }) && refused([&] { predict(trees, sparse, false, p); }),
           "trees do not take sparse matrices");
-    trees.learn(dense(3), labels, Into(p).here());
+    learn(trees, dense(3), labels, p);
     Snapshot other = trees.snapshot();
-    other.settled.shape = Shape::curves;
+    other.settled.model_type = ModelType::curves;
     check(refused([&] { trees.restore(other); }), "another shape is refused");
-    setup.engine.form.shape = Shape::automatic;
-    other.settled.shape = Shape::automatic;
+    setup.engine.form.model_type = ModelType::automatic;
+    other.settled.model_type = ModelType::automatic;
     check(refused([&] { Learner(setup, kernel).restore(other); }), "what has learned is settled");
 }
 

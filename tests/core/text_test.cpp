@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "into.hpp"
+#include "calls.hpp"
 #include "learner/learner.hpp"
 #include "text/csv_rows.hpp"
 #include "text/csv_table.hpp"
@@ -253,11 +253,11 @@ void tables_and_rows() {
         }
         Learner a(setup, kernel_baseline), b(setup, kernel_baseline);
         std::vector<double> p(rows), q(rows);
-        a.learn(table, {y.data(), nullptr}, Into(p).here());
-        b.learn(read.features, {y.data(), nullptr}, Into(q).here());
+        learn(a, table, {y.data(), nullptr}, p);
+        learn(b, read.features, {y.data(), nullptr}, q);
         check(p == q, "a table and its rows are learned alike");
-        a.predict(table, false, Into(p).here());
-        b.predict(read.features, false, Into(q).here());
+        predict(a, table, false, p);
+        predict(b, read.features, false, q);
         check(p == q, "a table and its rows are predicted alike");
     }
 }

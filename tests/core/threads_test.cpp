@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "into.hpp"
+#include "calls.hpp"
 #include "kinds.hpp"
 #include "learner/learner.hpp"
 #include "supported_kernels.hpp"
@@ -49,7 +49,7 @@ struct Data {
             y.push_back(classes ? static_cast<double>(r % 3) : score);
         }
     }
-    DenseInput dense() const {
+    DenseRows dense() const {
         return {reinterpret_cast<const char*>(x.data()),
                 static_cast<std::ptrdiff_t>(8 * columns),
                 Type::f64,
@@ -94,51 +94,44 @@ bool finite(const std::vector<double>& all) {
     return true;
 }
 
-// Names of one letter.
-struct Resolve {
-    Learner& learner;
-    std::uint32_t operator()(std::size_t j, bool grow) const {
-        const char name = static_cast<char>('a' + j);
-        return learner.feature({&name, 1}, grow).value_or(0);
-    }
-    static std::string_view name(std::size_t) { return {}; }
-};
-
 void share(const char* name, const Setup& setup, const Kernel& kernel, int rounds, bool by_name) {
     const bool classes = setup.engine.has_classes();
     const Data data(classes);
     const NamedRows named = data.named();
+    NamedRows one = named;
+    one.ids.resize(columns);
+    one.values.resize(columns);
+    one.row_ends.resize(1);
     Learner learner(setup, kernel);
     const std::size_t widest = classes ? most_classes : 5;
     const Labels labels{data.y.data(), nullptr, nullptr, setup.engine.open ? std::size_t{3} : 0};
     {
         std::vector<double> p(rows * widest);
-        by_name ? learner.learn(named, labels, Into(p).here()) : learner.learn(data.dense(), labels, Into(p).here());
+        by_name ? learn(learner, named, labels, p) : learn(learner, data.dense(), labels, p);
     }
     const std::uint64_t before = learner.clock().examples;
     std::atomic<std::uint64_t> learned{0};
     std::mutex joining;
     std::size_t known = 3;
-    const auto learn = [&](int) {
+    const auto learn_all = [&](int) {
         std::vector<double> p(rows * widest);
         const Labels more{data.y.data(), nullptr};
-        by_name ? learner.learn(named, more, Into(p).here()) : learner.learn(data.dense(), more, Into(p).here());
+        by_name ? learn(learner, named, more, p) : learn(learner, data.dense(), more, p);
         learned += rows;
     };
     // Memory for all classes that there will ever be: how many there are may change at any time.
-    const auto predict = [&](int round) {
+    const auto predict_all = [&](int round) {
         std::vector<double> p(rows * widest);
-        by_name ? learner.predict(named, round % 2, Into(p).here())
-                : learner.predict(data.dense(), round % 2, Into(p).here());
+        by_name ? predict(learner, named, round % 2, p) : predict(learner, data.dense(), round % 2, p);
         check(finite(p), "predictions are numbers");
     };
     const auto one_row = [&](int) {
         if (!by_name) return;
         const std::shared_lock guard(learner.lock());
-        check(learner.shares(), "a learner that has learned is shared by those who predict");
         std::vector<double> p(widest);
-        const Resolve resolve{learner};
-        learner.predict_named(columns, data.x.data(), false, resolve, p.data());
+        NamedSource row(one);
+        Into results(p);
+        learner.predict_locked(row, {}, nullptr, results);
         check(finite(p), "predictions of one row are numbers");
     };
     const auto copy = [&](int round) {
@@ -147,10 +140,10 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         Learner other(setup, kernel);
         other.restore(snapshot);
         std::vector<double> p(rows * widest), q(rows * widest);
-        by_name ? other.predict(named, false, Into(p).here()) : other.predict(data.dense(), false, Into(p).here());
+        by_name ? predict(other, named, false, p) : predict(other, data.dense(), false, p);
         Learner again(setup, kernel);
         again.restore(other.snapshot());
-        by_name ? again.predict(named, false, Into(q).here()) : again.predict(data.dense(), false, Into(q).here());
+        by_name ? predict(again, named, false, q) : predict(again, data.dense(), false, q);
         check(p == q, "a copy predicts what it was copied from");
         check(other.bytes() > 0 && round >= 0, "a copy has a size");
     };
@@ -166,7 +159,7 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         Learner other(setup, kernel);
         if (!other.load_merged(plan, {part, part}, how)) return;
         std::vector<double> p(rows * widest);
-        by_name ? other.predict(named, false, Into(p).here()) : other.predict(data.dense(), false, Into(p).here());
+        by_name ? predict(other, named, false, p) : predict(other, data.dense(), false, p);
         check(finite(p), "predictions of a merged learner are numbers");
         check(other.clock().examples == clock.examples, "a merged learner is what was planned");
     };
@@ -180,14 +173,13 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         if (known == most_classes) return;
         std::vector<double> y(rows, static_cast<double>(known)), p(rows * widest);
         const Labels new_class{y.data(), nullptr, nullptr, 1};
-        by_name ? learner.learn(named, new_class, Into(p).here())
-                : learner.learn(data.dense(), new_class, Into(p).here());
+        by_name ? learn(learner, named, new_class, p) : learn(learner, data.dense(), new_class, p);
         learned += rows;
         ++known;
     };
-    at_once({learn, predict, one_row, copy, merge, look, join}, rounds);
+    at_once({learn_all, predict_all, one_row, copy, merge, look, join}, rounds);
     check(learner.clock().examples == before + learned, "every row was learned once");
-    if (setup.engine.open) check(learner.predict_width() == known, "every class has joined");
+    if (setup.engine.open) check(learner.widths().predict == known, "every class has joined");
     std::printf("%s: %llu rows learned\n", name, static_cast<unsigned long long>(learned.load()));
 }
 
@@ -228,27 +220,27 @@ void predict_beside(const char* name, const Setup& setup, const Kernel& kernel, 
     const Data data(setup.engine.has_classes());
     std::vector<double> long_x;
     for (std::size_t i = 0; i < times; ++i) long_x.insert(long_x.end(), data.x.begin(), data.x.end());
-    DenseInput long_input = data.dense();
+    DenseRows long_input = data.dense();
     long_input.data = reinterpret_cast<const char*>(long_x.data());
     long_input.rows = times * rows;
     const std::size_t width = std::max<std::size_t>(1, setup.engine.classes);
     Learner learner(setup, kernel), twin(setup, kernel);
     std::vector<double> p(rows * width), q(rows * width);
-    learner.learn(data.dense(), {data.y.data(), nullptr}, Into(p).here());
-    twin.learn(data.dense(), {data.y.data(), nullptr}, Into(q).here());
+    learn(learner, data.dense(), {data.y.data(), nullptr}, p);
+    learn(twin, data.dense(), {data.y.data(), nullptr}, q);
     std::atomic<bool> done{false};
-    const auto predict = [&] {
+    const auto predict_on = [&] {
         std::vector<double> all(long_input.rows * width);
         while (!done) {
-            learner.predict(long_input, false, Into(all).here());
+            predict(learner, long_input, false, all);
             check(finite(all), "predictions are numbers");
         }
     };
     std::vector<std::thread> readers;
-    for (int i = 0; i < 3; ++i) readers.emplace_back(predict);
+    for (int i = 0; i < 3; ++i) readers.emplace_back(predict_on);
     for (int i = 0; i < rounds; ++i) {
-        learner.learn(data.dense(), {data.y.data(), nullptr}, Into(p).here());
-        twin.learn(data.dense(), {data.y.data(), nullptr}, Into(q).here());
+        learn(learner, data.dense(), {data.y.data(), nullptr}, p);
+        learn(twin, data.dense(), {data.y.data(), nullptr}, q);
         check(p == q, "who predicts changes nothing");
     }
     done = true;
@@ -270,8 +262,8 @@ int main(int count, char** arguments) {
         follow.engine.first_rate = 1;
         follow.engine.last_rate = 3;
         follow.engine.selecting = Selecting::follow;
-        follow.target = true;
-        follow.preparation.centre = !by_name;
+        follow.label_unit = true;
+        follow.encoder.center = !by_name;
         share("automatic rate", follow, kernel, rounds, by_name);
         Setup sweep = follow;
         sweep.engine.first_rate = 0;
@@ -286,7 +278,7 @@ int main(int count, char** arguments) {
         open.engine.first_rate = 1;
         open.engine.last_rate = 3;
         open.engine.selecting = Selecting::follow;
-        open.preparation.pairs = Pairs::all;
+        open.encoder.pairs = Pairs::all;
         share("classes that join, automatic rates, interactions", open, kernel, rounds, by_name);
     }
     share_lock(rounds);
@@ -298,15 +290,15 @@ int main(int count, char** arguments) {
         rates.engine.first_rate = 1;
         rates.engine.last_rate = 3;
         rates.engine.selecting = Selecting::follow;
-        rates.preparation.centre = true;
-        rates.preparation.pairs = Pairs::all;
+        rates.encoder.center = true;
+        rates.encoder.pairs = Pairs::all;
         predict_beside("automatic rate, centred, interactions", rates, kernel, rounds);
-        rates.preparation.pairs = Pairs::none;
+        rates.encoder.pairs = Pairs::none;
         rates.engine.options.loss = loss_of("logistic");
         rates.engine.classes = 3;
         rates.engine.coupled = true;
         predict_beside("softmax", rates, kernel, rounds);
-        rates.engine.form = {Shape::trees, Company::second_order};
+        rates.engine.form = {ModelType::trees, Ensemble::newton};
         rates.engine.coupled = false;
         predict_beside("trees, softmax and second order", rates, kernel, rounds);
     }

@@ -17,7 +17,7 @@
 #endif
 
 #include "base/workers.hpp"
-#include "into.hpp"
+#include "calls.hpp"
 #include "kinds.hpp"
 #include "learner/learner.hpp"
 #include "supported_kernels.hpp"
@@ -155,31 +155,31 @@ void learner_without_memory(const char* name, const Setup& setup) {
         for (std::size_t j = 0; j < columns; ++j) x.push_back(static_cast<double>((r * 7 + j * 5) % 11) - 5.0);
         y.push_back(setup.engine.has_classes() ? static_cast<double>(r % 3) : x[r * columns]);
     }
-    const DenseInput input{reinterpret_cast<const char*>(x.data()),
-                           static_cast<std::ptrdiff_t>(8 * columns),
-                           Type::f64,
-                           nullptr,
-                           columns,
-                           rows};
+    const DenseRows input{reinterpret_cast<const char*>(x.data()),
+                          static_cast<std::ptrdiff_t>(8 * columns),
+                          Type::f64,
+                          nullptr,
+                          columns,
+                          rows};
     const Labels labels{y.data(), nullptr};
     std::vector<double> p(rows * 8);
     int refused = 0, calls = 0;
     for (const bool learning : {true, false}) {
         for (long allocations = 0;; allocations += 1 + allocations / 16) {
             Learner learner(setup, *supported_kernels().back().second);
-            if (!learning) learner.learn(input, labels, Into(p).here());
+            if (!learning) learn(learner, input, labels, p);
             bool enough = true;
             try {
                 const LittleMemory little(allocations);
-                learning ? learner.learn(input, labels, Into(p).here()) : learner.predict(input, false, Into(p).here());
+                learning ? learn(learner, input, labels, p) : predict(learner, input, false, p);
             } catch (const std::bad_alloc&) {
                 enough = false;
             }
             ++calls;
             refused += !enough;
             try {
-                learner.learn(input, labels, Into(p).here());
-                learner.predict(input, false, Into(p).here());
+                learn(learner, input, labels, p);
+                predict(learner, input, false, p);
             } catch (const std::runtime_error&) {  // a part has not learned what the others have
                 check(learning && !enough, "what was not changed works");
             }
@@ -202,10 +202,10 @@ void learners_without_memory() {
     rates.engine.first_rate = 1;
     rates.engine.last_rate = 3;
     rates.engine.selecting = Selecting::follow;
-    rates.preparation.centre = true;
+    rates.encoder.center = true;
     learner_without_memory("automatic rate", rates);
     Setup second;
-    second.engine.second_order = true;
+    second.engine.newton = true;
     second.engine.options.loss = loss_of("logistic");
     second.engine.classes = 3;
     second.engine.coupled = true;
@@ -214,7 +214,7 @@ void learners_without_memory() {
     rates.engine.classes = 3;
     rates.engine.coupled = true;
     learner_without_memory("softmax", rates);
-    rates.engine.form = {Shape::trees, Company::second_order};
+    rates.engine.form = {ModelType::trees, Ensemble::newton};
     rates.engine.coupled = false;
     learner_without_memory("trees, softmax and second order", rates);
 }

@@ -111,23 +111,6 @@ def test_classes_may_join_while_it_is_interrupted() -> None:
     assert list(whole.per_class) == ["a", "b", "c", 1]
 
 
-@pytest.mark.parametrize(("kind", "loss"), KINDS)
-def test_a_state_of_the_first_format_goes_on_with_r2_unknown(kind: str, loss: str) -> None:
-    model, p, y, weight = case(kind, loss, "fractions")
-    whole, first = Evaluation(model), Evaluation(model)
-    whole.add(p, y, weight)
-    for cut in (0, 100):
-        first = Evaluation(model)
-        add(first, p, y, weight, 0, cut)
-        state = {**first.state(), "version": 1}
-        del state["label_sums"]
-        second = Evaluation.restore(model, json.loads(json.dumps(state)))
-        add(second, p, y, weight, cut, ROWS)
-        expected = whole.metrics | ({"r2": math.nan} if cut and "r2" in whole.metrics else {})
-        assert repr(second.metrics) == repr(expected)
-        assert repr(Evaluation.restore(model, second.state()).metrics) == repr(expected)
-
-
 def test_infinite_predictions_can_be_kept() -> None:
     evaluation = Evaluation(ul.Learner())
     evaluation.add([math.inf, 1.0], [1.0, 2.0])

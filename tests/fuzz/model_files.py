@@ -38,7 +38,7 @@ def models() -> list[Any]:
     named = [dict(zip("abc", row, strict=True)) for row in X.tolist()]
     made = [
         ul.Learner(),
-        ul.Learner(rule="snag", centre=True, precision="float32"),
+        ul.Learner(rule="snag", centre=True),
         ul.Learner(learning_rate="auto", target="auto"),
         ul.Learner(interactions=2),
         ul.Learner(bits=3),

@@ -67,7 +67,6 @@ OPTIONS: dict[str, list[Any]] = {
     "target": ["auto", None, 1],
     "centre": [True, False, 1],
     "falling_scales": [True, False, "yes"],
-    "precision": ["float32", "float64", "float16"],
     "average": [True, False],
     "bias": [True, False],
     "importance_aware": [True, False],

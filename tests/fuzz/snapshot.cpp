@@ -1,7 +1,7 @@
-// Checks that the core refuses a snapshot that was tampered with, or makes a learner of it that can be used.
+// Model files, from the core's side: a snapshot that was tampered with is refused, or gives a learner that can be used.
 //
-// An input has a byte for the kind of learner, then changes to a valid snapshot of it. A change has 11 bytes: which
-// part, which entry (2 bytes), and what to write there (8 bytes).
+// An input: a byte for the kind of learner, then changes to a good snapshot of it, of 11 bytes each: which part, which
+// entry (2 bytes), and what to write there (8 bytes).
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "into.hpp"
+#include "calls.hpp"
 #include "kinds.hpp"
 #include "learner/learner.hpp"
 #include "require.hpp"
@@ -42,7 +42,7 @@ struct Data {
             named.name_ends.push_back(j + 1);
         }
     }
-    DenseInput dense() const {
+    DenseRows dense() const {
         return {reinterpret_cast<const char*>(x.data()), 8 * columns, Type::f64, nullptr, columns, rows};
     }
 };
@@ -51,7 +51,7 @@ Setup setup_of(std::uint8_t kind) {
     Setup setup;
     setup.engine.options.rule = static_cast<RuleKind>(kind % 5);
     setup.engine.options.loss = kind & 8 ? loss_of("logistic") : loss_of("squared");
-    setup.engine.options.precision = kind & 16 ? Precision::float32 : Precision::float64;
+    setup.engine.average = kind & 16;
     switch (kind / 32) {
         case 1:
             setup.engine.rates = {0.1, 0.5, 2.0};
@@ -62,7 +62,7 @@ Setup setup_of(std::uint8_t kind) {
             setup.engine.rates = {0.1, 0.5, 2.0};
             setup.engine.last_rate = 2;
             setup.engine.selecting = Selecting::follow;
-            setup.target = !(kind & 8);
+            setup.label_unit = !(kind & 8);
             break;
         case 3:
             setup.engine.classes = 3;
@@ -71,14 +71,14 @@ Setup setup_of(std::uint8_t kind) {
             setup.engine.open = true;
             break;
         case 5:
-            setup.preparation.pairs = Pairs::all;
+            setup.encoder.pairs = Pairs::all;
             break;
         case 6:
-            setup.preparation.centre = true;
-            setup.preparation.pairs = kind & 16 ? Pairs::ordered : Pairs::none;
+            setup.encoder.center = true;
+            setup.encoder.pairs = kind & 16 ? Pairs::ordered : Pairs::none;
             break;
         case 7:
-            setup.preparation.bits = 3;
+            setup.encoder.bits = 3;
             break;
         default:
             break;
@@ -86,7 +86,7 @@ Setup setup_of(std::uint8_t kind) {
     return setup;
 }
 
-// Changes an entry of a vector, or the length of the vector.
+// Writes a number into a vector; an index beyond it changes the length.
 template <class T>
 void write(std::vector<T>& to, std::size_t at, std::uint64_t bits) {
     if (to.empty() || at % 16 == 15) {
@@ -101,9 +101,9 @@ void write(std::vector<T>& to, std::size_t at, std::uint64_t bits) {
     } else if constexpr (std::is_same_v<T, std::string>) {
         entry.assign(reinterpret_cast<const char*>(&bits), bits % 9);
     } else {
-        // Changes one word of a structure of numbers. An enumeration must keep a valid value.
+        // Structures of plain numbers: one of their words. What is an enumeration must stay one.
         static_assert(std::is_trivially_copyable_v<T>);
-        if constexpr (std::is_same_v<T, Centre::Column>) {
+        if constexpr (std::is_same_v<T, Center::Column>) {
             (at & 64 ? entry.mean : entry.weight) = std::bit_cast<double>(bits);
             entry.offset = at & 128 ? Offset::removed : Offset::kept;
         } else {
@@ -129,13 +129,13 @@ void change(Snapshot& s, const std::uint8_t* d) {
             s.labels.negative = static_cast<NegativeLabel>(bits % 3);
             break;
         case 3:
-            s.preparation.space = static_cast<Space>(bits % 3);  // the setup decides about hashing
+            s.encoder.space = static_cast<Space>(bits % 3);  // hashing is a matter of the setup
             break;
         case 4:
-            s.preparation.columns = bits % 5000;  // more would only take memory
+            s.encoder.columns = bits % 5000;  // more than that only takes memory
             break;
         case 5:
-            return write(s.preparation.names, at, bits);
+            return write(s.encoder.names, at, bits);
         case 6:
             return write(s.engine.slots, at, bits % 64);
         case 7:
@@ -153,16 +153,16 @@ void change(Snapshot& s, const std::uint8_t* d) {
         case 13:
             return write(s.engine.errors, at, bits);
         case 14:
-            *std::array{&s.labels.target.centre, &s.labels.target.weight, &s.labels.target.sum,
-                        &s.labels.target.square}[at % 4] = number;
-            s.labels.target.started = at & 128;
+            *std::array{&s.labels.unit.center, &s.labels.unit.weight, &s.labels.unit.sum,
+                        &s.labels.unit.square}[at % 4] = number;
+            s.labels.unit.started = at & 128;
             break;
         case 15:
-            return write(s.preparation.products, at, bits % 64);
+            return write(s.encoder.products, at, bits % 64);
         case 16:
-            return write(s.preparation.centre_features, at, bits % 64);
+            return write(s.encoder.center_features, at, bits % 64);
         default:
-            return write(s.preparation.centre, at, bits);
+            return write(s.encoder.center, at, bits);
     }
 }
 
@@ -171,16 +171,16 @@ void change(Snapshot& s, const std::uint8_t* d) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 1 || size > 1 + 11 * 20) return 0;
     const Setup setup = setup_of(data[0]);
-    const bool classes = setup.engine.has_classes(), by_name = data[0] % 3 == 0 && !setup.preparation.centre;
+    const bool classes = setup.engine.has_classes(), by_name = data[0] % 3 == 0 && !setup.encoder.center;
     const Data given(classes);
     const Labels labels{given.y.data(), nullptr, nullptr, setup.engine.open ? std::size_t{3} : 0};
     std::vector<double> p(rows * 128);
     Learner learner(setup, kernel_baseline);
-    by_name ? learner.learn(given.named, labels, Into(p).here()) : learner.learn(given.dense(), labels, Into(p).here());
+    by_name ? learn(learner, given.named, labels, p) : learn(learner, given.dense(), labels, p);
     Snapshot snapshot = learner.snapshot();
     for (std::size_t at = 1; at + 11 <= size; at += 11) change(snapshot, data + at);
-    if (snapshot.preparation.centre.size() != snapshot.preparation.centre_features.size())
-        return 0;  // the reader of model files refuses this
+    if (snapshot.encoder.center.size() != snapshot.encoder.center_features.size())
+        return 0;  // the reader of files sees to this
 
     Learner restored(setup, kernel_baseline);
     try {
@@ -189,7 +189,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     restored.snapshot();
-    require(restored.predict_width() <= 128 && restored.bytes() > 0, "a restored model has a sensible size");
+    require(restored.widths().predict <= 128 && restored.bytes() > 0, "a restored model has a sensible size");
     const Labels more{given.y.data(), nullptr};
     const auto attempt = [](const auto& action) {
         try {
@@ -198,10 +198,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         } catch (const DivergedError&) {
         }
     };
-    attempt([&] { restored.predict(given.dense(), false, Into(p).here()); });
-    attempt([&] { restored.predict(given.named, true, Into(p).here()); });
-    attempt([&] { restored.learn(given.dense(), more, Into(p).here()); });
-    attempt([&] { restored.learn(given.named, more, Into(p).here()); });
+    attempt([&] { predict(restored, given.dense(), false, p); });
+    attempt([&] { predict(restored, given.named, true, p); });
+    attempt([&] { learn(restored, given.dense(), more, p); });
+    attempt([&] { learn(restored, given.named, more, p); });
     restored.snapshot();
     return 0;
 }

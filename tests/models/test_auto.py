@@ -105,7 +105,7 @@ def test_other_words_are_refused(bad: object) -> None:
         ul.Learner(learning_rate=bad)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("options", [{"order": "vw"}, {"clip": "vw"}, {"precision": "float32"}])
+@pytest.mark.parametrize("options", [{"order": "vw"}, {"clip": "vw"}])
 def test_what_several_learners_at_once_cannot_is_refused(options: dict[str, str]) -> None:
     with pytest.raises(ul.OptionError, match="run several at once"):
         ul.Learner(learning_rate="auto", **options)  # type: ignore[arg-type]

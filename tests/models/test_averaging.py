@@ -25,7 +25,6 @@ NAMES = tuple("abcdefghijk")
 MODELS: dict[str, dict[str, Any]] = {
     "one rate": {},
     "automatic rate": {"learning_rate": "auto"},
-    "float32": {"precision": "float32"},
     "hashed": {"bits": 9},
     "products": {"interactions": 2, "learning_rate": 0.1},
     "target": {"target": "auto", "learning_rate": "auto"},
@@ -334,16 +333,18 @@ def test_averaging_does_not_touch_learning(rate: Any) -> None:
     assert a.rates == b.rates or np.isnan(list(a.rates.values())).all()
 
 
-def test_files_of_models_without_an_average_have_nothing_of_it(tmp_path: Path) -> None:
-    m = ul.Learner()
+@pytest.mark.parametrize("average", [False, True])
+def test_a_file_says_which_weights_predict_and_since_when(average: bool, tmp_path: Path) -> None:
+    m = ul.Learner(average=average)
     m.learn([[1.0], [2.0]], [1.0, 2.0])
     m.save(tmp_path / "m.unitless")
     content = (tmp_path / "m.unitless").read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     about = json.loads(header["__metadata__"]["unitless"])
-    assert "average" not in about["options"]
-    assert not {"kept", "averaged_t", "suspended_at", "missed"} & set(about)
-    assert not {"average", "average_scale"} & set(header)
+    assert about["options"]["average"] is average
+    expected = ("last", "0x1.0000000000000p+1", 3) if average else ("last", "0x0.0p+0", 0)
+    assert tuple(about[name] for name in ("kept", "averaged_t", "next_look")) == expected
+    assert [header[name]["shape"] for name in ("average", "average_scale")] == [[2 * average]] * 2
 
 
 @pytest.mark.parametrize("kept", ["last", "averaged"])

@@ -162,7 +162,6 @@ def test_a_bad_value_late_in_a_long_call_changes_nothing(kind: Callable[[object]
         ({"clip": "labels", "loss": "logistic"}, "clip='labels' is for squared and quantile loss"),
         ({"bits": 0}, "bits is 0; it must be a whole number from 1 to 30"),
         ({"bits": 18.0}, "bits is 18.0"),
-        ({"precision": "float16"}, "precision is 'float16'"),
         ({"bias": 1}, "bias is 1; it must be one of True, False"),
     ],
 )

@@ -38,7 +38,7 @@ def agree(m: Any) -> None:
 
 PLAIN = ("centre", "target", "interactions")  # what changes the values that experts see is not for `said`
 OF_SHAPES = {"linear": [], "curves": ["curves"], "trees": ["curves", "trees"]}
-COMPANY = {"snag": ["snag"], "newton": ["newton", "walker"], "softmax": ["softmax"]}
+COMPANY = {"snag": ["snag"], "newton": ["newton", "forgetting"], "softmax": ["softmax"]}
 
 
 def plain(options: dict[str, Any]) -> dict[str, Any]:

@@ -221,7 +221,6 @@ def test_a_list_of_columns_that_changes_while_it_is_read() -> None:
 MODELS: dict[str, Callable[[], Any]] = {
     "learner": lambda: linear(learning_rate=0.5),
     "average": lambda: linear(learning_rate=0.5, average=True),
-    "float32": lambda: linear(learning_rate=0.5, precision="float32"),
     "automatic rate": lambda: linear(learning_rate="auto"),
     "hashed": lambda: linear(bits=8),
     "interactions": lambda: linear(interactions=2),

@@ -44,7 +44,6 @@ CONFIGURATIONS = """
     gd squared constant unaware weights listed csr
     gd logistic clip-vw fortran
     gd logistic auto weights single
-    gd hinge constant float32 mappings
     gd hinge classes weights dense
     gd quantile low target weights whole
     gd quantile sweep clip unbiased csr
@@ -52,13 +51,11 @@ CONFIGURATIONS = """
     gd poisson auto pairs frame
     gd squared vw clip-vw weights dense
     gd logistic vw hashed constant vwtext
-    ag squared float32 weights dense
     ag squared auto ordered target mappings
     ag squared sweep centre weights fortran
     ag logistic unbiased pairs single
     ag logistic open auto csr
     ag hinge centre listed weights frame
-    ag hinge vw float32 weights csr
     ag logistic auto wide pairs mappings
     snag logistic wide ordered weights vwtext
     ag quantile high clip whole
@@ -70,7 +67,6 @@ CONFIGURATIONS = """
     ng squared constant weights dense
     ng squared auto target centre pairs long dense
     ng squared target unaware low csr
-    ng logistic float32 hashed pairs mappings
     ng logistic auto centre table
     ng hinge auto unbiased weights fortran
     ng hinge vw constant single
@@ -88,16 +84,13 @@ CONFIGURATIONS = """
     nag squared csr
     nag squared mappings
     nag squared frame
-    nag squared unaware weights float32 pairs csr
     nag squared auto long weights csr
     nag squared auto target centre weights csv
     nag squared vw clip-vw weights vwtext
-    nag squared float32 centre target weights frame
     nag squared hashed wide clip fortran
     nag logistic weights centre single
     nag logistic auto hashed listed weights mappings
     nag logistic auto long centre weights whole
-    nag logistic float32 unbiased ordered frame
     nag logistic classes auto long dense
     nag logistic open auto pairs weights mappings
     nag logistic open hashed mappings
@@ -110,10 +103,8 @@ CONFIGURATIONS = """
     nag hinge vw listed dense
     nag hinge sweep hashed unbiased mappings
     nag hinge centre weights pairs parquet
-    nag hinge float32 unaware whole
     nag quantile high auto target weights fortran
     nag quantile low open centre clip dense
-    nag quantile float32 clip weights csr
     nag quantile high centre csv
     nag poisson auto weights frame
     nag poisson classes hashed csr
@@ -128,10 +119,8 @@ CONFIGURATIONS = """
     snag squared dense
     snag squared auto target centre weights long frame
     snag squared vw weights mappings
-    snag squared hashed pairs float32 mappings
     snag squared sweep target ordered whole
     snag squared auto centre parquet
-    snag logistic centre float32 weights fortran
     snag logistic open auto weights long mappings
     snag logistic classes unaware listed frame
     snag logistic auto hashed weights vwtext
@@ -144,9 +133,7 @@ CONFIGURATIONS = """
     gd squared average weights csr
     ag logistic auto average frame
     ng squared average centre target pairs dense
-    ng hinge float32 average mappings
     nag squared average long weights fortran
-    nag squared average float32 hashed mappings
     nag logistic auto average long centre weights whole
     nag logistic open auto average pairs weights mappings
     nag poisson sweep average csr
@@ -154,7 +141,6 @@ CONFIGURATIONS = """
     snag logistic classes auto average long dense
     snag squared average weights mappings
     snag quantile auto weights csv
-    snag poisson float32 ordered whole
     snag poisson sweep centre dense
 """
 SHAPED = """
@@ -230,7 +216,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "listed": {},  # which ones depends on the features' names
     "hashed": {"bits": 5},  # so few that features collide
     "wide": {"bits": 18},
-    "float32": {"precision": "float32"},
     "average": {"average": True},
     "experts": {"experts": "auto"},
 }
@@ -493,7 +478,7 @@ def content(path: Path) -> str:
     header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unitless"])
     for name in ("version", "digest"):
         header.pop(name)
-    if "training" in header:
+    if header["training"] is not None:
         header["training"] = {name: header["training"][name] for name in ("schema", "target")}
     result = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name, array in sorted(safetensors.numpy.load(data).items()):

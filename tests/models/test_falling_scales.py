@@ -42,7 +42,6 @@ MODELS: dict[str, Callable[..., Any]] = {
     "curves": lambda **options: ul.Learner(
         learning_rate="auto", centre=True, falling_scales=True, shape="curves", **options
     ),
-    "float32": lambda **options: ul.Learner(centre=True, falling_scales=True, precision="float32", **options),
     "interactions": lambda **options: ul.Learner(centre=True, falling_scales=True, interactions=2, **options),
 }
 
@@ -446,15 +445,14 @@ def test_merged_models_begin_a_new_window() -> None:
     assert merged.scales[0] < 10
 
 
-def test_models_from_before_have_no_windows(tmp_path: Path) -> None:
+def test_models_whose_scales_do_not_fall_have_no_windows(tmp_path: Path) -> None:
     X, y = problem()
     m = ul.Learner(centre=True)
     m.learn(X, y)
     m.save(tmp_path / "m.unitless")
-    data = (tmp_path / "m.unitless").read_bytes()
-    assert b"window" not in data
-    assert b"falling" not in data
-    assert not ul.load(tmp_path / "m.unitless").options.falling_scales
+    state = ul.load(tmp_path / "m.unitless")._snapshot()
+    assert len(state["window_features"]) == len(state["windows"]) == 0
+    assert state["proven_scales"].tolist() == [0.0] * X.shape[1]
 
 
 @pytest.mark.parametrize(

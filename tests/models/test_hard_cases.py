@@ -181,7 +181,6 @@ def test_saved_files_have_ordinary_permissions_and_links_are_followed(tmp_path: 
         ({"rule": "gd", "importance_aware": False, "learning_rate": 1e300}, [[1e10]], [1.0], None),
         ({"rule": "snag"}, [[1e300]], [1.0], [1e15]),
         ({}, [[1.0]], [1e60], None),
-        ({"precision": "float32"}, [[1.0]], [1e30], None),
     ],
     ids=str,
 )

@@ -129,7 +129,7 @@ def test_listed_pairs_of_columns_equal_explicit_products(case: str, kind: str, f
     close(a.predict(FORMS[form](X)), b.predict(explicit(X, products)))
 
 
-@pytest.mark.parametrize("options", [{"precision": "float32"}, {"bias": False}, {"order": "vw"}, {"clip": "labels"}])
+@pytest.mark.parametrize("options", [{"bias": False}, {"order": "vw"}, {"clip": "labels"}])
 def test_other_options_go_together_with_interactions(options: dict[str, object]) -> None:
     X, y = problem()
     a = ul.Learner(interactions=2, **options).learn(X, y)  # type: ignore[arg-type]

@@ -146,7 +146,7 @@ def test_hashed_models_merge_by_slot() -> None:
 
 
 def test_a_merged_model_saves_loads_and_learns_on(tmp_path: object) -> None:
-    merged = ul.merge(shards("nag", precision="float32"))
+    merged = ul.merge(shards("nag"))
     merged.save(f"{tmp_path}/m.unitless")
     X, y = stream(spread=6)
     assert ul.load(f"{tmp_path}/m.unitless").learn(X, y).tobytes() == merged.learn(X, y).tobytes()

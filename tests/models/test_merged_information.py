@@ -57,10 +57,11 @@ def test_merged_models_know_what_one_knows_that_has_learned_all_rows(options: An
     for rows in (slice(0, 50), slice(50, 500), slice(500, 900)):
         parts.append(learner(**options))
         parts[-1].learn(X[rows], y[rows])
+    relative = 1e-8 if "interactions" in options else 1e-9  # products make P so ill-conditioned
     for order in itertools.permutations(parts):
-        close(steady(newton(ul.merge(order))), steady(newton(one)))
+        close(steady(newton(ul.merge(order))), steady(newton(one)), relative)
     nested = ul.merge([parts[0], ul.merge([parts[2], parts[1]])])
-    close(steady(newton(nested)), steady(newton(one)))
+    close(steady(newton(nested)), steady(newton(one)), relative)
 
 
 def test_rows_since_a_base_add_up() -> None:

@@ -28,7 +28,6 @@ ORACLE_LOSSES = {
 ENGINES: dict[str, dict[str, Any]] = {
     "single": {},
     "average": {"average": True},
-    "float32": {"precision": "float32"},
     "rates": {"learning_rate": "auto", "average": True},
     "curves": {"shape": "curves"},
     "curves only": {"shape": "curves only"},
@@ -101,7 +100,7 @@ def test_rows_by_name_one_at_a_time_give_the_same_bits(loss: str, engine: str) -
     assert same_bits(q, [alone.predict_one(x, o) for x, o in zip(rows, offset, strict=True)])
 
 
-@pytest.mark.parametrize("engine", ["single", "average", "float32", "rates"])
+@pytest.mark.parametrize("engine", ["single", "average", "rates"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_dense_and_sparse_give_the_same_bits(loss: str, engine: str) -> None:
     X, y, offset = problem(loss)

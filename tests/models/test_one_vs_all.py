@@ -152,7 +152,7 @@ def test_impossible_classes_are_refused(bad: object) -> None:
         ul.OneVsAll(bad)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("options", [{"target": "auto", "loss": "squared"}, {"order": "vw"}, {"precision": "float32"}])
+@pytest.mark.parametrize("options", [{"target": "auto", "loss": "squared"}, {"order": "vw"}])
 def test_options_for_one_learner_alone_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(ul.OptionError, match=r"one-vs-all|OneVsAll"):
         ul.OneVsAll(["a", "b"], learning_rate=0.5, **options)  # type: ignore[arg-type]

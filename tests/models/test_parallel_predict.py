@@ -25,7 +25,6 @@ MODELS: dict[str, Callable[[], Any]] = {
     "one rate": lambda: ul.Learner(loss="logistic"),
     "root mean square": lambda: ul.Learner(loss="logistic", rule="snag"),
     "averaged": lambda: ul.Learner(loss="logistic", average=True),
-    "float32": lambda: ul.Learner(loss="logistic", precision="float32"),
     "hashed": lambda: ul.Learner(loss="logistic", bits=10),
     "hashed, listed interactions": lambda: ul.Learner(loss="logistic", bits=10, interactions=[(0, 1), (2, 3)]),
     "automatic, centred, products": lambda: ul.Learner(

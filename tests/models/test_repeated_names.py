@@ -47,14 +47,12 @@ def read_frames(baseline: bool, loss: str) -> tuple[pd.DataFrame, list[Any]]:
     return frame, [ul.Learner()._data(frame[r : r + 1]) for r in range(len(frame))]
 
 
-@pytest.mark.parametrize(("bits", "precision"), [(None, "float64"), (None, "float32"), (4, "float64")])
+@pytest.mark.parametrize("bits", [None, 4])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("rule", RULES)
-def test_one_at_a_time_gives_the_same_bits_as_frames(
-    rule: str, loss: str, bits: int | None, precision: str, kernel: str
-) -> None:
+def test_one_at_a_time_gives_the_same_bits_as_frames(rule: str, loss: str, bits: int | None, kernel: str) -> None:
     X, y, weight = hard_stream(rule, loss)
-    options: dict[str, Any] = {"rule": rule, "loss": loss, "bits": bits, "precision": precision, "learning_rate": 0.1}
+    options: dict[str, Any] = {"rule": rule, "loss": loss, "bits": bits, "learning_rate": 0.1}
     frame, frames_of_one = read_frames(rule in ("gd", "ag"), loss)
     framed, single = ul.Learner(**options), ul.Learner(**options)
     for model in (framed, single):

@@ -170,7 +170,7 @@ def test_shards_are_about_as_good_as_one_stream(rule: str) -> None:
     for some, labels in cut(X, y, 8):
         state = one_round(make, state, cut(some, labels, 4), judged=64)
         sifted = restored(make, state)
-        sifted._sift_rates()
+        sifted._prune_rates()
         state = sifted._state_and_labels()
     together = restored(make, whole(make().options, state, 8000.0, 8000))
     errors = [np.mean((model.predict(test) - truth) ** 2) for model in (alone, together)]

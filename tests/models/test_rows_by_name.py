@@ -60,7 +60,6 @@ CHANGES: list[Change] = [
 
 MODELS: dict[str, Callable[[], Any]] = {
     "bias=False": lambda: ul.Learner(loss="logistic", bias=False),
-    "float32": lambda: ul.Learner(loss="logistic", precision="float32"),
     "hashed": lambda: ul.Learner(loss="logistic", bits=6),
     "hashed into many": lambda: ul.Learner(loss="logistic", bits=18),
     "averaged": lambda: ul.Learner(loss="logistic", average=True),

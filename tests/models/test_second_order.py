@@ -393,7 +393,6 @@ def test_rows_with_a_feature_too_many_change_nothing() -> None:
         ({"learning_rate": 0.1}, "rule='newton' has no learning rate"),
         ({"shape": "curves"}, "rule='newton' is for linear models"),
         ({"importance_aware": False}, "importance_aware=False is for rules of first order"),
-        ({"precision": "float32"}, "precision='float32' is for rules of first order"),
         ({"order": "vw"}, "order='vw' is for rules of first order"),
         ({"schedule": "sqrt"}, "adapts its rates by itself"),
     ],

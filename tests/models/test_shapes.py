@@ -61,10 +61,6 @@ def forged(data: bytes, arrays: dict[str, Any] | None = None, **changes: Any) ->
             "clip='vw' is for linear models; leave it out, or leave out shape='trees'",
         ),
         (
-            {"shape": "curves only", "precision": "float32"},
-            "precision='float32' is for linear models; leave it out, or leave out shape='curves only'",
-        ),
-        (
             {"shape": "curves only", "interactions": 2},
             "shape='curves only' sees only the order of a column's numbers, which products do not keep: leave out "
             "interactions, or take shape='curves'",
@@ -82,7 +78,7 @@ def test_products_go_with_shapes_that_have_linear_terms(shape: Any) -> None:
     assert ul.Learner(shape=shape, interactions=2).options.shape == shape
 
 
-@pytest.mark.parametrize("options", [{"bits": 8}, {"order": "vw"}, {"clip": "vw"}, {"precision": "float32"}])
+@pytest.mark.parametrize("options", [{"bits": 8}, {"order": "vw"}, {"clip": "vw"}])
 def test_auto_is_linear_with_what_only_linear_models_have(options: dict[str, Any]) -> None:
     model = ul.Learner(shape="auto", **options)
     assert model.settled_shape == "linear"
@@ -163,19 +159,11 @@ def test_a_model_goes_back_to_what_it_remembers(shape: Any) -> None:
     assert model_file.to_bytes(model) == before
 
 
-def test_files_of_linear_models_are_as_they_were() -> None:
-    header = header_of(model_file.to_bytes(learned()))
-    assert header["version"] == 2
-    assert "shape" not in header["options"]
-    assert "settled" not in header
-    assert header_of(model_file.to_bytes(learned(average=True)))["version"] == 3
-
-
-@pytest.mark.parametrize("shape", SHAPES[1:])
-def test_files_of_other_shapes_say_so(shape: Any) -> None:
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_file_has_the_shape_that_was_asked_for_and_the_one_that_was_settled(shape: Any) -> None:
     model = learned(shape=shape)
     header = header_of(model_file.to_bytes(model))
-    assert (header["version"], header["options"]["shape"], header["settled"]) == (4, shape, model.settled_shape)
+    assert (header["options"]["shape"], header["settled"]) == (shape, model.settled_shape)
 
 
 def test_arrays_of_a_shape_go_into_the_file_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,9 +190,10 @@ def test_arrays_of_a_shape_go_into_the_file_and_back(monkeypatch: pytest.MonkeyP
         ("trees", {}, {"settled": None}),
         ("trees", {}, {"settled": "left out"}),
         ("trees", {}, {"settled": ["trees"]}),
-        ("trees", {}, {"version": 3}),
-        ("linear", {}, {"version": 4}),
-        ("linear", {}, {"settled": "linear"}),
+        ("linear", {}, {"settled": "trees"}),
+        ("linear", {}, {"settled": None}),
+        ("linear", {}, {"company": "newton"}),
+        ("linear", {}, {"company": None}),
         ("linear", {"shape.x": np.zeros(1)}, {}),
         ("auto", {}, {"settled": None}),
         ("auto", {}, {"settled": "auto"}),

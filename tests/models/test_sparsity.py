@@ -375,7 +375,7 @@ def test_offsets_are_not_merged() -> None:
         ({"l2": float("inf")}, "finite and not negative"),
         ({"sparsity": 1, "rule": "snag"}, "is for rule 'nag'"),
         ({"l2": 1, "average": True}, "does not go with"),
-        ({"sparsity": 1, "precision": "float32"}, "does not go with"),
+        ({"sparsity": 1, "order": "vw"}, "does not go with"),
         ({"sparsity": "auto", "shape": "trees"}, "is for linear models"),
     ],
 )

@@ -126,7 +126,6 @@ def test_a_rate_that_diverges_does_not_take_the_others_along() -> None:
         ({"rates": 0.5}, "it must be a list"),
         ({"rates": [0.1], "learning_rate": 0.5}, "give them as `rates`"),
         ({"rates": [0.1], "order": "vw"}, "order='vw' is for one learner"),
-        ({"rates": [0.1], "precision": "float32"}, "precision='float32' is for one learner"),
         ({"rates": [0.1], "classes": ["a"]}, "at least two"),
         ({"rates": [0.1], "classes": ["a", "a"]}, "twice"),
         ({"rates": [0.1], "classes": ["a", "b"], "target": "auto", "loss": "squared"}, "predicts classes"),

@@ -16,7 +16,6 @@ NAMES = list("abcde")
 OPTIONS: list[dict[str, Any]] = [
     {"rule": "snag", "learning_rate": 0.5},
     {"rule": "snag", "learning_rate": 0.1, "importance_aware": False},
-    {"rule": "snag", "learning_rate": 0.3, "precision": "float32"},
     {"rule": "snag", "learning_rate": 0.3, "interactions": 2},
     {"rule": "snag", "learning_rate": 0.3, "bits": 3},
     {"rule": "snag", "learning_rate": "auto", "target": "auto"},

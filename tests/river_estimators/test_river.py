@@ -32,7 +32,7 @@ ESTIMATORS = [
     UnitlessRegressor(learning_rate=0.5, centre=False, target=None),
     UnitlessRegressor(rule="snag", loss="quantile", quantile=0.9),
     UnitlessRegressor(interactions=2, bits=12),
-    UnitlessRegressor(missing="error", precision="float32", learning_rate=1.0),
+    UnitlessRegressor(missing="error", learning_rate=1.0),
     UnitlessClassifier(),
     UnitlessClassifier(learning_rate=0.5, centre=False),
     UnitlessClassifier(rule="snag", interactions=2),
@@ -752,7 +752,7 @@ def test_all_options_of_the_learner_reach_it() -> None:
         "bits": 8,
     }
     regressor = UnitlessRegressor(**options, loss="quantile", quantile=0.25, clip="labels", target="auto")
-    classifier = UnitlessClassifier(**options, precision="float32")
+    classifier = UnitlessClassifier(**options)
     for model in (regressor, classifier):
         model.learn_one({"a": 1.0}, True)
         assert model.model is not None

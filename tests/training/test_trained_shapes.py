@@ -68,7 +68,7 @@ def test_auto_is_averaged_where_it_will_be_linear() -> None:
     assert averaged(auto, inputs.read(wide))
     assert averaged(auto, inputs.read(sp.csr_matrix(narrow)))
     assert averaged({**auto, "bits": 10}, inputs.read(narrow))
-    assert averaged({**auto, "precision": "float32"}, inputs.read(narrow))
+    assert averaged({**auto, "order": "vw"}, inputs.read(narrow))
     names = [f"x{k}" for k in range(WIDE + 1)]
     assert averaged(auto, inputs.Frame(names, [np.zeros(2)] * len(names), 2))
     assert not averaged(auto, inputs.Frame(names[1:], [np.zeros(2)] * WIDE, 2))

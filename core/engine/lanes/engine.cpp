@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "algorithm/dispatch.hpp"
-#include "base/workers.hpp"
 
 namespace unitless {
 namespace {
@@ -12,8 +11,12 @@ namespace {
 // Small enough for batches to stay in the cache, large enough for the threads not to be busy with taking them.
 constexpr std::size_t rows_at_once = 128;
 
+// So much work (entries of rows, times octets) is worth a thread's attention: some ten microseconds.
+constexpr std::size_t work_of_thread = 4096;
+
 // v of eight lanes becomes a part of their average.
-void look(const double* octet, double* average, const std::vector<double>& scales, const Averaging::Step& step) {
+void update_average(const double* octet, double* average, const std::vector<double>& scales,
+                    const Averaging::Step& step) {
     for (const double scale : scales) {
         if (scale > 0) {
             const double growth = step.growth(average[8], scale);
@@ -27,26 +30,26 @@ void look(const double* octet, double* average, const std::vector<double>& scale
 
 }  // namespace
 
-LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
-    : LaneEngine(setup, kernel, clock, false) {}
-
 LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, bool in_blocks)
     : Engine(setup, clock),
       setup_(setup),
       kernel_(kernel),
-      labels_are_signs_(facts_of(setup.options.loss).labels == LabelKind::sign),
       lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, setup.average,
              setup.penalties, in_blocks),
-      places_(setup.options.proximal && setup.slots > 0),
       selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size(), setup.across),
-      negative_(facts_of(setup.options.loss).negative) {
-    pipeline_.run = [this](LaneBatch& batch, std::size_t group) { run(batch, group); };
-    pipeline_.score = [this](LaneBatch& batch, std::size_t part) { score(batch, part); };
-    pipeline_.leave = [this](const LaneBatch& batch) { return diverged(batch); };
+      labels_are_signs_(facts_of(setup.options.loss).labels == LabelKind::sign),
+      negative_(facts_of(setup.options.loss).negative),
+      places_(setup.options.proximal && setup.slots > 0),
+      pipeline_(*this) {
+    set_widths();
 }
 
-std::size_t LaneEngine::learn_width() const {
-    return setup_.selecting == Selecting::sweep ? lanes_.rates().size() : predict_width();
+// A sweep's learning gives one number per rate (with classes, the number of the winning one); otherwise there is one
+// number, or one per class.
+void LaneEngine::set_widths() {
+    widths_.classes = lanes_.class_count();
+    widths_.predict = lanes_.classes() ? widths_.classes : 1;
+    widths_.learn = sweeps() ? lanes_.rates().size() : widths_.predict;
 }
 
 // ---------------------------------------------------------------------------------------------------- state
@@ -54,34 +57,19 @@ std::size_t LaneEngine::learn_width() const {
 void LaneEngine::reserve(std::size_t slots, bool growing) {
     in_use_ = slots;
     if (places_.on()) places_.reserve(slots);
-    make_room(places_.on() ? places_.count() : slots, growing);
+    make_space(places_.on() ? places_.count() : slots, growing);
 }
 
-void LaneEngine::make_room(std::size_t slots, bool growing) {
+void LaneEngine::make_space(std::size_t slots, bool growing) {
     if (slots <= lanes_.capacity()) return;
     finish();
     lanes_.reserve(growing ? std::max(slots, 2 * lanes_.capacity()) : slots);
 }
 
-// Rows by the places of their slots. Those that are learned get places.
-SparseInput LaneEngine::placed(const SparseInput& rows, const Labels& labels) {
-    if (!places_.on()) return rows;
-    const std::size_t end = rows.rows ? end_of(rows, rows.rows - 1) : rows.first;
-    if (row_places_.size() < end + row_margin) row_places_.resize(end + row_margin);
-    for (std::size_t r = 0; r < rows.rows; ++r) {
-        const bool learned = weight_of(labels, r) > 0;
-        for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
-            row_places_[k] = learned ? places_.allot(rows.slots[k]) : places_.find(rows.slots[k]);
-    }
-    make_room(places_.count(), true);
-    SparseInput here = rows;
-    here.slots = row_places_.data();
-    return here;
-}
-
 void LaneEngine::add_classes(std::size_t count) {
     if (!lanes_.open()) return Engine::add_classes(count);
     selection_.add_classes(lanes_, count);
+    set_widths();
 }
 
 void LaneEngine::save(std::size_t slots, EngineState& to) const {
@@ -100,6 +88,7 @@ void LaneEngine::load(const EngineState& from) {
     lanes_.load(from, places_);
     selection_.load(from);
     load_common(from);
+    set_widths();
 }
 
 void LaneEngine::read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
@@ -125,13 +114,13 @@ void LaneEngine::read(const std::uint32_t* slots, std::size_t count, const std::
 }
 
 void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& from) {
-    const double unit = averaging_.unit_at_look(clock_.t);
+    const double unit = averaging_.unit_at_update(clock_.t);
     std::unique_lock guard(writing_, std::defer_lock);
     if (places_.on()) {
         guard.lock();
         for (std::size_t k = 0; k < count; ++k)
             if (from.scale[k] != 0) places_.allot(static_cast<std::uint32_t>(first + k));
-        make_room(places_.count(), true);
+        make_space(places_.count(), true);
     }
     for (std::size_t k = 0; k < count; ++k) {
         if (from.scale[k] == 0) continue;  // memory that is never touched costs nothing
@@ -147,171 +136,166 @@ void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& fr
     }
 }
 
-std::size_t LaneEngine::bytes() const {
-    return sizeof(*this) + lanes_.bytes() + places_.bytes() + pipeline_.bytes() + alone_.bytes();
+Engine::Description LaneEngine::describe(std::size_t features) const {
+    const std::size_t octets = std::min(lanes_.octet_count(), std::max<std::size_t>(1, widths_.predict));
+    return {.bytes = sizeof(*this) + lanes_.bytes() + places_.bytes(), .effort = 4 * features * octets + 64};
 }
 
 // ---------------------------------------------------------------------------------------------------- learning
 
+void LaneEngine::learn(const Batch& batch, double* predictions) {
+    for (std::size_t done = 0, next; done < batch.rows; done = next) {
+        next = done + averaging_.rows_until_update(clock_.examples, std::min(batch.rows - done, rows_at_once));
+        if (follows()) {  // rates are updated after certain numbers of examples
+            const std::uint64_t left = Selection::next_update(clock_.examples) - clock_.examples;
+            if (left < next - done) next = done + left;
+        }
+        learn_part(part_of(batch, done, next), predictions + done * widths_.learn);
+    }
+}
+
+// The batch by the places of its slots. Those of rows that are learned get places.
+Batch LaneEngine::placed(const Batch& batch) {
+    if (!places_.on()) return batch;
+    if (row_places_.size() < entries_end(batch)) row_places_.resize(entries_end(batch));
+    for (std::size_t r = 0; r < batch.rows; ++r) {
+        const bool learned = weight_of(batch, r) > 0;
+        for (std::size_t k = begin_of(batch, r); k < end_of(batch, r); ++k)
+            row_places_[k] = learned ? places_.allot(batch.slots[k]) : places_.find(batch.slots[k]);
+    }
+    make_space(places_.count(), true);
+    Batch here = batch;
+    here.slots = row_places_.data();
+    return here;
+}
+
+void LaneEngine::learn_part(const Batch& given, double* predictions) {
+    const Batch rows = placed(given);
+    const Workers* const helpers = helpers_for(entries_of(rows) + rows.rows);
+    LaneBatch& batch = pipeline_.next(helpers && helpers->count() > 1);
+    batch.weight_before = clock_.t;
+    batch.averaging.reset();
+    const std::uint64_t examples = clock_.examples;
+    const Batch sane = part_of(rows, 0, sane_rows(rows, !lanes_.classes()));
+    batch.rows = kernel_.lanes->stage_learn(setup_.options, clock_, lanes_.scale(), sane, batch.staged.make(rows));
+    batch.row = rows.row;
+    batch.labels = rows.labels;
+    batch.predictions = predictions;
+    if (averaging_.due(clock_.examples)) {  // the threads that run the lanes do it; scales may have grown by then
+        batch.averaging_scales.assign(lanes_.scale(), lanes_.scale() + in_use_);
+        const auto unscaled = std::count(batch.averaging_scales.begin(), batch.averaging_scales.end(), 0.0);
+        batch.averaging =
+            averaging_.update(clock_.t, batch.averaging_scales.size() - static_cast<std::size_t>(unscaled));
+    }
+    const std::size_t dead = update_rates_at_ ? wait_for_all() : pipeline_.wait_for_place();
+    start(batch);
+    if (follows() && clock_.examples == Selection::next_update(examples)) update_rates_at_ = clock_.examples;
+    if (dead != Octet::never) throw_diverged(std::min(dead, wait_for_all()), rows.row + batch.rows);
+    if (batch.rows < rows.rows) {
+        const std::size_t row = rows.row + batch.rows;
+        finish();
+        throw_diverged(row);
+    }
+}
+
+// Few rows are not worth another thread's attention.
+Workers* LaneEngine::helpers_for(std::size_t entries) const {
+    return entries * lanes_.octet_count() < work_of_thread / 2 ? nullptr : &workers();
+}
+
+Octet LaneEngine::octet_of(std::size_t o, double* state, double* results, double* losses,
+                           std::size_t* diverged_at) const {
+    return {state, lanes_.rate_of(o), lanes_.label_of(o), results, losses, diverged_at, lanes_.penalty_of(o)};
+}
+
 // All lanes over a batch's staged rows.
 void LaneEngine::start(LaneBatch& batch) {
     const std::size_t count = lanes_.octet_count(), size = batch.rows * count * 8;
-    const bool losses = counts_losses();
     batch.stride = count * 8;
-    double* results = aligned(batch.results, 2 * size);
+    double* const results = aligned(batch.results, 2 * size);
     batch.diverged_at.assign(batch.stride, Octet::never);
-    std::size_t longest = 0;
-    for (std::size_t r = 0; r < batch.rows; ++r)
-        longest = std::max(longest, batch.staged[r].end - batch.staged[r].begin);
     batch.octets.clear();
     for (std::size_t o = 0; o < count; ++o)
-        batch.octets.push_back({lanes_.octet(o), lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
-                                losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8,
-                                lanes_.penalty_of(o)});
-    batch.lane_labels = {batch.labels.y, batch.labels.pace, lanes_.classes(),
-                         negative_,      batch.stride,      batch.labels.offset};
-    Workers* const helpers = helpers_for(batch.rows);
-    const TaskRecord* const record = TaskRecord::current();
-    const std::size_t threads = record ? record->threads : helpers ? helpers->count() : 1;
-    const std::size_t groups = group(batch, longest, threads);
+        batch.octets.push_back(octet_of(o, lanes_.octet(o), results + o * 8,
+                                        counts_losses() ? results + size + o * 8 : nullptr,
+                                        batch.diverged_at.data() + o * 8));
+    batch.lane_labels = {batch.labels.y, batch.labels.label_scale, lanes_.classes(), negative_,
+                         batch.stride,   batch.labels.offset};
+    const StagedRow* const staged = batch.staged.stage().rows;
+    Workers* const helpers = helpers_for(batch.rows ? staged[batch.rows - 1].end : 0);
+    const std::size_t groups = divide_run(batch, batch.staged.longest_row(batch.rows), helpers ? helpers->count() : 1);
     batch.in_play.assign(lanes_.lanes().size(), true);
     rows_end_ = batch.row + batch.rows;
-    if (pipeline_.empty()) divide_scoring(groups, threads);
+    if (pipeline_.empty()) parts_ = divide_scoring(groups);
     pipeline_.push(groups, parts_, helpers);
 }
 
-// Few rows are not worth another thread's attention. Who records its tasks does them alone.
-Workers* LaneEngine::helpers_for(std::size_t rows) const {
-    return rows * lanes_.octet_count() < 64 || TaskRecord::current() ? nullptr : &workers();
-}
-
-std::size_t LaneEngine::group(LaneBatch& batch, std::size_t longest, std::size_t threads) {
+// A few groups for each thread, so that none waits long for the others.
+std::size_t LaneEngine::divide_run(LaneBatch& batch, std::size_t longest, std::size_t threads) {
     const std::size_t count = batch.octets.size();
-    batch.room_each = 8 * longest + 8;
-    aligned(batch.room, count * batch.room_each);
-    // Two at once fill each other's gaps, if all threads have something to do; one of these also prepares.
-    if (pipeline_.empty()) group_size_ = count + 1 >= 2 * threads ? 2 : 1;
-    return (count + group_size_ - 1) / group_size_;
+    if (pipeline_.empty()) group_size_ = std::max<std::size_t>(1, threads == 1 ? count : count / (2 * threads));
+    const std::size_t groups = (count + group_size_ - 1) / group_size_;
+    batch.steps_each = steps_doubles(group_size_, longest) + 8;
+    aligned(batch.steps, groups * batch.steps_each);
+    return groups;
 }
 
-void LaneEngine::run(LaneBatch& batch, std::size_t group) {
-    const std::size_t first = group * group_size_, octets = std::min(group_size_, batch.octets.size() - first);
-    const bool four = octets == 1 && lanes_.lanes().size() <= first * 8 + 4;
-    const auto run = four ? kernel_.lanes->run_four : kernel_.lanes->run;
-    run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels, batch.stage, batch.rows,
-        aligned(batch.room, 0) + first * batch.room_each);
-    look_at_octets(batch, first, octets);
-    if (!judges_) find_losses(batch, group);
+void LaneEngine::run(LaneBatch& batch, std::size_t group) noexcept {
+    const std::size_t first = group * group_size_, end = std::min(first + group_size_, batch.octets.size());
+    kernel_.lanes->run(setup_.options, &batch.octets[first], end - first, batch.lane_labels, batch.staged.stage(),
+                       batch.rows, aligned(batch.steps, 0) + group * batch.steps_each);
+    average_octets(batch, first, end - first);
 }
 
-void LaneEngine::look_at_octets(const LaneBatch& batch, std::size_t first, std::size_t octets) const {
-    for (std::size_t o = first; batch.look && o < first + octets; ++o)
-        look(lanes_.octet(o), lanes_.average(o), batch.look_scales, *batch.look);
-}
-
-void LaneEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
-    for (std::size_t done = 0, next; done < rows.rows; done = next) {
-        next = done + averaging_.until_look(clock_.examples, std::min(rows.rows - done, rows_at_once));
-        if (follows()) {  // rates are looked at after certain numbers of examples
-            const std::uint64_t left = Selection::next_look(clock_.examples) - clock_.examples;
-            if (left < next - done) next = done + left;
-        }
-        learn_some(part_of(rows, done, next), labels_from(labels, done), predictions + done * learn_width(),
-                   row + done);
-    }
-}
-
-void LaneEngine::learn_some(const SparseInput& given, const Labels& labels, double* predictions, std::size_t row) {
-    const SparseInput rows = placed(given, labels);
-    const Workers* const helpers = helpers_for(rows.rows);
-    LaneBatch& batch = pipeline_.next(helpers && helpers->count() > 1);
-    batch.make_stage(rows);
-    batch.weight_before = clock_.t;
-    const std::uint64_t examples = clock_.examples;
-    batch.look.reset();
-    batch.rows = kernel_.lanes->stage_learn(setup_.options, clock_, lanes_.scale(),
-                                            part_of(rows, 0, sane_rows(labels, rows.rows, !lanes_.classes())), labels,
-                                            batch.stage);
-    batch.row = row;
-    batch.labels = labels;
-    batch.predictions = predictions;
-    if (averaging_.due(clock_.examples)) {  // those who run the lanes do it; scales may have grown by then
-        batch.look_scales.assign(lanes_.scale(), lanes_.scale() + in_use_);
-        const auto unscaled = std::count(batch.look_scales.begin(), batch.look_scales.end(), 0.0);
-        batch.look = averaging_.look(clock_.t, batch.look_scales.size() - static_cast<std::size_t>(unscaled));
-    }
-    const std::size_t dead = look_at_ ? wait_for_all() : pipeline_.wait_for_place();
-    start(batch);
-    if (follows() && clock_.examples == Selection::next_look(examples)) look_at_ = clock_.examples;
-    if (dead != Octet::never) throw_diverged(std::min(dead, wait_for_all()), row + batch.rows);
-    if (batch.rows < rows.rows) {
-        finish();
-        throw_diverged(row + batch.rows);
-    }
+void LaneEngine::average_octets(const LaneBatch& batch, std::size_t first, std::size_t octets) const {
+    for (std::size_t o = first; batch.averaging && o < first + octets; ++o)
+        update_average(lanes_.octet(o), lanes_.average(o), batch.averaging_scales, *batch.averaging);
 }
 
 // Gives the row at which a head's last rate diverged.
 std::size_t LaneEngine::wait_for_all() {
     const std::size_t dead = pipeline_.drain();
-    if (const std::uint64_t examples = std::exchange(look_at_, 0)) selection_.look(lanes_, examples);
+    if (const std::uint64_t examples = std::exchange(update_rates_at_, 0)) selection_.update_rates(lanes_, examples);
     return dead;
 }
 
 void LaneEngine::finish() {
     const std::size_t dead = wait_for_all();
-    pipeline_.let_go();
+    pipeline_.release();
     if (dead != Octet::never) throw_diverged(dead, rows_end_);
 }
 
-void LaneEngine::sift_rates() {
+void LaneEngine::prune_rates() {
     finish();
-    if (setup_.selecting == Selecting::follow) selection_.sift(lanes_, true);
+    if (setup_.selecting == Selecting::follow) selection_.prune_rates(lanes_, true);
 }
 
-void LaneEngine::settle() noexcept {
-    try {
-        wait_for_all();
-    } catch (...) {  // out of memory once more: what matters is that the other threads have stopped, which they have
-    }
-    pipeline_.let_go();
-}
+// ---------------------------------------------------------------------------------------------------- scoring
 
-// A part has at least so many lanes, if there are as many, so that it is worth a thread's attention. The head of
-// classes to come has no column of its own, but losses like the others. Where there are more threads than groups, which
-// then take longest, what can be done apart from these is.
-void LaneEngine::divide_scoring(std::size_t groups, std::size_t threads) {
+// A part has some columns of the predictions: rates of a sweep, or heads. It has at least so many lanes, if there are
+// as many, so that it is worth a thread's attention. The head of classes to come has no column, but losses as others.
+std::vector<LanePipeline::Part> LaneEngine::divide_scoring(std::size_t /*groups*/) {
     constexpr std::size_t lanes_each = 16;
-    const bool sweeping = setup_.selecting == Selecting::sweep;
-    const std::size_t columns = sweeping ? lanes_.rates().size() : lanes_.heads(), size = 8 * group_size_;
-    parts_.clear();
+    const std::size_t columns = sweeps() ? lanes_.rates().size() : lanes_.heads(), size = 8 * group_size_;
+    std::vector<LanePipeline::Part> parts;
     part_ends_.clear();
-    judges_ = threads > 1 && threads >= groups && counts_losses() ? groups : 0;
-    for (std::size_t group = 0; group < judges_; ++group) parts_.push_back({group, group + 1});
     for (std::size_t first = 0, end; first < columns; first = end) {
-        if (sweeping) {
+        if (sweeps()) {
             end = std::min(first + size, columns);
         } else {
             for (end = first + 1; end < columns && lanes_.begin(end) - lanes_.begin(first) < lanes_each;) ++end;
         }
         part_ends_.push_back(end);
-        const std::size_t first_lane = sweeping ? first : lanes_.begin(first);
-        const std::size_t last_lane = sweeping ? lanes_.lanes().size() - columns + end - 1 : lanes_.begin(end) - 1;
-        parts_.push_back({judges_ + first_lane / size, judges_ + last_lane / size + 1});
+        const std::size_t first_lane = sweeps() ? first : lanes_.begin(first);
+        const std::size_t last_lane = sweeps() ? lanes_.lanes().size() - columns + end - 1 : lanes_.begin(end) - 1;
+        parts.push_back({first_lane / size, last_lane / size + 1});
     }
+    return parts;
 }
 
-void LaneEngine::find_losses(LaneBatch& batch, std::size_t group) const {
-    const std::size_t end = std::min((group + 1) * group_size_, batch.octets.size());
-    for (std::size_t o = group * group_size_; o < end; ++o)
-        if (batch.octets[o].loss)
-            kernel_.lanes->losses(setup_.options, batch.octets[o], batch.lane_labels, batch.stage, batch.rows);
-}
-
-void LaneEngine::score(LaneBatch& batch, std::size_t part) {
-    if (part < judges_) return find_losses(batch, part);
-    part -= judges_;
+void LaneEngine::score(LaneBatch& batch, std::size_t part) noexcept {
     const std::size_t first = part ? part_ends_[part - 1] : 0, end = part_ends_[part];
-    if (setup_.selecting != Selecting::sweep) {
+    if (!sweeps()) {
         score_heads(batch, first, end);
     } else if (lanes_.classes()) {
         score_class_sweep(batch, first, end);
@@ -322,7 +306,7 @@ void LaneEngine::score(LaneBatch& batch, std::size_t part) {
 
 // Up to eight rates, which move together. An octet that is not full has numbers in all its places.
 void LaneEngine::score_sweep(LaneBatch& batch, std::size_t first, std::size_t end) {
-    const std::size_t width = learn_width(), count = end - first;
+    const std::size_t width = widths_.learn, count = end - first;
     const bool counting = counts_losses();
     const double *p = batch.predicted() + first, *lost = batch.losses() + first;
     double* to = batch.predictions + first;
@@ -342,7 +326,7 @@ void LaneEngine::score_sweep(LaneBatch& batch, std::size_t first, std::size_t en
 }
 
 void LaneEngine::score_class_sweep(LaneBatch& batch, std::size_t first, std::size_t end) {
-    const std::size_t classes = lanes_.class_count(), width = learn_width();
+    const std::size_t classes = lanes_.class_count(), width = widths_.learn;
     const bool counting = counts_losses();
     const double *p = batch.predicted(), *losses = batch.losses();
     double* predictions = batch.predictions;
@@ -360,7 +344,7 @@ void LaneEngine::score_class_sweep(LaneBatch& batch, std::size_t first, std::siz
 }
 
 void LaneEngine::score_heads(LaneBatch& batch, std::size_t first, std::size_t end) {
-    const std::size_t width = learn_width(), columns = std::min(end, width);
+    const std::size_t width = widths_.learn, columns = std::min(end, width);
     const bool several = setup_.selecting != Selecting::none, counting = counts_losses();
     const double *p = batch.predicted(), *losses = batch.losses();
     double t = batch.weight_before, *predictions = batch.predictions;
@@ -387,7 +371,7 @@ void LaneEngine::note_in_play(LaneBatch& batch, std::size_t first, std::size_t e
 
 // A rate that diverges has lost, and matters no more; unless it was the last one of its head. While no other can take
 // its place, it is the leader that counts.
-std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
+std::size_t LaneEngine::leave(const LaneBatch& batch) {
     const bool alone = setup_.selecting == Selecting::none, counting = chooses_rates();
     const bool settled = setup_.selecting == Selecting::follow && !counting;
     for (std::size_t head = 0; head < lanes_.heads(); ++head) {
@@ -406,100 +390,92 @@ std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
 
 // ---------------------------------------------------------------------------------------------------- predicting
 
-std::size_t LaneEngine::effort(std::size_t features) const {
-    return 4 * features * std::min(lanes_.octet_count(), std::max<std::size_t>(1, predict_width())) + 64;
+const double* LaneEngine::Scratch::predictions_of(std::size_t place) {
+    const auto at = std::lower_bound(octets.begin(), octets.end(), place / 8) - octets.begin();
+    return batch.predicted() + static_cast<std::size_t>(at) * 8 + place % 8;
 }
 
-void LaneEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& given) const {
-    auto& room = static_cast<LaneRoom&>(given);
-    if (rows.rows == 1 && tells_simply()) return predict_one(rows, asking, predictions, room);
-    find_told(room.octets);
-    foresee(rows, asking, room);
-    tell(room, predictions);
+void LaneEngine::predict(const Batch& batch, const PredictOptions& options, double* predictions,
+                         EngineScratch& given) const {
+    auto& scratch = static_cast<Scratch&>(given);
+    find_leading_octets(scratch.octets);
+    predict_lanes(batch, options, scratch);
+    take_predictions(scratch, predictions);
 }
 
-void LaneEngine::judge(const SparseInput& rows, const Asking& asking, const Labels& labels, double* predictions) {
+void LaneEngine::judge(const Batch& batch, const PredictOptions& options, double* predictions) {
     judging_.octets.clear();
     for (std::size_t o = 0; o < lanes_.octet_count(); ++o) judging_.octets.push_back(o);
-    foresee(rows, asking, judging_);
-    tell(judging_, predictions);
-    judge_batch(judging_, labels);
+    predict_lanes(batch, options, judging_);
+    take_predictions(judging_, predictions);
+    judge_lanes(judging_, batch.labels);
 }
 
-// The room's octets over rows, which are staged as learning stages them, but nothing moves on.
-void LaneEngine::foresee(const SparseInput& given, const Asking& asking, LaneRoom& room) const {
-    SparseInput rows = given;
+// The scratch's octets over the batch, which is staged as learning stages it, but nothing moves on.
+void LaneEngine::predict_lanes(const Batch& given, const PredictOptions& options, Scratch& scratch) const {
+    Batch rows = given;
     if (places_.on()) {
-        const std::size_t end = rows.rows ? end_of(rows, rows.rows - 1) : rows.first;
-        if (room.row_places.size() < end + row_margin) room.row_places.resize(end + row_margin);
-        for (std::size_t k = rows.first; k < end; ++k) room.row_places[k] = places_.find(rows.slots[k]);
-        rows.slots = room.row_places.data();
+        const std::size_t end = entries_end(rows);
+        if (scratch.row_places.size() < end) scratch.row_places.resize(end);
+        for (std::size_t k = rows.first; k < end; ++k) scratch.row_places[k] = places_.find(rows.slots[k]);
+        rows.slots = scratch.row_places.data();
     }
-    LaneBatch& batch = room.batch;
-    batch.make_stage(rows);
+    LaneBatch& batch = scratch.batch;
+    const Stage& stage = batch.staged.make(rows);
     batch.rows = rows.rows;
-    kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, asking.extrapolate, batch.stage);
-    if (predicts_with_average()) {  // which is in units of earlier scales
+    kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, options.extrapolate, stage);
+    const bool average = uses_average(options);
+    if (average) {  // which is in units of earlier scales
         const Averaging::Step step = averaging_.step(clock_.t);
-        const std::size_t end = rows.rows ? batch.staged[rows.rows - 1].end : 0;
-        for (std::size_t k = 0; k < end; ++k) {
-            const std::uint32_t slot = batch.stage.slot[k];
-            batch.stage.z[k] *= step.growth(lanes_.average_scale(slot), lanes_.scale()[slot]);
-        }
+        const std::size_t end = rows.rows ? stage.rows[rows.rows - 1].end : 0;
+        for (std::size_t k = 0; k < end; ++k)
+            stage.z[k] *= step.growth(lanes_.average_scale(stage.slot[k]), lanes_.scale()[stage.slot[k]]);
     }
-    std::size_t longest = 0;
-    for (std::size_t r = 0; r < batch.rows; ++r)
-        longest = std::max(longest, batch.staged[r].end - batch.staged[r].begin);
-    const std::size_t count = room.octets.size();
+    const std::size_t count = scratch.octets.size();
     batch.stride = count * 8;
     double* const results = aligned(batch.results, batch.rows * batch.stride);
-    batch.diverged_at.assign(batch.stride, Octet::never);
     batch.octets.clear();
     for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t o = room.octets[i];
-        batch.octets.push_back({predicts_with_average() ? lanes_.average(o) : lanes_.octet(o), lanes_.rate_of(o),
-                                lanes_.label_of(o), results + i * 8, nullptr, batch.diverged_at.data() + i * 8,
-                                lanes_.penalty_of(o)});
+        const std::size_t o = scratch.octets[i];
+        batch.octets.push_back(
+            octet_of(o, average ? lanes_.average(o) : lanes_.octet(o), results + i * 8, nullptr, nullptr));
     }
-    batch.lane_labels = {nullptr, nullptr, lanes_.classes(), negative_, batch.stride, asking.offset};
-    run_room(room, longest);
+    batch.lane_labels = {.classes = lanes_.classes(), .stride = batch.stride, .offset = rows.labels.offset};
+    run_octets(scratch);
 }
 
-void LaneEngine::run_room(LaneRoom& room, std::size_t longest) const {
-    LaneBatch& batch = room.batch;
-    double* const memory = aligned(batch.room, 16 * longest + 8);
-    for (std::size_t i = 0; i < batch.octets.size(); i += 2) {
-        const std::size_t count = std::min<std::size_t>(2, batch.octets.size() - i);
-        const bool four = count == 1 && lanes_.lanes().size() <= room.octets[i] * 8 + 4;
-        const auto run = four ? kernel_.lanes->run_four : kernel_.lanes->run;
-        run(setup_.options, &batch.octets[i], static_cast<int>(count), batch.lane_labels, batch.stage, batch.rows,
-            memory);
-    }
+void LaneEngine::run_octets(Scratch& scratch) const {
+    LaneBatch& batch = scratch.batch;
+    double* const steps =
+        aligned(batch.steps, steps_doubles(batch.octets.size(), batch.staged.longest_row(batch.rows)));
+    kernel_.lanes->run(setup_.options, batch.octets.data(), batch.octets.size(), batch.lane_labels,
+                       batch.staged.stage(), batch.rows, steps);
 }
 
-// The lane that speaks for a head; `best`: the best rate of a sweep.
-std::size_t LaneEngine::told_lane(std::size_t head, std::size_t best) const {
+// `best`: the best rate of a sweep.
+std::size_t LaneEngine::leading_lane(std::size_t head, std::size_t best) const {
     return setup_.selecting == Selecting::follow ? selection_.leader(lanes_, head) : lanes_.begin(head) + best;
 }
 
-void LaneEngine::find_told(std::vector<std::size_t>& octets) const {
-    const std::size_t best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
+void LaneEngine::find_leading_octets(std::vector<std::size_t>& octets) const {
+    const std::size_t best = sweeps() ? best_rate() : 0;
     octets.clear();
-    for (std::size_t head = 0; head < predict_width(); ++head)
-        if (const std::size_t o = lanes_.place(told_lane(head, best)) / 8; octets.empty() || octets.back() != o)
+    for (std::size_t head = 0; head < widths_.predict; ++head)
+        if (const std::size_t o = lanes_.place(leading_lane(head, best)) / 8; octets.empty() || octets.back() != o)
             octets.push_back(o);
 }
 
-void LaneEngine::tell(LaneRoom& room, double* predictions) const {
-    const std::size_t width = predict_width(), best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
+void LaneEngine::take_predictions(Scratch& scratch, double* predictions) const {
+    const std::size_t width = widths_.predict, best = sweeps() ? best_rate() : 0;
     for (std::size_t head = 0; head < width; ++head) {
-        const double* const p = room.said(lanes_.place(told_lane(head, best)));
-        for (std::size_t r = 0; r < room.batch.rows; ++r) predictions[r * width + head] = p[r * room.batch.stride];
+        const double* const p = scratch.predictions_of(lanes_.place(leading_lane(head, best)));
+        for (std::size_t r = 0; r < scratch.batch.rows; ++r)
+            predictions[r * width + head] = p[r * scratch.batch.stride];
     }
 }
 
-void LaneEngine::judge_batch(LaneRoom& room, const Labels& labels) {
-    LaneBatch& batch = room.batch;
+void LaneEngine::judge_lanes(Scratch& scratch, const Labels& labels) {
+    LaneBatch& batch = scratch.batch;
     selection_.judge(lanes_, kernel_, setup_.options, labels, batch.predicted(), batch.rows, batch.stride);
 }
 

@@ -147,7 +147,7 @@ class Lanes {
             }
         }
     }
-    // The same lanes with those slots, which there must be room for.
+    // Slots for which `reserve` has made room.
     void load(const EngineState& from, const SlotPlaces& places = SlotPlaces(false)) {
         for (std::size_t k = 0; k < from.slots.size(); ++k) {
             const std::uint32_t slot = places.find(from.slots[k]);

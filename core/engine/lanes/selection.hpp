@@ -4,9 +4,9 @@
 //   none    there is one rate
 //   sweep   all are reported
 //   follow  each prediction is made by the leader, the rate with the smallest loss so far, later examples counting for
-//           more (the n-th by n). Rates that have lost to the leader beyond doubt are dropped; its two neighbours
+//           more (the n-th by n). Rates that have lost to the leader beyond doubt are dropped; its two neighbors
 //           always run, if need be anew from the leader's own state, so that the leader can move on when the data does.
-// What is chosen among are the lanes of `Lanes`, or other candidates that are learned side by side (second_order/).
+// What is chosen among are the lanes of `Lanes`, or the candidates of newton/.
 // All of this for each head by itself, unless heads share their losses, and without units: losses are only ever
 // compared with one another.
 #pragma once
@@ -101,7 +101,7 @@ class Selection {
         errors_ = from.errors;
     }
 
-    // The lane that speaks for a head.
+    // The lane that makes the predictions of a head.
     template <class Candidates>
     std::size_t leader(const Candidates& lanes, std::size_t head) const {
         std::size_t best = lanes.begin(head);
@@ -121,7 +121,7 @@ class Selection {
             observe_head(lanes, head, leader(lanes, head), loss, h, share);
     }
 
-    // The same of one head, whose leader has been found.
+    // One head, whose leader has been found.
     template <class Candidates>
     void observe_head(const Candidates& lanes, std::size_t head, std::size_t first, const double* loss, double h,
                       double share) {
@@ -139,7 +139,7 @@ class Selection {
         }
     }
 
-    // The same of some lanes of a sweep.
+    // Some lanes of a sweep.
     void observe_rates(std::size_t first, std::size_t end, const double* loss, double h) {
         for (std::size_t k = first; k < end; ++k) scores_[k].loss += h * loss[k];
     }
@@ -163,8 +163,7 @@ class Selection {
         }
     }
 
-    // The same where all heads have the losses of the first one, which `loss` has. `share_losses` is to follow, once
-    // for many rows.
+    // All heads have the losses of the first one, which `loss` has. `share_losses` must follow, once for many rows.
     void observe_shared(const Lanes& lanes, const double* loss, double h, double share) {
         if (mode_ != Selecting::sweep) return observe_head(lanes, 0, leader(lanes, 0), loss, h, share);
         for (std::size_t k = 0; k < lanes.begin(1); ++k) scores_[k].loss += h * loss[k];
@@ -220,22 +219,22 @@ class Selection {
         followed_.resize(heads, double{followed_[last]});
     }
 
-    // Rates are looked at when 1024 examples have been seen, and from then on each time when these are an eighth of a
+    // Rates are updated when 1024 examples have been learned, and from then on each time when these are an eighth of a
     // power of two more.
-    static std::uint64_t next_look(std::uint64_t examples) {
+    static std::uint64_t next_update(std::uint64_t examples) {
         if (examples < 1024) return 1024;
         const std::uint64_t step = std::bit_floor(examples) / 8;
         return (examples / step + 1) * step;
     }
 
-    // At powers of two rates are dropped; at every look the leaders get their neighbours back.
+    // At powers of two rates are dropped; at every update the leaders get their neighbors back.
     template <class Candidates>
-    void look(Candidates& lanes, std::uint64_t examples) {
-        sift(lanes, (examples & (examples - 1)) == 0);
+    void update_rates(Candidates& lanes, std::uint64_t examples) {
+        prune_rates(lanes, (examples & (examples - 1)) == 0);
     }
 
     template <class Candidates>
-    void sift(Candidates& lanes, bool dropping) {
+    void prune_rates(Candidates& lanes, bool dropping) {
         std::vector<Lane> all;
         std::vector<std::size_t> from;
         for (std::size_t head = 0; head < lanes.heads(); ++head) {
@@ -248,7 +247,7 @@ class Selection {
                 const bool sound = scores_[own].loss <= __DBL_MAX__;
                 if (!near(rate, best) && (!runs || (dropping && lost(scores_[own])))) continue;
                 all.push_back({static_cast<std::uint32_t>(head), rate});
-                from.push_back(sound || !near(rate, best) ? own : first);  // a neighbour that diverged starts anew
+                from.push_back(sound || !near(rate, best) ? own : first);  // a neighbor that diverged starts anew
             }
         }
         if (dropping)
@@ -276,7 +275,7 @@ class Selection {
         return steps(rate / across_, best / across_) + steps(rate % across_, best % across_) <= 1;
     }
 
-    // Beyond doubt, lately and in all: a rate that starts badly and catches up stays.
+    // Beyond doubt, both since the last pruning and in all: a rate that starts badly and catches up stays.
     static bool lost(const Scores& s) {
         if (!(s.loss <= __DBL_MAX__)) return true;
         return s.gap > doubt * std::sqrt(s.square) &&

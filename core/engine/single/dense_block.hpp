@@ -4,8 +4,9 @@
 // fills the gaps in which the learning waits for its own results. What follows never sees a unit.
 #pragma once
 
+#include "algorithm/scale8.hpp"
+#include "algorithm/step.hpp"
 #include "base/limits.hpp"
-#include "engine/single/dense_scale.hpp"
 #include "engine/single/kernel.hpp"
 #include "rows/dense_input.hpp"
 
@@ -14,30 +15,26 @@ inline namespace UNITLESS_ISA {
 
 enum class RowKind : unsigned char { steady, grown, weightless };  // grown: its rho are to be applied
 
-inline bool all_usable(const double* x, std::size_t length) {
-    const Vec8 most = Vec8::all(largest_value);
-    Flags beyond;
-    for (std::size_t j = 0; j < length; j += width) beyond.note_beyond(Vec8::load(x + j), most);
-    return !beyond.any();
-}
+inline bool has_plain_inverse(double s) { return s == 0 || (s >= scale_floor && s <= scale_ceiling); }
 
 template <class Scale>
 class DenseBlock {
   public:
-    DenseBlock(const DenseInput& input, const Pack& pack, std::size_t chunks, double* memory)
+    DenseBlock(const DenseRows& input, const Pack& pack, std::size_t chunks, double* memory)
         : input_(input),
-          scale_(pack, chunks),
+          pack_(pack),
           chunks_(chunks),
           length_(chunks * width),
           active_{pack.active, pack.active + chunks},
           z_(memory),
           rho_(memory + block_rows(chunks) * length_) {
+        for (std::size_t j = 0; j < length_; ++j) refresh(j);
         // What no column feeds stays zero.
         const std::size_t from = input.columns ? 0 : input.column_count;
         for (std::size_t r = 0; r < block_rows(chunks); ++r) clear(z(r) + from, length_ - from);
     }
 
-    // Starts on rows [first, first + rows). Each row is then to be observed or peeked at, in order.
+    // Starts on rows [first, first + rows). Each row is then observed or peeked at, in order.
     void begin(std::size_t first, std::size_t rows) {
         first_ = first;
         if (input_.columns) widen_block(input_, first, rows, z_, length_);
@@ -46,45 +43,51 @@ class DenseBlock {
     // Learns the scales of row r of the block, which has weight h.
     UNITLESS_INLINE Outcome observe(std::size_t r, double h) {
         kind_[r] = RowKind::steady;
-        if (h > 0 && fast(r)) return {};
+        if (h > 0 && with_floats(r, [&](const auto* x) UNITLESS_INLINE_LAMBDA { return within(x, r); })) return {};
         const Outcome seen = widen_and_check(r);
+        if (seen.status != Status::ok) return seen;
         if (h > 0) {
-            if (seen.status == Status::ok && scale_.observe(z(r), h, rho(r))) kind_[r] = RowKind::grown;
+            if (observe_scales(z(r), rho(r), h)) kind_[r] = RowKind::grown;
         } else {
-            scale_.peek(z(r));
+            peek_scales(z(r), false);
             kind_[r] = RowKind::weightless;
         }
         active_count_[r % 2] = find_active(z(r), chunks_, active(r));
         return seen;
     }
 
-    // bias + sum v z of a row that is only looked at, where that is quick.
-    UNITLESS_INLINE bool dot(std::size_t r, double bias, double& result) const {
-        if (input_.columns) return false;
-        const char* x = input_.data + static_cast<std::ptrdiff_t>(first_ + r) * input_.row_stride;
-        if (input_.type == Type::f32)
-            return scale_.dot_within(reinterpret_cast<const float*>(x), input_.column_count, bias, result);
-        if (input_.type == Type::f64)
-            return scale_.dot_within(reinterpret_cast<const double*>(x), input_.column_count, bias, result);
-        return false;
-    }
-
-    // The same for `rows_at_once` rows from r on.
-    static constexpr std::size_t rows_at_once = DenseScale<Scale>::rows_at_once;
+    // bias + sum v z of `rows_at_once` rows from r on that are only predicted, straight from the caller's numbers: what
+    // is known of the columns is read once for all of them. False if some value is new to its scale or not usable.
+    static constexpr std::size_t rows_at_once = 4;
     UNITLESS_INLINE bool dots(std::size_t r, double bias, double* results) const {
-        if (input_.columns) return false;
-        const char* x = input_.data + static_cast<std::ptrdiff_t>(first_ + r) * input_.row_stride;
-        if (input_.type == Type::f32)
-            return scale_.template dots_within<float>(x, input_.row_stride, input_.column_count, bias, results);
-        if (input_.type == Type::f64)
-            return scale_.template dots_within<double>(x, input_.row_stride, input_.column_count, bias, results);
-        return false;
+        if (!is_maximum<Scale> || !plain_) return false;
+        return with_floats(r, [&](const auto* x) UNITLESS_INLINE_LAMBDA {
+            Flags beyond;
+            Vec8 total[rows_at_once];
+            for (Vec8& one : total) one = Vec8::first(bias);
+            const auto eight = [&](auto load, std::size_t j) UNITLESS_INLINE_LAMBDA {
+                const Vec8 scale = Vec8::load(pack_.scale + j), inverse = Vec8::load(pack_.inverse + j),
+                           v = Vec8::load(pack_.v + j);
+                for (std::size_t i = 0; i < rows_at_once; ++i) {
+                    const Vec8 value = load(row_after(x, i) + j);
+                    beyond.note_beyond(value, scale);
+                    total[i] = total[i] + v * (value * inverse);
+                }
+            };
+            const std::size_t count = input_.column_count;
+            std::size_t j = 0;
+            for (; j + width <= count; j += width)
+                eight([](const auto* at) UNITLESS_INLINE_LAMBDA { return Vec8::load(at); }, j);
+            if (j < count) eight([&](const auto* at) UNITLESS_INLINE_LAMBDA { return Vec8::load(at, count - j); }, j);
+            for (std::size_t i = 0; i < rows_at_once; ++i) results[i] = sum(total[i]);
+            return !beyond.any();
+        });
     }
 
-    // Only looks.
+    // Makes z of a row that is only predicted.
     Outcome peek(std::size_t r, bool extrapolate) {
         const Outcome seen = widen_and_check(r);
-        extrapolate ? scale_.linear(z(r)) : scale_.peek(z(r));
+        peek_scales(z(r), extrapolate);
         active_count_[r % 2] = find_active(z(r), chunks_, active(r));
         return seen;
     }
@@ -97,42 +100,104 @@ class DenseBlock {
         for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(x + at);
     }
 
-    double* z(std::size_t r) { return z_ + r * length_; }
-    double* rho(std::size_t r) { return rho_ + r * length_; }
+    double* z(std::size_t r) const { return z_ + r * length_; }
+    double* rho(std::size_t r) const { return rho_ + r * length_; }
     RowKind kind(std::size_t r) const { return kind_[r]; }
     // The chunks of row r that count. They are kept for two rows: the one being learned and the one being staged.
-    std::uint32_t* active(std::size_t r) { return active_[r % 2]; }
-    std::size_t active_count(std::size_t r) const { return active_count_[r % 2]; }
+    std::uint32_t* active(std::size_t r) const { return active_[r % 2]; }
+    FeatureTerms terms(std::size_t r) const {
+        FeatureTerms terms{pack_, active_count_[r % 2]};
+        terms.pack.x = z(r);
+        terms.pack.rho = rho(r);
+        terms.pack.active = active(r);
+        return terms;
+    }
 
   private:
-    const DenseInput& input_;
-    DenseScale<Scale> scale_;
+    const DenseRows& input_;
+    Pack pack_;
     std::size_t chunks_, length_, first_ = 0;
     std::uint32_t* active_[2];
     std::size_t active_count_[2] = {};
     double *z_, *rho_;
+    bool plain_ = true;  // every scale has a normal inverse, so that x * inverse is ratio(x, s)
     RowKind kind_[64] = {};
+
+    void refresh(std::size_t j) {
+        const double s = pack_.scale[j];
+        pack_.inverse[j] = s > 0 ? 1.0 / s : 0.0;
+        plain_ = plain_ && has_plain_inverse(s);
+    }
+
+    // action(row r as the caller's floats or doubles), where they lie side by side; else false.
+    template <class Action>
+    UNITLESS_INLINE bool with_floats(std::size_t r, const Action& action) const {
+        if (input_.columns) return false;
+        const char* x = input_.data + static_cast<std::ptrdiff_t>(first_ + r) * input_.row_stride;
+        if (input_.type == Type::f32) return action(reinterpret_cast<const float*>(x));
+        if (input_.type == Type::f64) return action(reinterpret_cast<const double*>(x));
+        return false;
+    }
+    template <class T>
+    const T* row_after(const T* x, std::size_t rows) const {
+        return reinterpret_cast<const T*>(reinterpret_cast<const char*>(x) +
+                                          static_cast<std::ptrdiff_t>(rows) * input_.row_stride);
+    }
 
     Outcome widen_and_check(std::size_t r) {
         if (!input_.columns) widen(input_, first_ + r, z(r));
-        if (!all_usable(z(r), length_))
-            for (std::size_t j = 0; j < length_; ++j)
-                if (!(absolute(z(r)[j]) <= largest_value)) return {Status::bad_value, first_ + r, column_of(input_, j)};
-        return {};
+        const Vec8 most = Vec8::all(largest_value);
+        Flags beyond;
+        for (std::size_t j = 0; j < length_; j += width) beyond.note_beyond(Vec8::load(z(r) + j), most);
+        if (!beyond.any()) return {};
+        std::size_t j = 0;
+        while (absolute(z(r)[j]) <= largest_value) ++j;
+        return {Status::bad_value, first_ + r, column_of(input_, j)};
     }
 
-    // Rows of floating-point numbers that lie side by side and hold nothing new.
-    UNITLESS_INLINE bool fast(std::size_t r) {
-        if (input_.columns) return false;
-        const char* x = input_.data + static_cast<std::ptrdiff_t>(first_ + r) * input_.row_stride;
-        if (input_.type == Type::f32) return within(reinterpret_cast<const float*>(x), r);
-        if (input_.type == Type::f64) return within(reinterpret_cast<const double*>(x), r);
-        return false;
-    }
-
+    // Nearly all rows take this way, straight from the caller's numbers: z = x/s, and the active chunks. False if some
+    // value is new to its scale or not finite; then z is not to be used.
     template <class T>
     bool within(const T* x, std::size_t r) {
-        return scale_.within(x, input_.column_count, z(r), active(r), active_count_[r % 2]);
+        const std::size_t count = input_.column_count;
+        if (!is_maximum<Scale> || !plain_ || count < width) return false;
+        double* const to = z(r);
+        std::uint32_t* const active = this->active(r);
+        Flags beyond;
+        std::size_t n = 0;
+        const auto eight = [&](std::size_t j, std::size_t chunk) UNITLESS_INLINE_LAMBDA {
+            const Vec8 value = Vec8::load(x + j);
+            beyond.note_beyond(value, Vec8::load(pack_.scale + j));
+            (value * Vec8::load(pack_.inverse + j)).store(to + j);
+            active[n] = static_cast<std::uint32_t>(chunk);
+            n += any_nonzero(value);
+        };
+        std::size_t j = 0;
+        for (; j + width <= count; j += width) eight(j, j / width);
+        if (j < count) eight(count - width, j / width);  // some of them for the second time, with the same result
+        active_count_[r % 2] = n;
+        return !beyond.any();
+    }
+
+    // x becomes z in place; scales learn, and rho is set. True if some rho is not 1.
+    bool observe_scales(double* x, double* rho, double h) {
+        Flags grown;
+        for (std::size_t j = 0; j < length_; j += width) {
+            const Vec8 before = Vec8::load(pack_.scale + j);
+            Vec8 scale = before;
+            const Observed8 seen = unitless::observe<Scale>(Vec8::load(x + j), scale, h, 1.0);
+            seen.z.store(x + j);
+            seen.rho.store(rho + j);
+            grown.note_below(seen.rho, Vec8::all(1.0));
+            if (!any_beyond(scale, before)) continue;
+            scale.store(pack_.scale + j);
+            for (std::size_t i = j; i < j + width; ++i) refresh(i);
+        }
+        return grown.any();
+    }
+    void peek_scales(double* x, bool extrapolate) const {
+        for (std::size_t j = 0; j < length_; j += width)
+            unitless::peek<Scale>(Vec8::load(x + j), Vec8::load(pack_.scale + j), extrapolate).store(x + j);
     }
 };
 

@@ -3,28 +3,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/single/sparse_pack.hpp"
 #include "rows/dense_input.hpp"
-#include "rows/sparse_rows.hpp"
 
 namespace unitless {
 namespace {
 
-// The slots as what they are.
-template <class Action>
-void with_slots(const Options& options, char* slots, Action action) {
-    if (options.precision == Precision::float32) {
-        action(reinterpret_cast<Slot32*>(slots));
-    } else {
-        action(reinterpret_cast<Slot64*>(slots));
-    }
-}
-
 std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
 
-constexpr std::size_t rows_at_once = 128;  // of rows that are put side by side before they are learned
+constexpr std::size_t rows_at_once = 128;  // columns are put side by side for so many rows before these are learned
 
 // Rows of doubles that lie side by side.
-DenseInput tile(const std::vector<double>& wide, std::size_t features, std::size_t rows) {
+DenseRows tile(const std::vector<double>& wide, std::size_t features, std::size_t rows) {
     return {reinterpret_cast<const char*>(wide.data()),
             static_cast<std::ptrdiff_t>(features * sizeof(double)),
             Type::f64,
@@ -33,35 +23,23 @@ DenseInput tile(const std::vector<double>& wide, std::size_t features, std::size
             rows};
 }
 
-// Some of the rows; `columns` holds theirs.
-DenseInput rows_of(const DenseInput& input, std::size_t first, std::size_t count, std::vector<Column>& columns) {
-    DenseInput part = input;
-    part.rows = count;
-    if (first == 0) return part;
-    if (!input.columns) {
-        part.data += static_cast<std::ptrdiff_t>(first) * input.row_stride;
-        return part;
-    }
-    columns.assign(input.columns, input.columns + input.column_count);
-    for (Column& column : columns) column.data += static_cast<std::ptrdiff_t>(first) * column.stride;
-    part.columns = columns.data();
-    return part;
-}
-
 }  // namespace
 
-// ---------------------------------------------------------------------------------------------------- state
+SingleEngine::SingleEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
+    : Engine(setup, clock),
+      options_(setup.options),
+      kernel_(*kernel.single),
+      row_kernel_(*kernel.rows),
+      positions_(setup.in_sequence ? Positions::in_sequence : Positions::by_slot) {}
 
-std::size_t SingleEngine::slot_bytes() const {
-    return options_.precision == Precision::float32 ? sizeof(Slot32) : sizeof(Slot64);
-}
+// ---------------------------------------------------------------------------------------------------- state
 
 void SingleEngine::reserve(std::size_t slots, bool growing) {
     in_use_ = slots;
     if (slots <= capacity_) return;
     const std::size_t capacity = growing ? std::max(slots, 2 * capacity_) : slots;
-    Zeros memory(capacity * slot_bytes());
-    if (capacity_) std::memcpy(memory.get(), slots_.get(), capacity_ * slot_bytes());
+    Zeros memory(capacity * sizeof(Slot));
+    if (capacity_) std::memcpy(memory.get(), slots_.get(), capacity_ * sizeof(Slot));
     if (averages()) {
         Zeros average(capacity * sizeof(Average));
         if (capacity_) std::memcpy(average.get(), average_.get(), capacity_ * sizeof(Average));
@@ -71,34 +49,25 @@ void SingleEngine::reserve(std::size_t slots, bool growing) {
     capacity_ = capacity;
 }
 
-double SingleEngine::scale(std::uint32_t slot) const {
-    double found = 0;
-    with_slots(options_, slots_.get(), [&](const auto* slots) { found = slot < capacity_ ? slots[slot].scale : 0.0; });
-    return found;
-}
-
 void SingleEngine::lower_scale(std::uint32_t slot, double scale) {
-    with_slots(options_, slots_.get(), [&](auto* slots) {
-        if (averages()) average()[slot].scale = scale * (average()[slot].scale / slots[slot].scale);
-        slots[slot].scale = scale;
-    });
+    if (averages()) average()[slot].scale = scale * (average()[slot].scale / slots()[slot].scale);
+    slots()[slot].scale = scale;
 }
 
-void SingleEngine::save(std::size_t slots, EngineState& to) const {
+void SingleEngine::save(std::size_t count, EngineState& to) const {
     save_common(to);
     to.lanes = {{0, 0}};
-    with_slots(options_, slots_.get(), [&](const auto* from) {
-        for (std::size_t j = 0; j < std::min(capacity_, slots); ++j) {
-            if (from[j].scale == 0) continue;
-            to.slots.push_back(static_cast<std::uint32_t>(j));
-            to.scale.push_back(from[j].scale);
-            to.v.push_back(from[j].v);
-            to.H.push_back(from[j].H);
-            if (!averages()) continue;
-            to.average.push_back(average()[j].v);
-            to.average_scale.push_back(average()[j].scale);
-        }
-    });
+    for (std::size_t j = 0; j < std::min(capacity_, count); ++j) {
+        const Slot& from = slots()[j];
+        if (from.scale == 0) continue;
+        to.slots.push_back(static_cast<std::uint32_t>(j));
+        to.scale.push_back(from.scale);
+        to.v.push_back(from.v);
+        to.H.push_back(from.H);
+        if (!averages()) continue;
+        to.average.push_back(average()[j].v);
+        to.average_scale.push_back(average()[j].scale);
+    }
 }
 
 void SingleEngine::load(const EngineState& from) {
@@ -107,244 +76,161 @@ void SingleEngine::load(const EngineState& from) {
     if (from.scale.size() != from.slots.size() || from.v.size() != from.slots.size() || from.H.size() != from.v.size())
         throw InputError("the model's arrays differ in length");
     check_average(from);
-    with_slots(options_, slots_.get(), [&](auto* to) {
-        using Stored = decltype(to->v);
-        for (std::size_t k = 0; k < from.slots.size(); ++k)
-            to[from.slots[k]] = {from.scale[k], static_cast<Stored>(from.v[k]), static_cast<Stored>(from.H[k])};
-    });
+    for (std::size_t k = 0; k < from.slots.size(); ++k) slots()[from.slots[k]] = {from.scale[k], from.v[k], from.H[k]};
     for (std::size_t k = 0; k < from.average.size(); ++k)
         average()[from.slots[k]] = {from.average[k], from.average_scale[k]};
     load_common(from);
 }
 
-void SingleEngine::read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>&,
+void SingleEngine::read(const std::uint32_t* wanted, std::size_t count, const std::vector<std::uint32_t>&,
                         SlotBlock& to) const {
     const Averaging::Step step = averaging_.step(clock_.t);
-    with_slots(options_, slots_.get(), [&](const auto* from) {
-        for (std::size_t k = 0; k < count; ++k) {
-            const std::uint32_t slot = slots[k];
-            if (slot >= capacity_ || from[slot].scale == 0) {
-                to.clear(k);
-                continue;
-            }
-            to.scale[k] = from[slot].scale;
-            to.H[k] = from[slot].H;
-            to.values[k * to.width] = from[slot].v;
-            if (!averages()) continue;
-            to.values[k * to.width + 1] =
-                averaging_.started() ? averaged(slot, from[slot].scale, step) : double{from[slot].v};
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::uint32_t slot = wanted[k];
+        if (slot >= capacity_ || slots()[slot].scale == 0) {
+            to.clear(k);
+            continue;
         }
-    });
+        const Slot& from = slots()[slot];
+        to.scale[k] = from.scale;
+        to.H[k] = from.H;
+        to.values[k * to.width] = from.v;
+        if (averages()) to.values[k * to.width + 1] = averaging_.started() ? averaged(slot, from.scale, step) : from.v;
+    }
 }
 
 void SingleEngine::write(std::size_t first, std::size_t count, const SlotBlock& from) {
-    const double unit = averaging_.unit_at_look(clock_.t);
-    with_slots(options_, slots_.get(), [&](auto* to) {
-        using Stored = decltype(to->v);
-        for (std::size_t k = 0; k < count; ++k) {
-            if (from.scale[k] == 0) continue;  // memory that is never touched costs nothing
-            const double* values = &from.values[k * from.width];
-            to[first + k] = {from.scale[k], static_cast<Stored>(values[0]), static_cast<Stored>(from.H[k])};
-            if (averages()) average()[first + k] = {averaging_.started() ? values[1] : 0.0, from.scale[k] * unit};
-        }
-    });
+    const double unit = averaging_.unit_at_update(clock_.t);
+    for (std::size_t k = 0; k < count; ++k) {
+        if (from.scale[k] == 0) continue;  // memory that is never touched costs nothing
+        const double* values = &from.values[k * from.width];
+        slots()[first + k] = {from.scale[k], values[0], from.H[k]};
+        if (averages()) average()[first + k] = {averaging_.started() ? values[1] : 0.0, from.scale[k] * unit};
+    }
 }
 
-std::size_t SingleEngine::bytes() const {
-    return sizeof(*this) + capacity_ * (slot_bytes() + (averages() ? sizeof(Average) : 0)) +
-           (own_.pack.capacity() + own_.block.capacity() + wide_.capacity()) * sizeof(double);
+Engine::Description SingleEngine::describe(std::size_t features) const {
+    return {.bytes = sizeof(*this) + capacity_ * (sizeof(Slot) + (averages() ? sizeof(Average) : 0)),
+            .effort = 8 * features + 32};
 }
 
-Pack SingleEngine::WorkingMemory::make_pack(std::size_t chunks) {
+Pack SingleEngine::Scratch::make_pack(std::size_t chunks) {
     const std::size_t length = chunks * 8;
     double* base = aligned(pack, 7 * length);
     if (indices.size() < 2 * length) indices.assign(2 * length, 0);
     const auto part = [&](std::size_t i) { return base + i * length; };
-    return {&bias,   part(0), part(1), part(2),        part(3),
-            part(4), part(5), part(6), indices.data(), indices.data() + length};
+    return {part(0), part(1), part(2), part(3), part(4), part(5), part(6), indices.data(), indices.data() + length};
 }
 
-void SingleEngine::mirror(const Pack& pack, std::size_t features) const {
-    with_slots(options_, slots_.get(), [&](const auto* from) {
-        *pack.bias = {from[0].scale, from[0].v, from[0].H};
-        for (std::size_t j = 0; j < features; ++j) {
-            pack.scale[j] = from[j + 1].scale;
-            pack.v[j] = from[j + 1].v;
-            pack.H[j] = from[j + 1].H;
-        }
-    });
-    const std::size_t padded = chunks_for(features) * 8;
-    for (std::size_t j = features; j < padded; ++j) pack.scale[j] = pack.v[j] = pack.H[j] = 0;
-    for (std::size_t j = 0; j < padded; ++j) pack.slot[j] = static_cast<std::uint32_t>(j + 1);
+// All slots in the pack, for dense rows; gives the bias, which is not in it.
+Slot SingleEngine::mirror(const Pack& pack, std::size_t features) const {
+    const Slot* from = slots() + 1;
+    for (std::size_t j = 0; j < features; ++j) {
+        pack.scale[j] = from[j].scale;
+        pack.v[j] = from[j].v;
+        pack.H[j] = from[j].H;
+    }
+    for (std::size_t j = features; j < chunks_for(features) * 8; ++j) pack.scale[j] = pack.v[j] = pack.H[j] = 0;
+    return slots()[0];
 }
 
-void SingleEngine::put_back(const Pack& pack, std::size_t features) {
-    with_slots(options_, slots_.get(), [&](auto* to) {
-        using Stored = decltype(to->v);
-        to[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
-        for (std::size_t j = 0; j < features; ++j)
-            to[j + 1] = {pack.scale[j], static_cast<Stored>(pack.v[j]), static_cast<Stored>(pack.H[j])};
-    });
+void SingleEngine::put_back(const Slot& bias, const Pack& pack, std::size_t features) {
+    slots()[0] = bias;
+    for (std::size_t j = 0; j < features; ++j) slots()[j + 1] = {pack.scale[j], pack.v[j], pack.H[j]};
 }
 
 // ---------------------------------------------------------------------------------------------------- the average
 
-void SingleEngine::look() {
+void SingleEngine::average_now() {
     const Averaging::Step step = averaging_.step(clock_.t);
     std::size_t features = 0;
-    with_slots(options_, slots_.get(), [&](const auto* slots) {
-        for (std::size_t j = 0; j < in_use_; ++j) {
-            if (!(slots[j].scale > 0)) continue;
-            look(j, slots[j].v, slots[j].scale, step);
-            ++features;
-        }
-    });
-    averaging_.look(clock_.t, features);
+    for (std::size_t j = 0; j < in_use_; ++j) {
+        if (!(slots()[j].scale > 0)) continue;
+        average_now(j, slots()[j].v, slots()[j].scale, step);
+        ++features;
+    }
+    averaging_.update(clock_.t, features);
 }
 
-// The same while the pack has the slots.
-void SingleEngine::look(const Pack& pack, std::size_t features, double t) {
+// While the pack has the slots.
+void SingleEngine::average_now(const Slot& bias, const Pack& pack, std::size_t features, double t) {
     const Averaging::Step step = averaging_.step(t);
-    std::size_t scaled = pack.bias->scale > 0;
-    look(0, pack.bias->v, pack.bias->scale, step);
+    std::size_t scaled = bias.scale > 0;
+    average_now(0, bias.v, bias.scale, step);
     for (std::size_t j = 0; j < features; ++j) {
-        look(j + 1, pack.v[j], pack.scale[j], step);
+        average_now(j + 1, pack.v[j], pack.scale[j], step);
         scaled += pack.scale[j] > 0;
     }
-    averaging_.look(t, scaled);
+    averaging_.update(t, scaled);
 }
 
-void SingleEngine::show_average(const Pack& pack, std::size_t features) const {
-    const Averaging::Step step = averaging_.step(clock_.t);
-    pack.bias->v = averaged(0, pack.bias->scale, step);
-    for (std::size_t j = 0; j < features; ++j) pack.v[j] = averaged(j + 1, pack.scale[j], step);
-}
+// ---------------------------------------------------------------------------------------------------- batches
 
-// ---------------------------------------------------------------------------------------------------- sparse rows
-
-void SingleEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
-    for (std::size_t done = 0, next; done < rows.rows; done = next) {
-        next = done + averaging_.until_look(clock_.examples, rows.rows - done);
-        learn_until_look(part_of(rows, done, next), labels_from(labels, done), predictions + done, row + done);
-        if (averaging_.due(clock_.examples)) look();
+void SingleEngine::learn(const Batch& batch, double* predictions) {
+    for (std::size_t done = 0, next; done < batch.rows; done = next) {
+        next = done + averaging_.rows_until_update(clock_.examples, batch.rows - done);
+        const Batch part = part_of(batch, done, next);
+        const std::size_t chunks = pack_chunks(part, positions_);
+        const Outcome outcome = kernel_.learn(options_, clock_, slots(), positions_, own_.make_pack(chunks), chunks,
+                                              part, predictions + done);
+        if (outcome.status == Status::diverged) throw_diverged(part.row + outcome.row);
+        if (averaging_.due(clock_.examples)) average_now();
     }
 }
 
-void SingleEngine::learn_until_look(const SparseInput& rows, const Labels& labels, double* predictions,
-                                    std::size_t row) {
-    if (!rows.in_sequence && !rows.lanes && spreads(in_use_, rows.rows, entries_of(rows))) {
-        const auto fill = [&](std::size_t r, double* to) {
-            for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
-                to[position(slot_at(rows, k))] = rows.values[k];
-        };
-        return learn_spread(in_use_, rows.rows, fill, labels, predictions, row);
-    }
-    const std::size_t chunks = pack_chunks(rows);
-    const Outcome outcome = kernel_.single->learn_sparse(options_, clock_, own_.make_pack(chunks), chunks, slots_.get(),
-                                                         rows, labels, predictions);
-    if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
-}
-
-void SingleEngine::predict(const SparseInput& rows, const Asking& asked, double* predictions, Room& room) const {
-    auto& memory = static_cast<WorkingMemory&>(room);
-    const Asking asking{asked.extrapolate || options_.order == Order::vw, asked.offset};
-    if (predicts_with_average()) return predict_averaged(rows, asking, predictions, memory);
-    const std::size_t chunks = pack_chunks(rows);
-    kernel_.single->predict_sparse(options_, clock_, memory.make_pack(chunks), chunks, slots_.get(), rows, asking,
-                                   predictions);
+void SingleEngine::predict(const Batch& batch, const PredictOptions& options, double* predictions,
+                           EngineScratch& given) const {
+    auto& scratch = static_cast<Scratch&>(given);
+    const bool extrapolate = options.extrapolate || options_.order == Order::vw;
+    if (uses_average(options)) return predict_averaged(batch, extrapolate, predictions, scratch);
+    const std::size_t chunks = pack_chunks(batch, positions_);
+    kernel_.predict(options_, clock_, slots(), positions_, scratch.make_pack(chunks), chunks, batch, extrapolate,
+                    predictions);
 }
 
 // One learner has nothing to choose from.
-void SingleEngine::judge(const SparseInput& rows, const Asking& asking, const Labels&, double* predictions) {
-    predict(rows, asking, predictions, own_);
+void SingleEngine::judge(const Batch& batch, const PredictOptions& options, double* predictions) {
+    predict(batch, options, predictions, own_);
 }
 
-// The rows' own slots side by side, a copy for every time that one is mentioned, with the average for v. Each keeps the
-// lane that it has in the pack.
-void SingleEngine::predict_averaged(const SparseInput& rows, const Asking& asking, double* predictions,
-                                    WorkingMemory& working) const {
-    constexpr std::size_t at_once = 1024;
-    std::vector<std::uint32_t> numbers;
-    std::vector<std::uint8_t> lanes;
-    Options options = options_;
-    options.precision = Precision::float64;
+// With a copy of the rows' slots, one for every entry, that has the average for v. Copy 8 k + 1 ... of entry k has the
+// register position of its slot.
+void SingleEngine::predict_averaged(const Batch& batch, bool extrapolate, double* predictions, Scratch& scratch) const {
+    constexpr std::size_t at_once = 64;
+    std::vector<std::uint32_t> copy_of;
     const Averaging::Step step = averaging_.step(clock_.t);
-    for (std::size_t first = 0, end; first < rows.rows; first = end) {
-        end = std::min(rows.rows, first + at_once);
-        SparseInput part = part_of(rows, first, end);
-        const std::size_t count = entries_of(part), chunks = pack_chunks(part);
-        Zeros memory((count + 1) * sizeof(Slot64));
-        auto* const copies = reinterpret_cast<Slot64*>(memory.get());
-        numbers.resize(count);
-        lanes.resize(count);
-        with_slots(options_, slots_.get(), [&](const auto* from) {
-            copies[0] = {from[0].scale, averaged(0, from[0].scale, step), 0};
-            for (std::size_t k = 0; k < count; ++k) {
-                const std::uint32_t slot = slot_at(part, part.first + k);
-                copies[k + 1] = {from[slot].scale, averaged(slot, from[slot].scale, step), 0};
-                numbers[k] = static_cast<std::uint32_t>(k + 1);
-                lanes[k] = static_cast<std::uint8_t>(lane_of(part, slot));
-            }
-        });
-        std::vector<std::size_t> row_ends(part.row_ends, part.row_ends + part.rows);
-        for (std::size_t& row_end : row_ends) row_end -= part.first;
-        const SparseInput copied{.slots = numbers.data(),
-                                 .values = part.values + part.first,
-                                 .row_ends = row_ends.data(),
-                                 .rows = part.rows,
-                                 .in_sequence = part.in_sequence,
-                                 .lanes = lanes.data(),
-                                 .lanes_from = 1};
-        kernel_.single->predict_sparse(options, clock_, working.make_pack(chunks), chunks, copies, copied,
-                                       asking_from(asking, first), predictions + first);
-    }
-}
-
-// Is it quicker to spread the rows over all slots? The dense way keeps the state in registers' order from row to row;
-// the sparse way must collect and put back each feature's.
-bool SingleEngine::spreads(std::size_t slots, std::size_t rows, std::size_t entries) const {
-    const std::size_t features = slots - 1;
-    return options_.order == Order::paper && rows >= 16 && features >= 8 && features <= 4 * (entries / rows) + 32;
-}
-
-void SingleEngine::learn_spread(std::size_t slots, std::size_t rows, const Fill& fill, const Labels& labels,
-                                double* predictions, std::size_t row) {
-    const std::size_t features = slots - 1, chunks = chunks_for(features);
-    const Pack pack = own_.make_pack(chunks);
-    double* block = aligned(own_.block, block_doubles(chunks));
-    wide_.resize(rows_at_once * features);
-    mirror(pack, features);
-    for (std::size_t first = 0, count; first < rows; first += count) {
-        count = averaging_.until_look(clock_.examples, std::min(rows_at_once, rows - first));
-        std::fill_n(wide_.begin(), count * features, 0.0);
-        for (std::size_t r = 0; r < count; ++r) fill(first + r, wide_.data() + r * features);
-        Clock clock = clock_;
-        const auto run = [&](std::size_t so_many) {
-            return kernel_.single->learn_dense(options_, clock, pack, chunks, block, tile(wide_, features, so_many),
-                                               labels_from(labels, first), predictions + first);
-        };
-        const Outcome outcome = run(count);
-        if (outcome.status == Status::diverged) {  // once more up to there, which gives the same bits
-            clock = clock_;
-            mirror(pack, features);
-            run(outcome.row);
+    const auto copied = [&](std::uint32_t slot) {
+        const double scale = slots()[slot].scale;
+        return Slot{scale, averaged(slot, scale, step), 0};
+    };
+    for (std::size_t first = 0, end; first < batch.rows; first = end) {
+        end = std::min(batch.rows, first + at_once);
+        Batch part = part_of(batch, first, end);
+        copy_of.resize(entries_end(part));
+        Zeros memory((8 * entries_of(part) + 9) * sizeof(Slot));
+        auto* const copies = reinterpret_cast<Slot*>(memory.get());
+        copies[0] = copied(0);
+        for (std::size_t k = part.first; k < entries_end(part); ++k) {
+            const std::uint32_t slot = part.slots[k];
+            copy_of[k] = static_cast<std::uint32_t>(8 * (k - part.first) + 1 + (slot - 1) % 8);
+            copies[copy_of[k]] = copied(slot);
         }
-        put_back(pack, features);
-        clock_ = clock;
-        if (outcome.status == Status::diverged) throw_diverged(row + first + outcome.row);
-        if (averaging_.due(clock_.examples)) look();
+        part.slots = copy_of.data();
+        const std::size_t chunks = pack_chunks(part, positions_);
+        kernel_.predict(options_, clock_, copies, positions_, scratch.make_pack(chunks), chunks, part, extrapolate,
+                        predictions + first);
     }
 }
 
 // ---------------------------------------------------------------------------------------------------- dense rows
 
-// Is it worth mirroring all slots in a pack for one call? The kernel's dense way also wants the paper's order.
-bool SingleEngine::reads_dense(std::size_t slots, std::size_t columns) const {
-    return options_.order == Order::paper && slots <= 4 * columns + 64;
+// All slots are mirrored in a pack for one call, which is worth it where the rows have most of them. The kernel for
+// dense rows has the paper's order alone.
+bool SingleEngine::reads(std::size_t slots, std::size_t columns) const {
+    return options_.order == Order::paper && positions_ == Positions::by_slot && slots <= 4 * columns + 64;
 }
 
-Outcome SingleEngine::learn_dense(const DenseInput& input, std::size_t slots, const Labels& labels,
-                                  double* predictions) {
+void SingleEngine::learn_dense(const DenseRows& input, std::size_t slots, const Labels& labels, double* predictions) {
     const std::size_t features = slots - 1, chunks = chunks_for(features);
     const Pack pack = own_.make_pack(chunks);
     double* block = aligned(own_.block, block_doubles(chunks));
@@ -352,84 +238,55 @@ Outcome SingleEngine::learn_dense(const DenseInput& input, std::size_t slots, co
     if (averages()) average_before_.assign(average(), average() + slots);
     const bool wide = input.columns && features >= 8;
     Clock clock;
+    Slot bias;
     const auto begin = [&] {
         clock = clock_;
         averaging_ = averaging_before;
         if (averages()) std::copy(average_before_.begin(), average_before_.end(), average());
-    };
-    const auto learn = [&](const DenseInput& part, std::size_t first) {
-        return kernel_.single->learn_dense(options_, clock, pack, chunks, block, part, labels_from(labels, first),
-                                           predictions + first);
+        bias = mirror(pack, features);
     };
     const auto run = [&](std::size_t rows) -> Outcome {
         begin();
-        mirror(pack, features);
         if (wide) wide_.assign(rows_at_once * features, 0.0);
         for (std::size_t first = 0, count; first < rows; first += count) {
             // Columns of their own are put side by side first, some rows at a time: the kernel is quickest with those.
-            count = averaging_.until_look(clock.examples, wide ? std::min(rows_at_once, rows - first) : rows - first);
-            if (wide) kernel_.rows->widen(input, first, count, wide_.data(), features);
+            count = averaging_.rows_until_update(clock.examples,
+                                                 wide ? std::min(rows_at_once, rows - first) : rows - first);
+            if (wide) row_kernel_.widen(input, first, count, wide_.data(), features);
             const Outcome outcome =
-                learn(wide ? tile(wide_, features, count) : rows_of(input, first, count, columns_), first);
+                kernel_.learn_dense(options_, clock, bias, pack, chunks, block,
+                                    wide ? tile(wide_, features, count) : rows_of(input, first, count, columns_),
+                                    labels_from(labels, first), predictions + first);
             if (outcome.status != Status::ok)
                 return {outcome.status, first + outcome.row, wide ? column_of(input, outcome.column) : outcome.column};
-            if (averaging_.due(clock.examples)) look(pack, features, clock.t);
+            if (averaging_.due(clock.examples)) average_now(bias, pack, features, clock.t);
         }
         return {};
     };
     const Outcome outcome = run(input.rows);
-    if (outcome.status == Status::bad_value) begin();  // as if it had not been met
-    if (outcome.status == Status::bad_value) return outcome;
+    if (outcome.status == Status::bad_value) begin();  // as if the rows had not been met
+    if (outcome.status == Status::bad_value) throw BadValue{outcome.row, outcome.column};
     if (outcome.status == Status::diverged) run(outcome.row);  // once more up to there, which gives the same bits
-    put_back(pack, features);
+    put_back(bias, pack, features);
     clock_ = clock;
     if (outcome.status == Status::diverged) throw_diverged(outcome.row);
-    return outcome;
 }
 
-Outcome SingleEngine::predict_dense(const DenseInput& input, std::size_t slots, const Asking& asking,
-                                    double* predictions, Room& room) const {
-    auto& memory = static_cast<WorkingMemory&>(room);
+void SingleEngine::predict_dense(const DenseRows& input, std::size_t slots, const PredictOptions& options,
+                                 const double* offset, double* predictions, EngineScratch& given) const {
+    auto& scratch = static_cast<Scratch&>(given);
     const std::size_t features = slots - 1, chunks = chunks_for(features);
-    const Pack pack = memory.make_pack(chunks);
-    double* block = aligned(memory.block, block_doubles(chunks));
-    mirror(pack, features);
-    if (predicts_with_average()) show_average(pack, features);
-    return kernel_.single->predict_dense(options_, clock_, pack, chunks, block, input, asking, predictions);
-}
-
-// ---------------------------------------------------------------------------------------------------- placed rows
-
-void SingleEngine::mirror(Placement& row, bool average) const {
-    const Placement::Mirrored now{clock_.examples, average};
-    if (row.mirrored == now) return;
-    kernel_.placed->load(options_, slots_.get(), row.row());
-    if (average) {
-        const PlacedRow& at = row.row();
+    const Pack pack = scratch.make_pack(chunks);
+    double* block = aligned(scratch.block, block_doubles(chunks));
+    Slot bias = mirror(pack, features);
+    if (uses_average(options)) {
         const Averaging::Step step = averaging_.step(clock_.t);
-        at.pack.bias->v = averaged(0, at.pack.bias->scale, step);
-        for (std::size_t i = 0; i < at.count; ++i) {
-            const std::size_t k = at.place[i];
-            at.pack.v[k] = averaged(at.pack.slot[k], at.pack.scale[k], step);
-        }
+        bias.v = averaged(0, bias.scale, step);
+        for (std::size_t j = 0; j < features; ++j) pack.v[j] = averaged(j + 1, pack.scale[j], step);
     }
-    row.mirrored = now;
-}
-
-void SingleEngine::learn_placed(Placement& row, const Labels& labels, double& prediction) {
-    mirror(row, false);
-    row.mirrored = {};
-    const Status status =
-        kernel_.placed->learn(options_, clock_, slots_.get(), row.row(), labels.y[0], weight_of(labels, 0),
-                              options_.learning_rate * labels.pace[0], offset_of(labels, 0), prediction);
-    if (status == Status::diverged) throw_diverged(0);
-    row.mirrored = {clock_.examples, false};
-    if (averaging_.due(clock_.examples)) look();
-}
-
-double SingleEngine::predict_placed(Placement& row, const Asking& asking) const {
-    mirror(row, predicts_with_average());
-    return kernel_.placed->predict(options_, clock_, row.row(), asking.extrapolate, offset_of(asking, 0));
+    const Outcome outcome = kernel_.predict_dense(options_, clock_, bias, pack, chunks, block, input,
+                                                  options.extrapolate, offset, predictions);
+    if (outcome.status == Status::bad_value) throw BadValue{outcome.row, outcome.column};
 }
 
 }  // namespace unitless

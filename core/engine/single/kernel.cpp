@@ -1,62 +1,42 @@
-// The kernel: streams of rows, dense or sparse, through scale, prediction, loss and rule.
+// The kernel of one learner: rows through scale, prediction, loss and rule.
 // Compiled once per instruction set, with UNITLESS_ISA naming it.
 
 #include "engine/single/kernel.hpp"
 
-#include <type_traits>
-
 #include "algorithm/dispatch.hpp"
-#include "algorithm/row.hpp"
 #include "engine/single/dense_block.hpp"
+#include "engine/single/row.hpp"
 #include "engine/single/sparse_pack.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
 namespace {
 
-template <class Action>
-auto with_row(const Options& options, Action action) {
-    return with_rule(options.rule, [&](auto rule) {
-        return with_loss(options.loss, [&](auto loss) {
-            using Rule = typename decltype(rule)::type;
-            using Loss = typename decltype(loss)::type;
-            return options.importance_aware ? action(rule, Row<Rule, Loss, true>(options))
-                                            : action(rule, Row<Rule, Loss, false>(options));
-        });
-    });
+Example example_of(const Options& options, const Labels& labels, std::size_t r) {
+    return {labels.y[r], weight_of(labels, r), options.learning_rate * label_scale_of(labels, r), offset_of(labels, r)};
 }
 
-double rate_of(const Options& options, const Labels& labels, std::size_t r) {
-    return labels.pace ? options.learning_rate * labels.pace[r] : options.learning_rate;
-}
-
-Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std::size_t chunks, double* memory,
-                    const DenseInput& input, const Labels& labels, double* predictions) {
-    return with_row(options, [&](auto rule, const auto& row) -> Outcome {
+Outcome learn_dense(const Options& options, Clock& clock, Slot& bias, const Pack& pack, std::size_t chunks,
+                    double* memory, const DenseRows& input, const Labels& labels, double* predictions) {
+    return with_rule(options.rule, [&](auto rule) -> Outcome {
         using Rule = typename decltype(rule)::type;
+        const SingleRow<Rule> single(options);
         DenseBlock<typename Rule::Scale> block(input, pack, chunks, memory);
-        Pack current = pack;
         for (std::size_t first = 0, rows; first < input.rows; first += rows) {
             rows = smaller(block_rows(chunks), input.rows - first);
-            const double* weight = labels.weight ? labels.weight + first : nullptr;
             block.begin(first, rows);
-            Outcome seen = block.observe(0, weight ? weight[0] : 1.0);
+            Outcome seen = block.observe(0, weight_of(labels, first));
             for (std::size_t r = 0; r < rows; ++r) {
                 if (seen.status != Status::ok) return seen;
-                if (r + 1 < rows) seen = block.observe(r + 1, weight ? weight[r + 1] : 1.0);
-                current.x = block.z(r);
-                current.rho = block.rho(r);
-                current.active = block.active(r);
+                if (r + 1 < rows) seen = block.observe(r + 1, weight_of(labels, first + r + 1));
                 block.prefetch(first + rows + r);
-                const std::size_t active = block.active_count(r);
                 double& prediction = predictions[first + r];
                 if (block.kind(r) == RowKind::weightless) {
-                    prediction = limit(options, clock,
-                                       with_offset(predict<Rule>(options, clock, current, active, false),
-                                                   offset_of(labels, first + r)));
-                } else if (row.learn(current, active, block.kind(r) == RowKind::grown, labels.y[first + r],
-                                     weight ? weight[r] : 1.0, rate_of(options, labels, first + r),
-                                     offset_of(labels, first + r), clock, prediction) == Learned::diverged) {
+                    const double score = predict<Rule>(options, clock, block.terms(r), bias, false);
+                    prediction = limit(options, clock, with_offset(score, offset_of(labels, first + r)));
+                } else if (single.learn(block.terms(r), bias, block.kind(r) == RowKind::grown,
+                                        example_of(options, labels, first + r), clock,
+                                        prediction) == Learned::diverged) {
                     return {Status::diverged, first + r, 0};
                 }
             }
@@ -65,109 +45,84 @@ Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std:
     });
 }
 
-Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks, double* memory,
-                      const DenseInput& input, const Asking& asking, double* predictions) {
-    const bool extrapolate = asking.extrapolate;
+Outcome predict_dense(const Options& options, const Clock& clock, const Slot& bias_slot, const Pack& pack,
+                      std::size_t chunks, double* memory, const DenseRows& input, bool extrapolate,
+                      const double* offset, double* predictions) {
     return with_rule(options.rule, [&](auto rule) -> Outcome {
         using Rule = typename decltype(rule)::type;
         DenseBlock<typename Rule::Scale> block(input, pack, chunks, memory);
-        Pack current = pack;
-        const double bias = bias_part<Rule>(options, pack, extrapolate),
-                     spread = spread_asked<Rule>(clock, extrapolate);
+        constexpr std::size_t some = decltype(block)::rows_at_once;
+        const double bias = bias_term<Rule>(options, bias_slot, extrapolate),
+                     gain = gain_without_learning<Rule>(clock, extrapolate);
         for (std::size_t first = 0, rows; first < input.rows; first += rows) {
             rows = smaller(block_rows(chunks), input.rows - first);
             block.begin(first, rows);
-            constexpr std::size_t some = decltype(block)::rows_at_once;
             double together[some];
-            std::size_t known_from = 0, known_until = 0;  // rows of which these are the results
+            std::size_t known_until = 0;  // rows whose sums are in `together`
             for (std::size_t r = 0; r < rows; ++r) {
-                double dotted;
                 block.prefetch(first + rows + r);
-                if (r >= known_until && r + some <= rows && r % some == 0 && block.dots(r, bias, together)) {
-                    known_from = r;
-                    known_until = r + some;
-                }
-                if (r < known_until) {
-                    dotted = together[r - known_from];
-                } else if (!block.dot(r, bias, dotted)) {
+                if (r % some == 0 && r + some <= rows && block.dots(r, bias, together)) known_until = r + some;
+                double sum = together[r % some];
+                if (r >= known_until) {
                     const Outcome seen = block.peek(r, extrapolate);
                     if (seen.status != Status::ok) return seen;
-                    current.x = block.z(r);
-                    current.active = block.active(r);
-                    dotted = unitless::dot(current, block.active_count(r), bias);
+                    sum = dot(block.terms(r), Vec8::first(bias));
                 }
-                predictions[first + r] = limit_asked(
-                    options, clock, with_offset(spread * dotted, offset_of(asking, first + r)), extrapolate);
+                const double score = with_offset(gain * sum, offset ? offset[first + r] : 0.0);
+                predictions[first + r] = limit(options, clock, score, extrapolate);
             }
         }
         return {};
     });
 }
 
-template <class Rule, class Slot>
-double predict_row(const Options& options, const Clock& clock, const Pack& pack, SparsePack<Slot>& features,
-                   std::size_t r, bool extrapolate, double offset) {
-    const std::size_t chunks = features.template look<typename Rule::Scale>(r, extrapolate);
-    const double score = with_offset(predict<Rule>(options, clock, pack, chunks, extrapolate), offset);
-    return limit_asked(options, clock, score, extrapolate);
+template <class Rule>
+double predict_row(const Options& options, const Clock& clock, const Slot& bias, SparsePack& pack, std::size_t r,
+                   bool extrapolate, double offset) {
+    const FeatureTerms terms = pack.peek<typename Rule::Scale>(r, extrapolate);
+    const double score = with_offset(predict<Rule>(options, clock, terms, bias, extrapolate), offset);
+    return limit(options, clock, score, extrapolate);
 }
 
-template <class Slot>
-Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack, std::size_t pack_chunks, Slot* slots,
-                          const SparseInput& input, const Labels& labels, double* predictions) {
-    using Stored = decltype(Slot::v);
-    return with_row(options, [&](auto rule, const auto& row) -> Outcome {
+Outcome learn(const Options& options, Clock& clock, Slot* slots, Positions positions, const Pack& memory,
+              std::size_t chunks, const Batch& batch, double* predictions) {
+    return with_rule(options.rule, [&](auto rule) -> Outcome {
         using Rule = typename decltype(rule)::type;
-        SparsePack<Slot> features(input, slots, pack, pack_chunks);
-        *pack.bias = {slots[0].scale, slots[0].v, slots[0].H};
-        for (std::size_t r = 0; r < input.rows; ++r) {
-            const double h = labels.weight ? labels.weight[r] : 1.0;
+        const SingleRow<Rule> single(options);
+        SparsePack pack(batch, slots, positions, memory, chunks);
+        Slot bias = slots[0];
+        for (std::size_t r = 0; r < batch.rows; ++r) {
+            const double h = weight_of(batch, r);
             if (h == 0) {
-                predictions[r] = predict_row<Rule>(options, clock, pack, features, r, options.order == Order::vw,
-                                                   offset_of(labels, r));
+                const bool plain = options.order == Order::vw;
+                predictions[r] = predict_row<Rule>(options, clock, bias, pack, r, plain, offset_of(batch, r));
                 continue;
             }
-            const auto seen = features.template observe<typename Rule::Scale>(r, h, seen_weight(options, h));
-            const Learned learned = row.learn(pack, seen.chunks, seen.grown, labels.y[r], h,
-                                              rate_of(options, labels, r), offset_of(labels, r), clock, predictions[r]);
+            const auto [terms, grown] = pack.observe<typename Rule::Scale>(r, h, seen_weight(options, h));
+            const Learned learned =
+                single.learn(terms, bias, grown, example_of(options, batch.labels, r), clock, predictions[r]);
             if (learned == Learned::diverged) return {Status::diverged, r, 0};
             if (learned == Learned::skipped) continue;
-            features.put_back(seen.chunks, slots);
-            slots[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
+            pack.put_back(terms.count, slots);
+            slots[0] = bias;
         }
         return {};
     });
 }
 
-Outcome learn_sparse(const Options& options, Clock& clock, const Pack& pack, std::size_t chunks, void* slots,
-                     const SparseInput& input, const Labels& labels, double* predictions) {
-    if (options.precision == Precision::float32)
-        return learn_sparse_into(options, clock, pack, chunks, static_cast<Slot32*>(slots), input, labels, predictions);
-    return learn_sparse_into(options, clock, pack, chunks, static_cast<Slot64*>(slots), input, labels, predictions);
-}
-
-void predict_sparse(const Options& options, const Clock& clock, const Pack& pack, std::size_t pack_chunks,
-                    const void* slots, const SparseInput& input, const Asking& asking, double* predictions) {
+void predict_batch(const Options& options, const Clock& clock, const Slot* slots, Positions positions,
+                   const Pack& memory, std::size_t chunks, const Batch& batch, bool extrapolate, double* predictions) {
     with_rule(options.rule, [&](auto rule) {
         using Rule = typename decltype(rule)::type;
-        const auto each = [&](const auto* stored) {
-            SparsePack features(input, stored, pack, pack_chunks);
-            *pack.bias = {stored[0].scale, stored[0].v, stored[0].H};
-            for (std::size_t r = 0; r < input.rows; ++r)
-                predictions[r] =
-                    predict_row<Rule>(options, clock, pack, features, r, asking.extrapolate, offset_of(asking, r));
-        };
-        if (options.precision == Precision::float32) {
-            each(static_cast<const Slot32*>(slots));
-        } else {
-            each(static_cast<const Slot64*>(slots));
-        }
+        SparsePack pack(batch, slots, positions, memory, chunks);
+        for (std::size_t r = 0; r < batch.rows; ++r)
+            predictions[r] = predict_row<Rule>(options, clock, slots[0], pack, r, extrapolate, offset_of(batch, r));
     });
 }
 
 }  // namespace
 }  // namespace UNITLESS_ISA
 
-const SingleKernel UNITLESS_OF_ISA(single_kernel_) = {learn_dense, predict_dense, learn_sparse, predict_sparse};
+const SingleKernel UNITLESS_OF_ISA(single_kernel_) = {learn_dense, predict_dense, learn, predict_batch};
 
 }  // namespace unitless

@@ -1,69 +1,50 @@
-// The hot path of one learner: what its engine hands to the kernels, which are compiled once per instruction set. All
-// give the same bits.
+// The hot path of one learner: what its engine calls, compiled once per instruction set. All give the same bits.
 #pragma once
 
 #include "algorithm/options.hpp"
 #include "algorithm/state.hpp"
+#include "algorithm/step.hpp"
 #include "engine/outcome.hpp"
-#include "rows/asking.hpp"
+#include "rows/batch.hpp"
 #include "rows/dense.hpp"
-#include "rows/labels.hpp"
-#include "rows/sparse.hpp"
+#include "rows/predict_options.hpp"
 
 namespace unitless {
 
+// Where the features of a sparse row stand in the registers: by slot, so that sums are those of dense rows; or one
+// after another, where slots are hashed and would fill some register positions far more than others.
+enum class Positions { by_slot, in_sequence };
+
 struct SingleKernel {
-    // The pack mirrors all slots (pack_chunks of them); `block` holds block_doubles(pack_chunks).
-    Outcome (*learn_dense)(const Options&, Clock&, const Pack&, std::size_t pack_chunks, double* block,
-                           const DenseInput&, const Labels&, double* predictions);
-    Outcome (*predict_dense)(const Options&, const Clock&, const Pack&, std::size_t pack_chunks, double* block,
-                             const DenseInput&, const Asking&, double* predictions);
-    // `slots` is the learner's array of Slot64 or Slot32; the pack has room for the longest row.
-    Outcome (*learn_sparse)(const Options&, Clock&, const Pack&, std::size_t pack_chunks, void* slots,
-                            const SparseInput&, const Labels&, double* predictions);
-    void (*predict_sparse)(const Options&, const Clock&, const Pack&, std::size_t pack_chunks, const void* slots,
-                           const SparseInput&, const Asking&, double* predictions);
-};
-
-// One row at a time: its features have their places in a pack of their own, which mirrors their slots. Where no feature
-// stands, all is zero; all chunks are listed as active.
-struct PlacedRow {
-    Pack pack;
-    double* x;                   // the row's values, by place; the pack's x is z alone
-    const std::uint32_t* place;  // of each feature
-    std::size_t count, chunks;
-    bool plain;  // every scale has a normal inverse
-};
-
-struct PlacedKernel {
-    bool (*supports)(const Options&);
-    void (*load)(const Options&, const void* slots, PlacedRow&);
-    // Writes the slots too. Diverged: they are as before, and the row is to be loaded again.
-    Status (*learn)(const Options&, Clock&, void* slots, PlacedRow&, double y, double h, double eta, double offset,
-                    double& prediction);
-    double (*predict)(const Options&, const Clock&, const PlacedRow&, bool extrapolate, double offset);
+    // Dense rows: the pack mirrors all slots in `chunks`; `block` holds block_doubles(chunks).
+    Outcome (*learn_dense)(const Options&, Clock&, Slot& bias, const Pack&, std::size_t chunks, double* block,
+                           const DenseRows&, const Labels&, double* predictions);
+    Outcome (*predict_dense)(const Options&, const Clock&, const Slot& bias, const Pack&, std::size_t chunks,
+                             double* block, const DenseRows&, bool extrapolate, const double* offset,
+                             double* predictions);
+    // The pack has memory for the longest row, `chunks`.
+    Outcome (*learn)(const Options&, Clock&, Slot* slots, Positions, const Pack&, std::size_t chunks, const Batch&,
+                     double* predictions);
+    void (*predict)(const Options&, const Clock&, const Slot* slots, Positions, const Pack&, std::size_t chunks,
+                    const Batch&, bool extrapolate, double* predictions);
 };
 
 inline namespace UNITLESS_ISA {
 
 // How many rows a block holds: as many as stay in the first-level cache.
-inline constexpr std::size_t block_rows(std::size_t pack_chunks) {
-    const std::size_t rows = 2048 / (8 * pack_chunks);
+inline constexpr std::size_t block_rows(std::size_t chunks) {
+    const std::size_t rows = 2048 / (8 * chunks);
     return rows < 1 ? 1 : rows > 64 ? 64 : rows;
 }
 
 // The memory that a block needs: z and rho of its rows.
-inline constexpr std::size_t block_doubles(std::size_t pack_chunks) {
-    return 2 * block_rows(pack_chunks) * 8 * pack_chunks;
-}
+inline constexpr std::size_t block_doubles(std::size_t chunks) { return 2 * block_rows(chunks) * 8 * chunks; }
 
 }  // namespace UNITLESS_ISA
 
 extern const SingleKernel single_kernel_baseline;
-extern const PlacedKernel placed_kernel_baseline;
 #if defined(UNITLESS_X86_KERNELS)
 extern const SingleKernel single_kernel_avx2, single_kernel_avx512;
-extern const PlacedKernel placed_kernel_avx2, placed_kernel_avx512;
 #endif
 
 }  // namespace unitless

@@ -1,11 +1,11 @@
-// How the heads of a softmax know of each other, for eight rates at once (beyond one-vs-all).
+// How the heads of a softmax depend on each other, for eight rates at once.
 //
 //   p_k = e^(o_k) / sum_j e^(o_j)
 //   margin_k = o_k - log sum_{j != k} e^(o_j)          the log odds of class k: sigmoid(margin_k) = p_k
 //   slope_k = dL/do_k = p_k - [k = y],  L = -log p_y
 //
 // Each head takes the importance-aware step of logistic loss (loss.hpp) from its margin, with the label "is it k?". The
-// slopes at its beginning are those of the softmax; on its way a head moves as if the others stood still.
+// slopes at its beginning are those of the softmax; during the step a head moves as if the others stood still.
 //
 // Sums over the other heads are made of those before and those after: nothing is taken away from the sum of all, so
 // that nothing cancels where a class is nearly certain.
@@ -25,7 +25,7 @@ UNITLESS_INLINE Vec8 loss_of(const Vec8& below, const Vec8& e, const Vec8& rest)
     return log1p_below_one(odds) + larger(log(rest) - below, Vec8::all(0.0));
 }
 
-// `couple` where there is one rate: the same numbers, by head and not by rate.
+// `couple` where there is one rate: eight heads fill a register, instead of eight rates of one head.
 UNITLESS_INLINE void couple_one(const Coupled& lanes, std::size_t y, const Coupling& at, bool losses) {
     const std::size_t heads = lanes.heads;
     double most = at.o[0];

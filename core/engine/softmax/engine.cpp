@@ -3,101 +3,95 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/workers.hpp"
-
 namespace unitless {
-namespace {
-constexpr const char* announced = "softmax.classes";  // how many have been, where not all were met
-}  // namespace
-
 SoftmaxEngine::SoftmaxEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
-    : LaneEngine(setup, kernel, clock, true), classes_(setup.classes) {
-    make_memory();
+    : LaneEngine(setup, kernel, clock, true) {
+    set_classes(setup.classes);
 }
 
-// Scoring must not throw, so that there is room before it begins.
-void SoftmaxEngine::make_memory() { speaking_.resize(speaking_doubles()); }
+// Scoring must not throw, so that its memory is there before it begins.
+void SoftmaxEngine::set_classes(std::size_t classes) {
+    classes_ = widths_.classes = widths_.predict = classes;
+    log_odds_.resize(log_odds_doubles());
+    if (!sweeps()) widths_.learn = classes;
+}
 
 // ---------------------------------------------------------------------------------------------------- state
 
 void SoftmaxEngine::add_classes(std::size_t count) {
     if (!setup_.open) return Engine::add_classes(count);
-    classes_ += count;  // heads join when they are met
+    set_classes(classes_ + count);  // heads join when they are met
 }
 
 void SoftmaxEngine::save(std::size_t slots, EngineState& to) const {
     LaneEngine::save(slots, to);
-    if (classes_ > lanes_.class_count()) to.shape.push_back({announced, {static_cast<double>(classes_)}});
+    if (classes_ > lanes_.class_count()) to.announced_classes = classes_;
 }
 
 void SoftmaxEngine::load(const EngineState& from) {
     std::size_t classes = checked_heads(from, setup_) - setup_.open;
-    for (const NamedNumbers& one : from.shape) {
-        if (one.name != announced) continue;
-        if (!setup_.open || one.numbers.size() != 1 ||
-            !(one.numbers[0] > static_cast<double>(classes) && one.numbers[0] < 0x1p31))
+    if (from.announced_classes) {
+        if (!setup_.open || *from.announced_classes <= classes || *from.announced_classes >> 31)
             throw InputError("the number of classes does not agree with those that were met");
-        classes = static_cast<std::size_t>(one.numbers[0]);
+        classes = *from.announced_classes;
     }
     LaneEngine::load(from);
-    classes_ = classes;
-    make_memory();
+    set_classes(classes);
 }
 
-// ---------------------------------------------------------------------------------------------------- rows
+// ---------------------------------------------------------------------------------------------------- learning
 
 // Rows are cut where a class is first met: it joins before its row is learned.
-void SoftmaxEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
-    const std::size_t sane = setup_.open ? sane_rows(labels, rows.rows, false) : 0;
+void SoftmaxEngine::learn(const Batch& batch, double* predictions) {
+    const std::size_t sane = setup_.open ? sane_rows(batch, false) : 0;
     const auto is_new = [&](std::size_t r) {
-        return weight_of(labels, r) > 0 && labels.y[r] >= static_cast<double>(lanes_.class_count());
+        return weight_of(batch, r) > 0 && batch.labels.y[r] >= static_cast<double>(lanes_.class_count());
     };
-    for (std::size_t done = 0, next; done < rows.rows; done = next) {
+    for (std::size_t done = 0, next; done < batch.rows; done = next) {
         if (done < sane && is_new(done)) {
             finish();
-            joined_ = static_cast<std::size_t>(labels.y[done]) + 1 - lanes_.class_count();
+            joined_ = static_cast<std::size_t>(batch.labels.y[done]) + 1 - lanes_.class_count();
             selection_.add_classes(lanes_, joined_);
-            make_memory();
+            set_classes(classes_);
         }
         for (next = done + 1; next < sane && !is_new(next);) ++next;
-        if (next >= sane) next = rows.rows;
-        LaneEngine::learn(part_of(rows, done, next), labels_from(labels, done), predictions + done * learn_width(),
-                          row + done);
+        if (next >= sane) next = batch.rows;
+        LaneEngine::learn(part_of(batch, done, next), predictions + done * widths_.learn);
     }
 }
 
-std::size_t SoftmaxEngine::group(LaneBatch& batch, std::size_t longest, std::size_t /*threads*/) {
+std::size_t SoftmaxEngine::divide_run(LaneBatch& batch, std::size_t longest, std::size_t /*threads*/) {
     batch.joined = std::exchange(joined_, 0);
     std::size_t coupling = 0;
     for (const Lanes::Block& block : lanes_.blocks()) coupling = std::max(coupling, Coupling::doubles(coupled(block)));
-    batch.room_each = coupling + 24 * longest;
-    aligned(batch.room, lanes_.blocks().size() * batch.room_each);
+    batch.steps_each = coupling + 8 * longest;
+    aligned(batch.steps, lanes_.blocks().size() * batch.steps_each);
     for (Octet& octet : batch.octets) octet.loss = nullptr;  // losses are those of a rate
     return lanes_.blocks().size();
 }
 
-void SoftmaxEngine::run(LaneBatch& batch, std::size_t group) {
+void SoftmaxEngine::run(LaneBatch& batch, std::size_t group) noexcept {
     const Lanes::Block& block = lanes_.blocks()[group];
-    const bool counting = counts_losses();
     kernel_.softmax->run(setup_.options, &batch.octets[block.first_octet], coupled(block), batch.lane_labels,
-                         batch.stage, batch.rows, counting ? batch.losses() + block.first_rate : nullptr,
-                         aligned(batch.room, 0) + group * batch.room_each);
-    look_at_octets(batch, block.first_octet, block.octets);
+                         batch.staged.stage(), batch.rows,
+                         counts_losses() ? batch.losses() + block.first_rate : nullptr,
+                         aligned(batch.steps, 0) + group * batch.steps_each);
+    average_octets(batch, block.first_octet, block.octets);
 }
 
-// The scores of all classes that were announced, by a lane of the first head and those of the others at the same rate.
-// `first`: what the lane has said; `met`: of the heads, those that were met before the row.
-void SoftmaxEngine::speak(const double* first, std::size_t lane, std::size_t met, double* scores,
-                          double* memory) const {
+// The scores of all classes that were announced, by a lane of the first head and those of the others at its rate.
+// `first`: the lane's prediction; `met`: of the heads, those that were met before the row.
+void SoftmaxEngine::put_log_odds(const double* first, std::size_t lane, std::size_t met, double* scores,
+                                 double* memory) const {
     const std::size_t rates = lanes_.begin(1), last = lanes_.heads() - 1;
     const std::size_t stride = last ? lanes_.place(rates + lane) - lanes_.place(lane) : 0;
-    double* const said = memory;
-    kernel_.softmax->speak(first, stride, met, setup_.open ? first + last * stride : nullptr, said,
-                           said + lanes_.heads());
-    for (std::size_t c = 0; c < classes_; ++c) scores[c] = said[std::min(c, met)];
+    double* const by_head = memory;
+    kernel_.softmax->log_odds(first, stride, met, setup_.open ? first + last * stride : nullptr, by_head,
+                              by_head + classes_ + 1);
+    for (std::size_t c = 0; c < classes_; ++c) scores[c] = by_head[std::min(c, met)];
 }
 
-// Of a sweep: the class that a lane of the first head, and those of the others at the same rate, say.
+// Of a sweep: the class with the largest output of a lane of the first head and those of the others at its rate.
 std::size_t SoftmaxEngine::winner(const double* outputs, std::size_t lane, std::size_t met) const {
     const std::size_t rates = lanes_.begin(1);
     std::size_t best = 0;
@@ -106,21 +100,21 @@ std::size_t SoftmaxEngine::winner(const double* outputs, std::size_t lane, std::
     return best;
 }
 
-void SoftmaxEngine::score(LaneBatch& batch, std::size_t /*part*/) {
-    const bool counting = counts_losses(), sweeping = setup_.selecting == Selecting::sweep;
-    const std::size_t width = learn_width();
+void SoftmaxEngine::score(LaneBatch& batch, std::size_t /*part*/) noexcept {
+    const bool counting = counts_losses();
+    const std::size_t width = widths_.learn;
     const double *p = batch.predicted(), *losses = batch.losses();
     double t = batch.weight_before, *predictions = batch.predictions;
     for (std::size_t r = 0; r < batch.rows; ++r, p += batch.stride, losses += batch.stride, predictions += width) {
         const std::size_t met = lanes_.class_count() - (r == 0 ? batch.joined : 0);
         const double h = weight_of(batch.labels, r);
-        for (std::size_t j = 0; sweeping && j < width; ++j) {
+        for (std::size_t j = 0; sweeps() && j < width; ++j) {
             predictions[j] = static_cast<double>(winner(p, j, met));
             if (counting && predictions[j] != batch.labels.y[r]) selection_.count_error(j, h);
         }
-        if (!sweeping) {
+        if (!sweeps()) {
             const std::size_t lane = selection_.leader(lanes_, 0);
-            speak(p + lanes_.place(lane), lane, met, predictions, speaking_.data());
+            put_log_odds(p + lanes_.place(lane), lane, met, predictions, log_odds_.data());
         }
         if (h == 0) continue;
         t += h;
@@ -130,51 +124,49 @@ void SoftmaxEngine::score(LaneBatch& batch, std::size_t /*part*/) {
     note_in_play(batch, 0, lanes_.lanes().size());
 }
 
-// The lane of the first head that speaks, and with it all others at its rate.
-std::size_t SoftmaxEngine::told_rate() const {
-    return setup_.selecting == Selecting::sweep ? best_rate() : selection_.leader(lanes_, 0);
-}
+// ---------------------------------------------------------------------------------------------------- predicting
 
-const Lanes::Block& SoftmaxEngine::block_of(std::size_t rate) const {
+// The lane of the first head that leads, and with it all others at its rate.
+std::size_t SoftmaxEngine::leading_rate() const { return sweeps() ? best_rate() : selection_.leader(lanes_, 0); }
+
+const Lanes::Block& SoftmaxEngine::block_of(std::size_t octet) const {
     const auto& blocks = lanes_.blocks();
     return *std::find_if(blocks.begin(), blocks.end(),
-                         [&](const Lanes::Block& block) { return rate < block.first_rate + block.rates; });
+                         [&](const Lanes::Block& block) { return octet < block.first_octet + block.octets; });
 }
 
-void SoftmaxEngine::find_told(std::vector<std::size_t>& octets) const {
-    const Lanes::Block& block = block_of(told_rate());
+void SoftmaxEngine::find_leading_octets(std::vector<std::size_t>& octets) const {
+    const Lanes::Block& block = block_of(lanes_.place(leading_rate()) / 8);
     octets.clear();
     for (std::size_t o = 0; o < block.octets; ++o) octets.push_back(block.first_octet + o);
 }
 
-void SoftmaxEngine::run_room(LaneRoom& room, std::size_t longest) const {
-    LaneBatch& batch = room.batch;
+void SoftmaxEngine::run_octets(Scratch& scratch) const {
+    LaneBatch& batch = scratch.batch;
+    const std::size_t longest = batch.staged.longest_row(batch.rows);
     for (std::size_t i = 0; i < batch.octets.size();) {
-        const auto& blocks = lanes_.blocks();
-        const Lanes::Block& block = *std::find_if(blocks.begin(), blocks.end(), [&](const Lanes::Block& one) {
-            return room.octets[i] < one.first_octet + one.octets;
-        });
-        kernel_.softmax->run(setup_.options, &batch.octets[i], coupled(block), batch.lane_labels, batch.stage,
+        const Lanes::Block& block = block_of(scratch.octets[i]);
+        kernel_.softmax->run(setup_.options, &batch.octets[i], coupled(block), batch.lane_labels, batch.staged.stage(),
                              batch.rows, nullptr,
-                             aligned(batch.room, Coupling::doubles(coupled(block)) + 24 * longest));
+                             aligned(batch.steps, Coupling::doubles(coupled(block)) + 8 * longest));
         i += block.octets;
     }
 }
 
-void SoftmaxEngine::tell(LaneRoom& room, double* predictions) const {
-    const std::size_t lane = told_rate();
-    const double* p = room.said(lanes_.place(lane));
-    room.speaking.resize(speaking_doubles());
-    for (std::size_t r = 0; r < room.batch.rows; ++r, p += room.batch.stride, predictions += classes_)
-        speak(p, lane, lanes_.class_count(), predictions, room.speaking.data());
+void SoftmaxEngine::take_predictions(Scratch& scratch, double* predictions) const {
+    const std::size_t lane = leading_rate();
+    const double* p = scratch.predictions_of(lanes_.place(lane));
+    scratch.log_odds.resize(log_odds_doubles());
+    for (std::size_t r = 0; r < scratch.batch.rows; ++r, p += scratch.batch.stride, predictions += classes_)
+        put_log_odds(p, lane, lanes_.class_count(), predictions, scratch.log_odds.data());
 }
 
-// Every rate's loss on rows that are predicted and not learned. Of a class that was never met it is the spare head's.
-void SoftmaxEngine::judge_batch(LaneRoom& room, const Labels& labels) {
+// The loss of a class that was never met is the spare head's.
+void SoftmaxEngine::judge_lanes(Scratch& scratch, const Labels& labels) {
     if (setup_.selecting != Selecting::follow) return;
     std::vector<double> loss(lanes_.begin(1)), memory;
-    const double* outputs = room.batch.predicted();
-    for (std::size_t r = 0; r < room.batch.rows; ++r, outputs += room.batch.stride) {
+    const double* outputs = scratch.batch.predicted();
+    for (std::size_t r = 0; r < scratch.batch.rows; ++r, outputs += scratch.batch.stride) {
         const double h = weight_of(labels, r);
         if (!(h > 0)) continue;
         const std::size_t y = std::min(static_cast<std::size_t>(labels.y[r]), lanes_.heads() - 1);

@@ -3,13 +3,11 @@
 #pragma once
 
 #include "algorithm/options.hpp"
-#include "engine/certainty.hpp"
 #include "engine/lanes/kernel.hpp"
 
 namespace unitless {
 
-// Lanes that are coupled: those of some rates, of all heads, lane = head * rates + rate. Rates do not know of each
-// other.
+// Lanes that are coupled: those of some rates, of all heads, lane = head * rates + rate. Rates are independent.
 struct Coupled {
     std::size_t heads, rates;
 };
@@ -18,7 +16,7 @@ inline namespace UNITLESS_ISA {
 
 inline std::size_t padded_rates(const Coupled& lanes) { return (lanes.rates + 7) / 8 * 8; }
 // Lanes, and eight more: eight rates are read at once.
-inline std::size_t room_of(const Coupled& lanes) { return (lanes.heads * lanes.rates + 7) / 8 * 8 + 8; }
+inline std::size_t padded_lanes(const Coupled& lanes) { return (lanes.heads * lanes.rates + 7) / 8 * 8 + 8; }
 
 // Working memory of one row of coupled lanes.
 struct Coupling {
@@ -29,13 +27,13 @@ struct Coupling {
     double *most, *before, *inverse, *loss;  // by rate, padded
 
     static std::size_t doubles(const Coupled& lanes) {
-        return 6 * room_of(lanes) + (lanes.heads + 4) * padded_rates(lanes);
+        return 6 * padded_lanes(lanes) + (lanes.heads + 4) * padded_rates(lanes);
     }
     Coupling(const Coupled& lanes, double* memory) {
         double** const by_lane[] = {&o, &largest, &below, &e, &rest, &slope};
         for (double** array : by_lane) {
             *array = memory;
-            memory += room_of(lanes);
+            memory += padded_lanes(lanes);
         }
         double** const by_rate[] = {&most, &before, &inverse, &loss};
         for (double** array : by_rate) {
@@ -49,17 +47,17 @@ struct Coupling {
 }  // namespace UNITLESS_ISA
 
 struct SoftmaxKernel {
-    // Rows through some octets, which are those of `lanes`. loss: [row][stride], by rate; null: not asked for. `memory`
-    // holds 24 doubles for each feature of the longest row, and what a Coupling needs.
+    // Rows through the octets of `lanes`. loss: [row][stride], by rate; null: not asked for. `memory` holds what a
+    // Coupling needs, and 8 doubles for each entry of the longest row.
     void (*run)(const Options&, const Octet*, const Coupled& lanes, const LaneLabels&, const Stage&, std::size_t rows,
                 double* loss, double* memory);
     // The losses of one row of which the outputs are known, by rate, if it is of this class.
     void (*losses)(const double* outputs, const Coupled& lanes, std::size_t y, double* loss, double* memory);
-    // Scores of one rate: log odds of the first `met` heads, whose outputs are `stride` apart, one against the others;
-    // then of the last head, the spare one, if there is one, against them all.
-    void (*speak)(const double* outputs, std::size_t stride, std::size_t met, const double* spare, double* scores,
-                  double* memory);
-    static std::size_t speak_doubles(std::size_t met) { return 4 * (met + 16); }
+    // Scores of one rate: the log odds of each of the first `met` heads, whose outputs are `stride` apart, against the
+    // others; then those of the spare head, if there is one, against all of them.
+    void (*log_odds)(const double* outputs, std::size_t stride, std::size_t met, const double* spare, double* scores,
+                     double* memory);
+    static std::size_t log_odds_doubles(std::size_t met) { return met + 1; }
 };
 
 extern const SoftmaxKernel softmax_kernel_baseline;

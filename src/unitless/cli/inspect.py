@@ -231,8 +231,8 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
     from ..options import Options  # noqa: PLC0415
 
     training = model._training
-    target = Target.read(training.get("target")) if training else None
-    progress = Progress.read(training.get("progress")) if training else None
+    target = Target.read(training["target"]) if training else None
+    progress = Progress.read(training["progress"]) if training else None
     classes = target.classes if target and target.task == "binary" else None
     if isinstance(model, OneVsAll):
         classes = [str(label) for label in model.classes]
@@ -240,13 +240,12 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
     always = ("rule", "loss", "learning_rate")
     state = model._snapshot()
     features = [slot for slot in state["slots"].tolist() if slot]
-    source = (training or {}).get("source") or []
-    schema = (training or {}).get("schema") or {}
+    source = (training["source"] or []) if training else []
     return {
         "model": path,
         "kind": type(model).__name__,
         "task": str(target) if target else None,
-        "target": schema.get("target"),
+        "target": training["schema"]["target"] if training else None,
         "classes": classes,
         "options": {k: v for k, v in model.options.asdict().items() if k in always or v != default[k]},
         "shape": model.settled_shape,

@@ -11,7 +11,6 @@ from ..errors import InputError
 from ..inputs import FlagColumn, FrameColumn, TextColumn, WordsColumn
 from . import date_parts
 from .arrow import as_numpy, booleans, is_native, pyarrow
-from .date_parts import Parts
 from .policy import Policy
 from .schema import DATES, TEXTS
 from .words import words_column
@@ -20,9 +19,7 @@ from .written import BLANKS, has_both_clocks, is_among
 _NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
-def arrow_features(
-    name: str, column: Any, kind: str, policy: Policy, parts: Parts = "all"
-) -> list[tuple[str, FrameColumn, int]]:
+def arrow_features(name: str, column: Any, kind: str, policy: Policy) -> list[tuple[str, FrameColumn, int]]:
     """The features of a column of some kind: name, values, and how many are missing. Only text is given as text.
 
     A column of dates may have each moment twice, by the clock on the spot and in UTC (`written.both_clocks`).
@@ -43,10 +40,10 @@ def arrow_features(
             "numbers"
         )
     column, utc = column.flatten() if has_both_clocks(column.type) else (column, None)
-    kinds = date_parts.kinds(name, kind, parts)
+    kinds = date_parts.kinds(name, kind)
     return [
         (part, *(text(values) if kinds[part] == "text" else number(values)))
-        for part, values in date_parts.of_column(name, column, kind, parts, utc).items()
+        for part, values in date_parts.of_column(name, column, kind, utc).items()
     ]
 
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import datetime
 import math
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from .arrow import pyarrow
-
-Parts: TypeAlias = Literal["four", "all"]  # time, month, weekday and hour, as models had at first; or also the year
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _HOURS = tuple(map(str, range(24)))
@@ -25,26 +23,23 @@ _SINE = [round(math.sin(angle), 6) for angle in _ANGLES]
 _COSINE = [round(math.cos(angle), 6) for angle in _ANGLES]
 
 
-def kinds(name: str, kind: str, parts: Parts) -> dict[str, str]:
+def kinds(name: str, kind: str) -> dict[str, str]:
     """The features of a column of dates, by name: "number" or "text"."""
     if kind == "time":
         return {f"{name}.time": "number", f"{name}.hour": "text"}
     found = {f"{name}.time": "number", f"{name}.month": "text", f"{name}.weekday": "text"}
     if kind == "moment":
         found[f"{name}.hour"] = "text"
-    if parts == "all":
-        found |= dict.fromkeys((f"{name}.year", f"{name}.yearday.sin", f"{name}.yearday.cos"), "number")
-    return found
+    return found | dict.fromkeys((f"{name}.year", f"{name}.yearday.sin", f"{name}.yearday.cos"), "number")
 
 
-def of_column(name: str, column: Any, kind: str, parts: Parts, utc: Any = None) -> dict[str, Any]:
+def of_column(name: str, column: Any, kind: str, utc: Any = None) -> dict[str, Any]:
     """The features of an Arrow column of dates, by name, as Arrow columns.
 
     Args:
         name: of the column.
         column: dates, timestamps or times.
         kind: "date", "moment" or "time".
-        parts: which features.
         utc: the same moments in UTC, where `column` has them as clocks on the spot showed them.
     """
     pa, compute = pyarrow(), pyarrow("compute")
@@ -59,11 +54,10 @@ def of_column(name: str, column: Any, kind: str, parts: Parts, utc: Any = None) 
     }
     if kind == "moment":
         found[f"{name}.hour"] = _named(compute.hour(moment), _HOURS)
-    if parts == "all":
-        day = compute.subtract(compute.day_of_year(moment), 1)
-        found[f"{name}.year"] = compute.year(moment).cast(pa.float64())
-        found[f"{name}.yearday.sin"] = pa.array(_SINE).take(day)
-        found[f"{name}.yearday.cos"] = pa.array(_COSINE).take(day)
+    day = compute.subtract(compute.day_of_year(moment), 1)
+    found[f"{name}.year"] = compute.year(moment).cast(pa.float64())
+    found[f"{name}.yearday.sin"] = pa.array(_SINE).take(day)
+    found[f"{name}.yearday.cos"] = pa.array(_COSINE).take(day)
     return found
 
 
@@ -78,7 +72,7 @@ def _seconds(column: Any) -> Any:
     return pyarrow("compute").divide(column.cast(pa.int64()).cast(pa.float64(), safe=False), 1e6)
 
 
-def of_value(name: str, value: Any, kind: str, parts: Parts) -> dict[str, Any] | None:
+def of_value(name: str, value: Any, kind: str) -> dict[str, Any] | None:
     """The features of a date of Python's own, which has no zone; None for any other value."""
     if kind == "time":
         if type(value) is not datetime.time or value.tzinfo is not None:
@@ -89,17 +83,17 @@ def of_value(name: str, value: Any, kind: str, parts: Parts) -> dict[str, Any] |
         value = datetime.datetime(value.year, value.month, value.day)
     if type(value) is not datetime.datetime or value.tzinfo is not None:
         return None
-    return _of_moment(name, value, (value - _EPOCH) // _MICROSECOND, kind, parts)
+    return _of_moment(name, value, (value - _EPOCH) // _MICROSECOND, kind)
 
 
-def of_microseconds(name: str, wall: int, ahead: int, kind: str, parts: Parts) -> dict[str, Any]:
+def of_microseconds(name: str, wall: int, ahead: int, kind: str) -> dict[str, Any]:
     """The features of a moment in microseconds since 1970 as clocks on the spot show it, and how far it is ahead."""
     if kind == "time":
         return {f"{name}.time": float(wall) / 1e6, f"{name}.hour": str(wall // 3_600_000_000)}
-    return _of_moment(name, _EPOCH + datetime.timedelta(microseconds=wall), wall - ahead, kind, parts)
+    return _of_moment(name, _EPOCH + datetime.timedelta(microseconds=wall), wall - ahead, kind)
 
 
-def _of_moment(name: str, moment: datetime.datetime, utc: int, kind: str, parts: Parts) -> dict[str, Any]:
+def _of_moment(name: str, moment: datetime.datetime, utc: int, kind: str) -> dict[str, Any]:
     found = {
         f"{name}.time": float(utc) / 1e6,
         f"{name}.month": str(moment.month),
@@ -107,9 +101,8 @@ def _of_moment(name: str, moment: datetime.datetime, utc: int, kind: str, parts:
     }
     if kind == "moment":
         found[f"{name}.hour"] = str(moment.hour)
-    if parts == "all":
-        day = moment.timetuple().tm_yday - 1
-        found[f"{name}.year"] = float(moment.year)
-        found[f"{name}.yearday.sin"] = _SINE[day]
-        found[f"{name}.yearday.cos"] = _COSINE[day]
+    day = moment.timetuple().tm_yday - 1
+    found[f"{name}.year"] = float(moment.year)
+    found[f"{name}.yearday.sin"] = _SINE[day]
+    found[f"{name}.yearday.cos"] = _COSINE[day]
     return found

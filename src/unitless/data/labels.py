@@ -118,7 +118,10 @@ def texts(codes: NDArray[np.int32], values: list[str]) -> Texts:
 
 
 def as_known(names: Iterable[Any]) -> dict[str, str]:
-    """How a model names labels that it knows with blanks around them, as earlier versions learned them."""
+    """The names, by their text without blanks, of labels that a model has learned with blanks around them.
+
+    Files are read without these blanks; arrays and the rows of a server are not.
+    """
     return {name.strip(): name for name in names if isinstance(name, str) and name != name.strip()}
 
 

@@ -89,7 +89,7 @@ class Progress:
                 **{name: _count(plain[name]) for name in _COUNTS},
                 position=Position(_count(file), _count(offset), _count(count)),
                 missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
-                odd={str(name): _odd(one) for name, one in plain.get("odd", {}).items()},
+                odd={str(name): _odd(one) for name, one in plain["odd"].items()},
                 bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
                 done=plain["done"],
             )

@@ -77,7 +77,7 @@ class ReadOptions:
     follow: bool = False
     filesystem: Any = field(default=None, compare=False)
     remembered: frozenset[str] = field(default=frozenset(), compare=False)  # what a model's training has settled
-    as_written: bool = False  # text keeps its blanks, and only empty text is missing: as models were trained once
+    as_written: bool = False  # text keeps its blanks, and only empty text is missing: as a server reads rows
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -139,9 +139,12 @@ class ReadOptions:
 
     @classmethod
     def settled(cls, reading: Mapping[str, Any] | None, **given: Any) -> ReadOptions:
-        """How a model's data is read: as its training has settled it (`kept`), and what is said now."""
-        known = dict(reading or {})
-        known = {"dates": "error", "missing": "absent", "as_written": True, **known}
+        """How a model's data is read: as its training has settled it (`kept`), and what is said now.
+
+        `reading` is None if nothing is known of the training: then values are taken as they are written.
+        """
+        as_it_is = {"dates": "error", "missing": "absent", "as_written": True}
+        known: Mapping[str, Any] = as_it_is if reading is None else reading
         names = ("dates", "missing", "as_written", "na", "ignore", "only", "text", *_OF_FILES)
         said = {name: value for name, value in given.items() if value is not None or name not in known}
         remembered = {name: known[name] for name in names if name in known and name not in said}

@@ -78,10 +78,10 @@ class Batch:
 
 def frame_features(frame: Any, training: dict[str, Any]) -> tuple[inputs.Input, Float64 | None]:
     """A frame's columns as the model that was trained so knows them, and the offsets of its rows."""
-    schema = Schema.read(training.get("schema"))
+    schema = Schema.read(training["schema"])
     if schema.family != "table":
         return inputs.read(frame), None
-    options = ReadOptions.settled(training.get("reading"))
+    options = ReadOptions.settled(training["reading"])
     batches = list(Reader(Frames(frame, whole=True), options, schema, target_needed=False)._batches(Position()))
     return (batches[0].data, batches[0].offset) if batches else (inputs.NamedRows([]), None)
 

@@ -33,14 +33,14 @@ class RowReader:
     """Reads mappings of a table's columns to values. Other keys are left alone; what has no key has no value."""
 
     def __init__(self, training: Mapping[str, Any]) -> None:
-        self.schema = Schema.read(training.get("schema"))
-        self._policy = ReadOptions.settled(training.get("reading")).policy
+        self.schema = Schema.read(training["schema"])
+        self._policy = ReadOptions.settled(training["reading"]).policy
         missing = self._policy.missing
         names: list[str] = []
         kinds: list[str] = []
         for name, kind in self.schema.columns:
             if kind in DATES:
-                parts = date_parts.kinds(name, kind, self.schema.parts)
+                parts = date_parts.kinds(name, kind)
                 names += parts
                 kinds += parts.values()
             else:
@@ -67,13 +67,12 @@ class RowReader:
 
     def _date(self, name: str, kind: str, value: Any) -> dict[str, Any] | None:
         """The features of a date of Python's own, or of text; None for any other value."""
-        parts = self.schema.parts
         if value is None or (type(value) is float and value != value):  # noqa: PLR0124  (not a number)
-            return dict.fromkeys(date_parts.kinds(name, kind, parts))
+            return dict.fromkeys(date_parts.kinds(name, kind))
         if type(value) is not str:
-            return date_parts.of_value(name, value, kind, parts)
+            return date_parts.of_value(name, value, kind)
         moment = dates.read_one(value, self.schema.how(name).date or dates.usual_form(kind))
-        return date_parts.of_microseconds(name, moment.wall, moment.ahead, kind, parts) if moment.valid else None
+        return date_parts.of_microseconds(name, moment.wall, moment.ahead, kind) if moment.valid else None
 
     def _read(self, name: str, kind: str, value: Any) -> dict[str, Any]:
         """A value of any other kind as plain ones, by feature, as a table of this column has them."""

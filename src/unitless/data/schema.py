@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ..errors import InputError, ModelFileError, Phrase
 from .arrow import pyarrow
-from .date_parts import Parts
 from .written import PLAIN, Written, has_both_clocks, is_text
 
 Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time", "words"]
@@ -38,8 +37,8 @@ class Schema:
 
     A date stands for its parts. A flag is a number that was 0 or 1 in the first rows: its offset has a meaning, so it
     is never centred. `written` says how columns of text are written, where they are not plain; `left_out` which columns
-    are not used, and why; `parts` which parts of a date are features. `remarks` are what there is to say about all this
-    to whoever reads the data for the first time; they are not stored.
+    are not used, and why. `remarks` are what there is to say about all this to whoever reads the data for the first
+    time; they are not stored.
     """
 
     family: Literal["table", "named", "columns"]  # rows of a table; of named features; of numbered ones
@@ -49,7 +48,6 @@ class Schema:
     weight: str | None = None
     written: Mapping[str, Written] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
-    parts: Parts = "all"
     remarks: tuple[Phrase, ...] = field(default=(), compare=False)
     offset: str | None = None
 
@@ -63,8 +61,7 @@ class Schema:
             "weight": self.weight,
             "written": {name: how.plain() for name, how in self.written.items()},
             "left_out": [list(one) for one in self.left_out],
-            "parts": self.parts,
-            **({} if self.offset is None else {"offset": self.offset}),
+            "offset": self.offset,
         }
 
     @classmethod
@@ -78,10 +75,9 @@ class Schema:
                 plain["target"],
                 plain["target_kind"],
                 plain["weight"],
-                {name: Written.read(how) for name, how in plain.get("written", {}).items()},
-                tuple(LeftOut(*one) for one in plain.get("left_out", [])),
-                plain.get("parts", "four"),  # as models had them at first
-                offset=plain.get("offset"),
+                {name: Written.read(how) for name, how in plain["written"].items()},
+                tuple(LeftOut(*one) for one in plain["left_out"]),
+                offset=plain["offset"],
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             schema = None
@@ -103,7 +99,6 @@ class Schema:
             and all(name in (self.target, *names) for name in self.written)
             and all(type(text) is str for one in self.left_out for text in one)
             and all(one.kept_by in ("numbers", "text") for one in self.left_out)
-            and self.parts in get_args(Parts)
         )
 
     def how(self, name: str | None) -> Written:

@@ -128,7 +128,7 @@ def read_column(
             raise InputError(f"column {name!r} holds numbers, but in training it held {HELD[kind]}")
         else:
             column, odd = dates_of_numbers(column, schema.how(name))
-    return arrow_features(name, column, kind, policy, schema.parts), odd
+    return arrow_features(name, column, kind, policy), odd
 
 
 def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None, Odd | None]:

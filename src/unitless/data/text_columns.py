@@ -189,8 +189,8 @@ def _parts(name: str, text: str | None, kind: str, form: str) -> dict[str, Any]:
     """The features of a date; what cannot be read has no value."""
     moment = dates.read_one(text, form) if text else None
     if moment is None or not moment.valid:
-        return dict.fromkeys(date_parts.kinds(name, kind, "all"))
-    return date_parts.of_microseconds(name, moment.wall, moment.ahead, kind, "all")
+        return dict.fromkeys(date_parts.kinds(name, kind))
+    return date_parts.of_microseconds(name, moment.wall, moment.ahead, kind)
 
 
 def check(state: Any) -> bool:

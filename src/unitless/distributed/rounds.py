@@ -283,7 +283,7 @@ class Rounds:
         engine.forget([common, *handles, *small])
         run.model._go_back(state)
         if judging:
-            run.model._sift_rates()
+            run.model._prune_rates()
         counted = run.evaluation
         self._count(learned, base, first_pass)
         rows = sum(int(one.said.totals["examples"]) - base[0]["examples"] for one in learned)

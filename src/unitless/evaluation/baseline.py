@@ -413,7 +413,7 @@ class LastLabel:
         self._reader = Evaluation(model, small=True)
         self._last: float | None = None
         self._weight = self._first = self._second = 0.0  # sums of what is between a label and the one before it
-        self._lost = 0.0  # the sum of losses; not a number where they are not counted
+        self._lost = 0.0  # the sum of losses
         self._labels = LabelSums()
 
     def add(self, labels: Any, weight: Any = None) -> None:
@@ -467,8 +467,7 @@ class LastLabel:
         if not self._numbers:
             return {"zero_one": first}
         r2 = 1 - metrics.ratio(second, self._labels.variance)
-        lost = self._lost / self._weight
-        loss = {"loss": lost} if self._loss.in_label_unit and not math.isnan(lost) else {}
+        loss = {"loss": self._lost / self._weight} if self._loss.in_label_unit else {}
         return {**loss, "rmse": math.sqrt(second), "mae": first, "r2": r2}
 
     def state(self) -> dict[str, Any]:
@@ -491,7 +490,7 @@ class LastLabel:
             last._last = None if state["last"] is None else float.fromhex(state["last"])
             last._weight, last._first, last._second = map(float.fromhex, state["sums"])
             last._labels = LabelSums.restore(state["labels"])
-            last._lost = float.fromhex(state.get("lost", "nan"))  # which earlier versions did not count
+            last._lost = float.fromhex(state["lost"])
             if not all(one >= 0 for one in (last._weight, last._first, last._second)):
                 raise ValueError("sums that are negative")
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:

@@ -55,9 +55,7 @@ __all__ = [
     "relative_entropy",
 ]
 
-STATE_VERSION = (
-    2  # 1: without the labels' sums, so that R² stays unknown (not a number) when such an evaluation goes on
-)
+STATE_VERSION = 1
 _BLOCK = 16_000  # so many numbers at a time stay in the cache, and in memory that need not be asked for anew
 
 
@@ -303,9 +301,9 @@ class Evaluation:
     def _found(self, means: dict[str, float]) -> Found:
         if (ranking := self._ranking) is not None:
             return Found(area=ranking.area, hits=ranking.hits, predicted=ranking.predicted, positive=ranking.positive)
-        if self._task != "regression":
+        if self._label_sums is None:
             return Found()
-        variance = math.nan if self._label_sums is None else self._label_sums.variance
+        variance = self._label_sums.variance
         return Found(squared_error=metrics.squared_error(self._loss, means), variance=variance)
 
     @property
@@ -410,7 +408,7 @@ class Evaluation:
             "label_sums": None if self._label_sums is None else self._label_sums.state(),
             "history": self._octaves.state(),
             "curve": self._quarters.state(),
-            **({"intervals": self.intervals.state()} if isinstance(self.intervals, Coverage) else {}),
+            "intervals": self.intervals.state() if isinstance(self.intervals, Coverage) else None,
         }
 
     @classmethod
@@ -420,15 +418,14 @@ class Evaluation:
         known = state["classes"]
         if evaluation._class_labels()[: len(known)] != known:
             raise ModelFileError("the evaluation is of a model with other classes")
-        evaluation._restore_intervals(state.get("intervals"))
+        evaluation._restore_intervals(state)
         return evaluation
 
-    def _restore_intervals(self, state: Any) -> None:
+    def _restore_intervals(self, state: dict[str, Any]) -> None:
         """Those of a stream, which go on with what the model knows of its errors."""
-        if state is None or self._model._errors is None:
-            return
         try:
-            self.intervals = Coverage.restore(state, self._model._errors)
+            if state["intervals"] is not None and self._model._errors is not None:
+                self.intervals = Coverage.restore(state["intervals"], self._model._errors)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(f"this is not the state of an evaluation: {error}") from None
 
@@ -496,7 +493,7 @@ class Evaluation:
         return evaluation
 
     def _restore(self, state: dict[str, Any]) -> None:
-        if state["version"] not in (1, STATE_VERSION):
+        if state["version"] != STATE_VERSION:
             raise ModelFileError(
                 f"this is an evaluation of format {state['version']!r}; this version of unitless reads {STATE_VERSION}"
             )
@@ -519,8 +516,7 @@ class Evaluation:
         if self._ranking is not None:
             self._ranking = Ranking.restore(state["ranking"])
         if self._label_sums is not None and self.examples:
-            kept = state["label_sums"] if state["version"] > 1 else None
-            self._label_sums = None if kept is None else LabelSums.restore(kept)
+            self._label_sums = LabelSums.restore(state["label_sums"])
         self._octaves = Track.restore(1, self.examples, state["history"])
         self._quarters = Track.restore(4, self.examples, state["curve"])
         self._check()
@@ -569,8 +565,6 @@ class Evaluation:
     def _count_too(self, other: Evaluation) -> None:
         if self._label_sums is not None and other._label_sums is not None:
             self._label_sums.absorb(other._label_sums)
-        else:
-            self._label_sums = None
         if isinstance(self.intervals, Coverage) and isinstance(other.intervals, Coverage):
             self.intervals.absorb(other.intervals)
         else:

@@ -35,37 +35,34 @@ class StreamBaselines:
 
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._last = LastLabel(model)
-        self._mean: RunningMean | None = RunningMean(model)
+        self._mean = RunningMean(model)
 
     def add(self, labels: Any, weight: Any = None) -> None:
         """Labels as `learn` takes them, in order. Weight 0 does not count."""
         self._last.add(labels, weight)
-        if self._mean is not None:
-            self._mean.add(labels, weight)
+        self._mean.add(labels, weight)
 
     def add_numbered(self, labels: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
         """The same for classes by number, and for numbers; the mean counts with the rows' offsets."""
         self._last.add_numbered(labels, weight)
-        if self._mean is not None:
-            self._mean.add_numbered(labels, weight, offset)
+        self._mean.add_numbered(labels, weight, offset)
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
         """By name: metrics with the names that those of `Evaluation` have; nothing before two labels were met."""
-        found = {REPEAT: self._last.metrics, MEAN: {} if self._mean is None else self._mean.metrics}
+        found = {REPEAT: self._last.metrics, MEAN: self._mean.metrics}
         return {name: values for name, values in found.items() if values}
 
-    def state(self) -> dict[str, dict[str, Any] | None]:
+    def state(self) -> dict[str, dict[str, Any]]:
         """All that has been counted, as JSON can keep it, for `restore`."""
-        return {"last_label": self._last.state(), "running_mean": None if self._mean is None else self._mean.state()}
+        return {"last_label": self._last.state(), "running_mean": self._mean.state()}
 
     @classmethod
     def restore(cls, model: Learner | OneVsAll, state: Mapping[str, Any]) -> StreamBaselines:
-        """What had this state, for a model of the same kind. In those of earlier versions there is no mean."""
+        """What had this state, for a model of the same kind."""
         baselines = cls(model)
-        baselines._last = LastLabel.restore(model, state.get("last_label") or {})
-        mean = state.get("running_mean")
-        baselines._mean = None if mean is None else RunningMean.restore(model, mean)
+        baselines._last = LastLabel.restore(model, state["last_label"] or {})
+        baselines._mean = RunningMean.restore(model, state["running_mean"] or {})
         return baselines
 
 

@@ -209,7 +209,7 @@ def explain_batch(
 
 def _with_offset(of: Explanation, offset: float, model: Learner | OneVsAll) -> Explanation:
     """The explanation of a score to which an offset was added, which is listed among the contributions."""
-    name = ((model._training or {}).get("schema") or {}).get("offset") or "(offset)"
+    name = (None if model._training is None else model._training["schema"]["offset"]) or "(offset)"
     part = Contribution(name, offset, 1.0 if model._adds_up() else None, offset)
     parts = sorted([*of.contributions, part], key=_largest_first)
     return replace(of, contributions=parts, score=of.score + offset, limited=of.limited + offset)

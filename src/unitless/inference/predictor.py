@@ -135,9 +135,9 @@ class Predictor:
                 "use its own predict with arrays, frames or mappings of numbers"
             )
         self.model: Learner | OneVsAll = model
-        self.schema = Schema.read(model._training.get("schema"))
-        self.target = Target.read(model._training.get("target"))
-        self._reading = model._training.get("reading") or {}
+        self.schema = Schema.read(model._training["schema"])
+        self.target = Target.read(model._training["target"])
+        self._reading = model._training["reading"]
         self._rows = RowReader(model._training) if self.schema.family == "table" else None
         self._columns = self._rows.columns if self._rows is not None and self._rows.quick else None
         self._link = LOSSES[model.options.loss].link

@@ -128,23 +128,22 @@ class Scoring:
         self.level = checked_level(interval)
         self.model = _model(model)
         self._extrapolate = extrapolate
-        training = self.model._training or {}
+        training = self.model._training
         columns = {
             name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
             for name, value in (("target", target), ("weight", weight), ("by", by))
         }
         beside = {name: value for name, value in columns.items() if not isinstance(value, str | bool | None)}
-        settled = training.get("reading") or {}
-        self.options = ReadOptions.settled(settled, **reading)
+        self.options = ReadOptions.settled(None if training is None else training["reading"], **reading)
         self.source: Source = open_source(source, self.options)
-        schema = Schema.read(training["schema"]) if training else Schema(_family(self.source))
+        schema = Schema.read(training["schema"]) if training is not None else Schema(_family(self.source))
         if isinstance(self.source, Mappings) and schema.family == "table":  # rows of the table, by name
             self.source = Frames(self.source.as_table())
         if self.source.family != schema.family:
             raise OptionError(other_kind(schema.family, self.source))
         if beside and self.source.files:
             raise OptionError(f"for files, {' and '.join(beside)} must be the name of a column")
-        self.target = Target.read(training["target"]) if training else None
+        self.target = Target.read(training["target"]) if training is not None else None
         self.schema = self._held(schema, columns["target"], columns["weight"], "target" in beside)
         beside = {k: v if isinstance(v, list) else inputs.as_array(v, k) for k, v in beside.items()}
         by = columns["by"] if isinstance(columns["by"], str) else beside.get("by")

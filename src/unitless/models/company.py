@@ -1,6 +1,6 @@
 """The engines beside a model's own, under one mixture: each as the state of a model that were nothing else.
 
-The core tells such a state by numbers whose names begin with the engine's (core/engine/shapes/named_state.hpp).
+The core tells such a state by numbers whose names begin with the engine's (core/engine/state_fields.hpp).
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from ..options import Options
 from ..rules import RULES, Rule
 
 MET = "classes.met"  # how many of the classes were met, of a model with such engines
-_LANES = ("v", "H", "scores", "followed")
+_ARRAYS = ("v", "H", "scores", "followed", "scale", "average", "average_scale", "errors")
 _NUMBERS = ("lane_heads", "lane_rates", "slots")
-_REST = ("scale", "average", "average_scale")
-_TOTALS = ("t", "T", "N", "examples", "label_min", "label_max", "averaged_t", "next_look")
+_TOTALS = ("t", "T", "N", "examples", "label_min", "label_max", "averaged_t", "next_look", "missed")
 _COUNTS = ("examples", "next_look")
-_GOING_ON = -1.0  # as the core says that rates are still chosen
-_CLOCK = ".clock"
+_SUSPENDED = "suspended_at"  # only where rates are not chosen any more
+_MARK = ".examples"  # what every one of them has
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Companion:
 _RECORDS = (
     Companion("softmax", "softmax", RULES["nag"], coupled=True),
     Companion("newton", "second order", RULES["newton"], coupled=True),
-    Companion("walker", "forgetting second order", RULES["newton"], coupled=True),
+    Companion("forgetting", "forgetting second order", RULES["newton"], coupled=True),
     Companion("snag", "sNAG", RULES["snag"], coupled=False),
 )
 COMPANY: dict[str, Companion] = {one.name: one for one in _RECORDS}
@@ -58,7 +57,7 @@ def shares_shown(shares: Mapping[str, float]) -> str:
 
 def companions(state: _core.Snapshot) -> list[str]:
     """Their names, in their order under the mixture."""
-    return [key.removesuffix(_CLOCK) for key in state.get("shape", {}) if key.endswith(_CLOCK)]
+    return [key.removesuffix(_MARK) for key in state["shape"] if key.endswith(_MARK)]
 
 
 def companion_options(options: Options, name: str) -> Options:
@@ -70,26 +69,20 @@ def companion_options(options: Options, name: str) -> Options:
 
 def companion_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
     """The state of a model that were nothing but this one."""
-    shape = state["shape"]
-    known = (*_LANES, *_NUMBERS, *_REST, _CLOCK[1:])
-    *totals, kept, suspended_at, missed = shape[f"{name}{_CLOCK}"].tolist()
+    shape = {
+        key.removeprefix(f"{name}."): numbers for key, numbers in state["shape"].items() if key.startswith(f"{name}.")
+    }
+    known = (*_ARRAYS, *_NUMBERS, *_TOTALS, _SUSPENDED)
+    suspended_at = shape.get(_SUSPENDED)
     own: dict[str, Any] = {
         **state,
-        **{key: shape[f"{name}.{key}"] for key in (*_LANES, *_REST)},
-        **{key: shape[f"{name}.{key}"].astype(np.uint32) for key in _NUMBERS},
-        **{key: int(value) if key in _COUNTS else value for key, value in zip(_TOTALS, totals, strict=True)},
-        "kept": "averaged" if kept else "last",
-        "suspended_at": None if suspended_at == _GOING_ON else suspended_at,
-        "missed": missed,
+        **{key: shape[key] for key in _ARRAYS},
+        **{key: shape[key].astype(np.uint32) for key in _NUMBERS},
+        **{key: (int if key in _COUNTS else float)(shape[key][0]) for key in _TOTALS},
+        "kept": state["kept"] if len(shape["average"]) else "last",
+        _SUSPENDED: None if suspended_at is None else float(suspended_at[0]),
         "company": "none",
-        "shape": {
-            "settled": "linear",
-            **{
-                key.removeprefix(f"{name}."): numbers
-                for key, numbers in shape.items()
-                if key.startswith(f"{name}.") and key.removeprefix(f"{name}.") not in known
-            },
-        },
+        "shape": {"settled": "linear", **{key: numbers for key, numbers in shape.items() if key not in known}},
     }
     return cast("_core.Snapshot", own)
 
@@ -97,10 +90,7 @@ def companion_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
 def companion_arrays(name: str, state: _core.Snapshot) -> dict[str, Any]:
     """What `companion_state` read."""
     own: Any = state
-    suspended_at = _GOING_ON if own["suspended_at"] is None else own["suspended_at"]
-    clock = [*(own[key] for key in _TOTALS), own["kept"] == "averaged", suspended_at, own["missed"]]
-    numbers = {key: np.asarray(own[key], np.float64) for key in (*_LANES, *_NUMBERS, *_REST)}
+    numbers = {key: np.asarray(own[key], np.float64) for key in (*_ARRAYS, *_NUMBERS)}
+    totals = {key: np.array([own[key]], np.float64) for key in (*_TOTALS, _SUSPENDED) if own[key] is not None}
     further = {key: value for key, value in own["shape"].items() if key != "settled"}
-    return {
-        f"{name}.{key}": value for key, value in (numbers | further | {_CLOCK[1:]: np.array(clock, np.float64)}).items()
-    }
+    return {f"{name}.{key}": value for key, value in (totals | numbers | further).items()}

@@ -1,38 +1,58 @@
-"""Model files: safetensors, versioned, written whole or not at all, trusted in nothing.
+"""Model files: safetensors, written completely or not at all, and fully checked when they are read.
 
-A file holds arrays with one entry per feature that was ever other than zero,
+This is version 1 of the format. A file holds arrays with one entry for each feature that was ever other than zero,
 
-    slot    uint32   where the feature lives: 0 the bias, 1 + column, 1 + position among the names, or hashed
-    scale   float64  s ("snag": √Σx²)
-    v       float64  w·s, without the feature's unit, for each rate and class (float32 for learners of that precision);
-                     of sparse models the sums u behind them (core/engine/lanes/proximal_rows.hpp)
-    H       float64  G/s², likewise
+    slots          uint32   the feature's place: 0 the bias, 1 + column, 1 + position among the names, or hashed
+    scale          float64  s ("snag": √Σx²)
+    v              float64  w·s, without the feature's unit, for each rate and class; of sparse models the sums u behind
+                            them (core/engine/lanes/proximal_rows.hpp)
+    H              float64  G/s², for each rate and class
+    average        float64  the average of v, for each rate and class
+    average_scale  float64  the scale in whose unit that average is
 
-and, mostly short or empty,
+(the last two are empty without `average`), and these, most of which are short or empty:
 
-    lane_heads, lane_rates  uint32   what the lanes of v and H are: heads (classes) and the places of their rates
+    lane_heads       uint32   the head (class) of each lane of v and H
+    lane_rates       uint32   the place of each lane's rate among the rates
     scores           float64  six sums of losses for each lane: loss, recent, gap, square, total_gap, total_square
     followed         float64  for each head, the loss of the predictions made
     errors           float64  for each rate of a sweep, the weight of wrong classes
-    average          float64  the average of v, as v; only of models that keep one
-    average_scale    float64  for each feature, the scale in whose unit that is
-    target           float64  whether a label was seen, the first one, and sums of weights, labels and their squares
+    target           float64  what is known of the labels' unit (target_state.py)
     products         uint32   left, right (features, from 1) and slot of each product
-    centre_features  uint32   features (from 1) whose offset is settled
-    centre_kinds     uint32   1: centred
-    centre_means     float64  mean and weight of each
-    proven_scales    float64  scales that centred features have proven; like the next two (core/preparation/window.hpp)
-    window_features  uint32   centred features whose scales may fall soon; only of models whose scales may fall
-    windows          float64  scale, limit, low, high, first, sum, square, weight and count of each
-    slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
-    shape.NAME       float64  curves, trees, other experts and their mixture, as the core has them; only of such models
-                              Of any softmax: softmax.classes, their number, if some were announced and not met
+    centre_features  uint32   features (from 1) for which it is settled whether they are centred
+    centre_kinds     uint32   1 for each of them that is centred, otherwise 0
+    centre_means     float64  mean and weight of each of them
+    proven_scales    float64  the scale that each of them has proven; 0 without `falling_scales`
+    window_features  uint32   features whose scales may fall soon (core/encoding/window.hpp)
+    windows          float64  scale, limit, low, high, first, sum, square, weight and count of each of those
+    slopes           float64  how weights depend on the means; only in merged models with centred columns
+                              (merged_means.py)
 
-and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
-totals, the features' names or number, the classes, which weights are kept where they are averaged, the shape that was
-settled where it is not linear, who learns beside it where somebody may, from when on rates were no longer chosen, how
-large its errors are where that was counted (error_quantiles.py), how it was trained if `train` did that (the table's
-columns, the task, how far it came), and a digest of all the rest.
+Two kinds of arrays are there only where a model needs them:
+
+    shape.NAME       float64  curves, trees, other experts and their mixture, second order, as the core names them; and
+                              softmax.classes, the number of classes of a softmax that has not met all of them
+    earlier          uint8    of an interrupted training: a model file with the best weights so far
+
+The header has one JSON text under "unitless": an object with exactly these fields. Numbers that must be exact are
+hexadecimal.
+
+    version               1
+    kind                  "Learner", "OneVsAll", "Softmax" or "Sweep"
+    options               all options of a learner, by name
+    labels, open          the classes, or null; whether others may join
+    rates                 the rates of a sweep; otherwise null
+    columns, names        the number of columns or the names of the features; one of them or both are null
+    examples, negative    how many examples were learned; how the negative label is written
+    t, T, N               totals of the stream (core/algorithm/state.hpp)
+    label_min, label_max  the range of the labels
+    kept                  which weights predict: "last" or "averaged"
+    averaged_t, next_look when the average was last changed, and when it will be (0 without `average`)
+    suspended_at, missed  the total weight when rates were no longer compared, or null; the weight that was not compared
+    settled, company      the shape, and the experts that learn next to it; null before the first row settles them
+    errors                how large the model's errors are (error_quantiles.py), or null
+    training              how `train` made the model (training_record.py), or null
+    digest                SHA-256 of all the rest
 """
 
 from __future__ import annotations
@@ -55,7 +75,7 @@ from numpy.typing import NDArray
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
 from ..losses import LOSSES
-from ..options import Company, Kept, Options, Shape
+from ..options import Company, Kept, Options
 from ..rules import RULES
 from . import target_state
 from .foreign import is_vw_model
@@ -65,9 +85,7 @@ if TYPE_CHECKING:
     from .error_quantiles import ErrorQuantiles
     from .model import Model, State
 
-# The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the next
-# of merged models that have kept slopes; the last one of models with other experts, which may have all of these.
-VERSION, NEWER, SHAPED, MERGED, EXPERTS = 2, 3, 4, 5, 6
+VERSION = 1
 Kind: TypeAlias = Literal["Learner", "OneVsAll", "Softmax", "Sweep"]
 # Where the models live. They know this module; this one imports them when a file of their kind is read.
 _KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Softmax": "softmax", "Sweep": "sweep"}
@@ -87,26 +105,21 @@ _ARRAYS = {
     "centre_features": np.uint32,
     "centre_kinds": np.uint32,
     "centre_means": np.float64,
+    "average": np.float64,
+    "average_scale": np.float64,
+    "proven_scales": np.float64,
+    "window_features": np.uint32,
+    "windows": np.float64,
+    "slopes": np.float64,
 }
-_AVERAGE = ("average", "average_scale")  # of models whose options ask for them
-_WINDOWS = {"proven_scales": np.float64, "window_features": np.uint32, "windows": np.float64}  # likewise
-# Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
-_OPTIONAL = (*_AVERAGE, *_WINDOWS, "slopes", "earlier")
-# Not written where they are so: files from before do not have them.
-_LATER_OPTIONS: dict[str, Any] = {
-    "average": False,
-    "shape": "linear",
-    "experts": "none",
-    "falling_scales": False,
-    "sparsity": 0.0,
-    "l2": 0.0,
-}
+_EARLIER = "earlier"  # the best weights so far, of a training that was interrupted
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
 _ANNOUNCED = "shape.softmax.classes"  # how many classes a softmax knows of, where it has not met all of them
-_TOTALS = ("t", "T", "N", "label_min", "label_max")
-_PLAIN = ("columns", "names", "examples", "negative")
+_TOTALS = ("t", "T", "N", "label_min", "label_max", "averaged_t", "missed")
+_PLAIN = ("columns", "names", "examples", "negative", "kept", "next_look", "company")
+_ABOUT = ("version", "kind", "options", "labels", "open", "rates", "suspended_at", "settled", "errors", "training")
 _LONGEST = 256  # characters of the names of products for each byte of a file
 _Arrays: TypeAlias = dict[str, NDArray[Any]]
 
@@ -192,85 +205,27 @@ def _encoded(
     earlier: State | None,
     errors: ErrorQuantiles | None,
 ) -> bytes:
-    slopes = state.get("slopes", np.zeros(0))
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
-    if len(slopes):
-        arrays["slopes"] = slopes
-    for name in ("v", "H"):
-        arrays[name] = arrays[name].astype(model.options.precision)
-    if model.options.average:
-        arrays |= {name: state[name] for name in _AVERAGE}  # type: ignore[literal-required]
-    if model.options.falling_scales:
-        arrays |= {name: state[name] for name in _WINDOWS}  # type: ignore[literal-required]
+    arrays |= {_SHAPE + name: array for name, array in state["shape"].items() if name != "settled"}
+    if earlier is not None:
+        arrays[_EARLIER] = np.frombuffer(_encoded(model, *earlier, None, None, None), np.uint8)
     header: dict[str, Any] = {
-        "version": _version(model.options, earlier, merged=len(slopes) > 0),
+        "version": VERSION,
         "kind": model._kind,
-        "options": {
-            name: value
-            for name, value in model.options.asdict().items()
-            if name not in _LATER_OPTIONS or value != _LATER_OPTIONS[name]
-        },
+        "options": model.options.asdict(),
         "labels": labels,
         "open": model._open_to_classes(),
         "rates": None if (rates := model._own_rates()) is None else [float.hex(rate) for rate in rates],
         **{key: state[key] for key in _PLAIN},  # type: ignore[literal-required]
         # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
+        "suspended_at": None if (at := state["suspended_at"]) is None else float.hex(at),
+        "settled": state["shape"]["settled"],
+        "errors": None if errors is None else errors.plain(),
+        "training": training,
     }
-    if model.options.average:
-        header |= {
-            "kept": state["kept"],
-            "averaged_t": float.hex(state["averaged_t"]),
-            "next_look": state["next_look"],
-        }
-    if state["suspended_at"] is not None or state["missed"]:
-        at = state["suspended_at"]
-        header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
-    if model.options.shape != "linear":
-        header["settled"] = settled_shape(model.options, state)
-    if model.options.experts != "none":
-        header["company"] = settled_company(state)
-    arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
-    if errors is not None:
-        header["errors"] = errors.plain()
-    if training is not None:
-        header["training"] = training
-    if earlier is not None:
-        arrays["earlier"] = np.frombuffer(_encoded(model, *earlier, None, None, None), np.uint8)
     header["digest"] = _digest(header, arrays)
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
-
-
-def _version(options: Options, earlier: State | None, merged: bool) -> int:
-    if options.experts != "none":
-        return EXPERTS
-    if merged:
-        return MERGED
-    if _has_more(options):
-        return SHAPED
-    return NEWER if options.average or earlier is not None else VERSION
-
-
-def _has_more(options: Options) -> bool:
-    """Whether the core keeps more than weights: curves, trees, or how certain the weights are."""
-    return options.shape != "linear" or RULES[options.rule].second_order
-
-
-def _shape(state: _core.Snapshot) -> dict[str, Any]:
-    """What the core knows of the shape: the word under "settled", and arrays."""
-    return state.get("shape", {})
-
-
-def settled_shape(options: Options, state: _core.Snapshot) -> Shape | None:
-    """The shape of a model in this state; None of "auto" before the first row."""
-    otherwise = options.known_shape or ("linear" if state["examples"] else None)
-    settled: Shape | None = _shape(state).get("settled", otherwise)
-    return settled
-
-
-def settled_company(state: _core.Snapshot) -> Company | None:
-    """Who learns beside a model in this state; None before the first row has settled that."""
-    return state.get("company")
 
 
 def from_bytes(data: bytes) -> Any:
@@ -278,29 +233,27 @@ def from_bytes(data: bytes) -> Any:
     chosen_kernel()  # a wrong setting of this machine is not the file's fault
     header, arrays = _parse(data)
     try:
-        if header.get("version") not in (VERSION, NEWER, SHAPED, MERGED, EXPERTS):
-            known = f"this version of unitless reads {VERSION} to {EXPERTS}"
-            raise ModelFileError(f"this is a model of format {header.get('version')!r}; {known}")
-        digest = header.pop("digest", None)
-        if digest != _digest(header, arrays):
+        if (version := header.get("version")) != VERSION:
+            known = f"this version of unitless reads format {VERSION}"
+            raise ModelFileError(f"this is a model of format {version!r}; {known}")
+        _check_names(header, arrays)
+        if header.pop("digest") != _digest(header, arrays):
             raise ModelFileError("the file is damaged: its content does not match its digest")
         _check_sizes(header, arrays, len(data))
         model = _fresh(header)
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
         _check(header, totals, arrays, model)
-        later = _later(header, arrays, totals["t"], model)
-        _check_windows(arrays, model.options)
-        later |= _read_shape(header, arrays, model.options)
-        floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
-        if (training := header.get("training")) is not None:
+        shape = _taken_shape(header, arrays, model.options)
+        if (training := header["training"]) is not None:
             _module("training_record").check(training, model)
         model._training = training
-        model._earlier = _earlier(arrays.pop("earlier", None), header)
-        if (errors := header.get("errors")) is not None:
+        model._earlier = _earlier(arrays.pop(_EARLIER, None), header)
+        if (errors := header["errors"]) is not None:
             model._errors = _module("error_quantiles").ErrorQuantiles.read(errors)
         plain = {key: header[key] for key in _PLAIN}
-        state = _core_snapshot(**{**arrays, **floats, **later}, **plain, **totals)
-        _check_slopes(header, state)
+        suspended_at = None if (at := header["suspended_at"]) is None else float.fromhex(at)
+        state = _core_snapshot(**arrays, shape=shape, suspended_at=suspended_at, **plain, **totals)
+        _check_slopes(state)
         model._restore(state)
     except ModelFileError:
         raise
@@ -324,9 +277,9 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
         return None
     _require(data.dtype == np.uint8 and data.ndim == 1, "arrays of the wrong type")
     within, arrays = _parse(data.tobytes())
-    _require("earlier" not in arrays and "training" not in within, "an earlier state of an earlier state")
+    _require(_EARLIER not in arrays and within.get("training") is None, "an earlier state of an earlier state")
     same = ("kind", "options", "labels", "open", "rates", "columns", "settled", "company")
-    _require(all(within.get(name) == header.get(name) for name in same), "an earlier state of another model")
+    _require(all(within.get(name) == header[name] for name in same), "an earlier state of another model")
     model: Model = from_bytes(data.tobytes())
     return model._remembered()
 
@@ -366,7 +319,7 @@ def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
                 "this is a model of Vowpal Wabbit; unitless convert (in Python ul.from_vw) makes one of unitless of it"
             ) from None
         raise ModelFileError("this is not a model file of unitless, or it is damaged") from None
-    if not isinstance(header, dict) or set(arrays) - set(_OPTIONAL) - set(_shape_names(arrays)) != set(_ARRAYS):
+    if not isinstance(header, dict):
         raise ModelFileError("this is not a model file of unitless, or it is damaged")
     return header, arrays
 
@@ -386,8 +339,7 @@ def _finite(text: str) -> float:
 def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
     # The text as it is stored: keys that are numbers become text in JSON, and text is sorted in another order.
     digest = hashlib.sha256(json.dumps(header).encode())
-    optional = (name for name in _OPTIONAL if name in arrays)
-    for name in (*_ARRAYS, *optional, *_shape_names(arrays)):
+    for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
         digest.update(array.data if array.size else b"")
@@ -397,6 +349,12 @@ def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
 def _require(condition: object, problem: str) -> None:
     if not condition:
         raise ModelFileError(f"this is not a valid model file: {problem}")
+
+
+def _check_names(header: dict[str, Any], arrays: _Arrays) -> None:
+    """That the file has every field and every array of the format, and no other."""
+    _require(set(header) == {*_ABOUT, *_PLAIN, *_TOTALS, "digest"}, "other fields than a header has")
+    _require(set(arrays) - {_EARLIER, *_shape_names(arrays)} == set(_ARRAYS), "other arrays than a model has")
 
 
 def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
@@ -440,11 +398,9 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
 def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
     """A digest protects against accidents, not against a file made to mislead: every number is looked at."""
     options, require = model.options, _require
-    named = set(header["options"]) | set(_LATER_OPTIONS)
-    require(named == set(options.asdict()), "it does not have exactly the options of a learner")
+    require(set(header["options"]) == set(options.asdict()), "it does not have exactly the options of a learner")
     for name, kind in _ARRAYS.items():
-        stored = np.dtype(options.precision) if name in ("v", "H") else np.dtype(kind)
-        require(arrays[name].dtype == stored and arrays[name].ndim == 1, "arrays of the wrong type")
+        require(arrays[name].dtype == kind and arrays[name].ndim == 1, "arrays of the wrong type")
     slot, scale, v, H = (arrays[name] for name in ("slots", "scale", "v", "H"))
     lanes = len(arrays["lane_heads"])
     require(len(scale) == len(slot), "arrays of different lengths")
@@ -481,6 +437,8 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     slots += len(arrays["products"]) // 3
     require(not len(slot) or int(slot[-1]) < slots, "a slot outside its features")
     _check_lanes(arrays, model)
+    _check_average(header, totals, arrays, model)
+    _check_windows(arrays, options)
     if len(slot) and slot[0] == 0:
         require(options.bias, "a bias in a model without one")
         # The bias is 1 in every example, so its scale is known. Vowpal Wabbit's models bring their own.
@@ -488,61 +446,43 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
         require(options.order == "vw" or math.isclose(float(scale[0]), known, rel_tol=1e-3), "an impossible bias")
 
 
-def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> dict[str, Any]:
-    """The fields that older files lack: the average of the weights, and whether rates are still chosen."""
-    wanted = model.options.average
-    there = [name in arrays for name in _AVERAGE] + [key in header for key in ("kept", "averaged_t", "next_look")]
-    _require(all(found == wanted for found in there), "an average that does not agree with the options")
-    average, scale = (arrays.get(name, np.zeros(0)) for name in _AVERAGE)
-    kept, averaged_t, next_look = "last", 0.0, 0
-    if wanted:
-        kept, averaged_t, next_look = header["kept"], float.fromhex(header["averaged_t"]), header["next_look"]
+def _check_average(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
+    """The average of the weights, and from when on rates were no longer compared."""
+    average, scale, kept, next_look = arrays["average"], arrays["average_scale"], header["kept"], header["next_look"]
+    t, averaged_t, missed = totals["t"], totals["averaged_t"], totals["missed"]
+    _require(type(next_look) is int, "an impossible next look")
+    if model.options.average:
         latest = _module("by_feature").latest_look(model.options, header["examples"], len(scale))
-        _require(type(next_look) is int and header["examples"] < next_look <= latest, "an impossible next look")
-        _require(average.dtype == scale.dtype == np.float64, "arrays of the wrong type")
+        _require(header["examples"] < next_look <= latest, "an impossible next look")
         _require(average.shape == arrays["v"].shape and scale.shape == arrays["scale"].shape, "arrays of other lengths")
         _require(np.isfinite(average).all(), "an average that is not finite")
         _require((np.isfinite(scale) & (scale >= 0)).all(), "a scale that is not positive")
         _require(0 <= averaged_t <= t and kept in get_args(Kept), "an impossible average")
-    at, missed = header.get("suspended_at"), float.fromhex(header.get("missed", "0x0p+0"))
-    at = None if at is None else float.fromhex(at)
-    _require(0 <= missed <= (t if at is None else at) <= t, "an impossible weight of examples whose losses counted")
-    return {
-        "average": average,
-        "average_scale": scale,
-        "averaged_t": averaged_t,
-        "next_look": next_look,
-        "kept": kept,
-        "suspended_at": at,
-        "missed": missed,
-    }
+    else:
+        none = not len(average) and not len(scale) and (kept, averaged_t, next_look) == ("last", 0.0, 0)
+        _require(none, "an average that does not agree with the options")
+    at = t if header["suspended_at"] is None else float.fromhex(header["suspended_at"])
+    _require(0 <= missed <= at <= t, "an impossible weight of examples whose losses counted")
 
 
 def _check_windows(arrays: _Arrays, options: Options) -> None:
     """What is in windows the core checks."""
-    for name, kind in _WINDOWS.items():
-        _require((name in arrays) == options.falling_scales, "windows that do not agree with the options")
-        _require(name not in arrays or arrays[name].dtype == kind, "arrays of the wrong type")
+    any_window = len(arrays["window_features"]) or len(arrays["windows"]) or arrays["proven_scales"].any()
+    _require(options.falling_scales or not any_window, "windows that do not agree with the options")
 
 
 def _shape_names(arrays: _Arrays) -> list[str]:
     return sorted(name for name in arrays if name.startswith(_SHAPE))
 
 
-def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> dict[str, Any]:
-    """Takes the arrays of a shape out of the others. What is in them the core checks."""
-    names, shaped, accompanied = _shape_names(arrays), options.shape != "linear", options.experts != "none"
-    _require(("settled" in header) == shaped, "a shape that does not agree with the options")
-    _require(("company" in header) == accompanied, "experts that do not agree with the options")
-    versions = (EXPERTS,) if accompanied else (SHAPED, MERGED) if _has_more(options) else (VERSION, NEWER, MERGED)
-    _require(header["version"] in versions, "a shape that does not agree with the file's version")
-    settled = header.get("settled", "linear")
-    # What "auto" becomes is settled by the first row that is learned.
-    open = ["linear", "curves", "trees", *([] if header["examples"] else [None])]
-    _require(settled in ([options.known_shape] if options.known_shape is not None else open), "an impossible shape")
-    company = header.get("company", "none")
-    possible = [*get_args(Company), *([] if header["examples"] else [None])]
-    _require(company in possible, "impossible experts")
+def _taken_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> dict[str, Any]:
+    """The shape as a state has it: its arrays are taken out of the others. What is in them the core checks."""
+    names, settled, company = _shape_names(arrays), header["settled"], header["company"]
+    unsettled = [] if header["examples"] else [None]  # the first row that is learned settles what "auto" becomes
+    shapes = ["linear", "curves", "trees", *unsettled] if options.known_shape is None else [options.known_shape]
+    _require(settled in shapes, "an impossible shape")
+    companies = ["none"] if options.experts == "none" else [*get_args(Company), *unsettled]
+    _require(company in companies, "impossible experts")
     alone = settled in (None, "linear") and company in (None, "none") and not RULES[options.rule].second_order
     bent = set(names) - ({_ANNOUNCED} if LOSSES[options.loss].coupled else set())
     _require(not alone or not bent, "curves, trees or experts that a linear model does not have")
@@ -551,16 +491,14 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     _require("shape.settled" not in names, "arrays with impossible names")
     taken = {name.removeprefix(_SHAPE): arrays.pop(name) for name in names}
     _require(all(one.dtype == np.float64 and one.ndim == 1 for one in taken.values()), "arrays of the wrong type")
-    return {"shape": {"settled": settled, **taken}, "company": company}
+    return {"settled": settled, **taken}
 
 
-def _check_slopes(header: dict[str, Any], state: _core.Snapshot) -> None:
-    possible = {True: (MERGED, EXPERTS), False: (VERSION, NEWER, SHAPED, EXPERTS)}["slopes" in state]
-    _require(header["version"] in possible, "slopes that do not agree with the file's version")
-    if "slopes" not in state:
-        return
+def _check_slopes(state: _core.Snapshot) -> None:
     slopes = state["slopes"]
-    _require(slopes.dtype == np.float64 and np.isfinite(slopes).all(), "slopes that are not numbers")
+    if not len(slopes):
+        return
+    _require(np.isfinite(slopes).all(), "slopes that are not numbers")
     _require((state["centre_kinds"] == 1).any(), "slopes of a model without centred columns")
     sizes = _module("merged_means").slope_sizes(state)
     _require(len(slopes) == sum(sizes.values()), "other slopes than those of its centred columns")

@@ -11,7 +11,7 @@ from .. import html, inputs, shown
 from ..errors import OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..options import Auto, Clip, Experts, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
+from ..options import Auto, Clip, Experts, Loss, Options, Order, Rule, Schedule, Shape, check_names
 from ..rates import Walk
 from . import pruning
 from .by_feature import ByFeature, Reading, ranked
@@ -55,9 +55,8 @@ class Learner(Model):
         interactions: products of features, made on the fly. 2: all pairs, squares included; "ordered": i·j and j·i as
             two features; or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A name
             that ends in * means all features that begin so; columns of arrays are named by their number.
-        bits: None keeps every feature name exactly; a number b hashes names into 2**b slots, bounding memory.
-        precision: of the stored state. "float32" takes 16 bytes per feature instead of 32; its rounding is random
-            but reproducible, so that long streams go on learning.
+        bits: None keeps every feature name exactly; a number b hashes names into 2**b slots of 32 bytes, which
+            bounds memory.
         average: keep the average of the weights too, those at time t counting by t, in units of the scales. `keep` says
             which of both predict.
         shape: what the model can be like:
@@ -121,7 +120,6 @@ class Learner(Model):
         falling_scales: bool = False,
         interactions: Any = None,
         bits: int | None = None,
-        precision: Precision = "float64",
         average: bool = False,
         shape: Shape = "linear",
         experts: Experts = "none",
@@ -145,7 +143,6 @@ class Learner(Model):
             falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
-            precision=precision,
             average=average,
             shape=shape,
             experts=experts,

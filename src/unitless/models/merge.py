@@ -70,7 +70,7 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     are; the averaged ones are kept if all models that have learned keep them.
 
     Neither the order of the models matters nor what is merged first, to rounding: merging all at once, or merging
-    merged models, gives the same (with `precision="float32"` to the rounding of that).
+    merged models, gives the same.
 
     Of models with `sparsity` or `l2` the sums of gradients behind the weights add up: evidence for a weight that was
     too little in every model may be enough in all of them. With `centre` or `target` they cannot be merged.

@@ -43,7 +43,7 @@ Indices = NDArray[np.intp]
 
 def is_second_order(state: _core.Snapshot) -> bool:
     """Whether what learns keeps a covariance."""
-    return _COVARIANCE in state.get("shape", {})
+    return _COVARIANCE in state["shape"]
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def second_order_state(
     if open:
         shape[_MET] = np.array([float(heads - 1)])
     snapshot |= {"slots": frame.slots, "scale": frame.scale, "v": v.ravel(), "H": H.ravel(), "shape": shape}
-    if snapshot["next_look"]:  # what is last stands for the average (core/engine/second_order/engine.cpp)
+    if snapshot["next_look"]:  # what is last stands for the average (core/engine/newton/engine.cpp)
         snapshot |= {"average": v.ravel(), "average_scale": frame.scale, "next_look": snapshot["examples"] + 1}
     return snapshot
 

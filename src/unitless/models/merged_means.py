@@ -85,7 +85,7 @@ class Terms:
 
 def slopes_of(state: _core.Snapshot) -> dict[str, Float64]:
     """The slopes that a model has kept since it was merged: of its own lanes, and of its experts'."""
-    slopes = state.get("slopes", np.zeros(0))
+    slopes = state["slopes"]
     sizes = slope_sizes(state) if len(slopes) else {}
     if not sizes:
         return {}
@@ -96,7 +96,7 @@ def slopes_of(state: _core.Snapshot) -> dict[str, Float64]:
 def slope_sizes(state: _core.Snapshot) -> dict[str, int]:
     """How many slopes a model has where it has kept them."""
     terms = _term_count(state)
-    shape = state.get("shape", {})
+    shape = state["shape"]
     averaged = 2 if state["next_look"] else 1
     sizes = {LINEAR: terms * len(state["lane_heads"]) * averaged}
     sizes |= {name: terms * len(shape[f"{name}.lane_heads"]) for name in EXPERTS if f"{name}.lane_heads" in shape}

@@ -7,6 +7,7 @@ from typing import Any
 from ..data import Schema, Target
 from ..data.progress import Progress
 from ..errors import MergeError, Option, Phrase
+from .training_record import record
 
 
 def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None = None) -> dict[str, Any]:
@@ -21,30 +22,21 @@ def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None 
         if model._training is None:
             raise MergeError(f"{name} was not made by train, but {trained[0][0]} was; merge models of one kind")
     first, training = trained[0]
-    schema, target = Schema.read(training.get("schema")), Target.read(training.get("target"))
+    schema, target = Schema.read(training["schema"]), Target.read(training["target"])
     for name, other in trained[1:]:
-        _check_same_data(
-            (first, schema, target), (name, Schema.read(other.get("schema")), Target.read(other.get("target")))
-        )
-        if other.get("reading") != training.get("reading"):
+        _check_same_data((first, schema, target), (name, Schema.read(other["schema"]), Target.read(other["target"])))
+        if other["reading"] != training["reading"]:
             raise MergeError(f"{first} and {name} were trained with other options of reading (dates, missing)")
-    progress = [Progress.read(model._training.get("progress")) for _, model in models]
-    start = Progress.read(base[1]._training.get("progress")) if base is not None else Progress()
+    progress = [Progress.read(model._training["progress"]) for _, model in models]
+    start = Progress.read(base[1]._training["progress"]) if base is not None else Progress()
     total = Progress(done=True, passes=1)
     for count in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
         # A model that learned more data after it was done counts the rows of that data only.
         setattr(total, count, getattr(start, count) + sum(getattr(part, count) for part in progress))
     for part in (start, *progress):
         total.missing.update(part.missing)
-    return {
-        "schema": schema.plain(),
-        "target": target.plain(),
-        "reading": training.get("reading"),
-        "progress": total.plain(),
-        "source": [file for _, model in models for file in model._training.get("source") or []],
-        "plan": None,
-        "evaluation": None,
-    }
+    source = [file for _, model in models for file in model._training["source"] or []]
+    return record(schema, target, training["reading"], total, source=source)
 
 
 def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target]) -> None:

@@ -42,25 +42,25 @@ Indices = NDArray[np.intp]
 
 def settled_shape(states: Sequence[_core.Snapshot]) -> str | None:
     """The shape that all models have settled on; None if none has seen a row."""
-    words = [state["shape"].get("settled") for state in states if state["examples"]]
+    words = [state["shape"]["settled"] for state in states if state["examples"]]
     if len(set(words)) > 1:
         raise MergeError(
             f"the models differ in shape: {words[0]!r} and {next(word for word in words if word != words[0])!r}; "
             'with shape="auto" the first rows settle it: say the shape when the models are made'
         )
-    return words[0] if words else next((state["shape"].get("settled") for state in states), None)
+    return words[0] if words else next((state["shape"]["settled"] for state in states), None)
 
 
 def settled_company(states: Sequence[_core.Snapshot]) -> Company | None:
     """Who learns beside all models; None if none has seen a row."""
-    words = [state.get("company", "none") for state in states if state["examples"]]
+    words = [state["company"] for state in states if state["examples"]]
     if len(set(words)) > 1:
         raise MergeError(
             f"the models differ in the experts that learn beside them: {words[0]!r} and "
             f"{next(word for word in words if word != words[0])!r}; "
             'with experts="auto" the first rows settle it: give all models the same kind of rows, or use experts="none"'
         )
-    return words[0] if words else next((state.get("company") for state in states), None)
+    return words[0] if words else next((state["company"] for state in states), None)
 
 
 @dataclass(frozen=True)
@@ -461,7 +461,7 @@ class _Forest:
         sizes = shape.get("tree.sizes", np.zeros(0)).astype(np.intp)
         self.sizes = sizes
         self.candidates = int(shape["tree.candidates"][0]) if len(sizes) else 0
-        self.unit = float(shape["tree.candidates"][1]) if len(sizes) else 0.0  # of residuals
+        self.unit = float(shape["tree.unit"][0]) if len(sizes) else 0.0  # of residuals
         self._nodes = np.concatenate([[0], np.cumsum(2 * sizes - 1)])
         self._leaves = np.concatenate([[0], np.cumsum(sizes)])
         self._growing = np.concatenate([[0], np.cumsum(np.where(sizes < TREE_LEAVES, sizes, 0))])
@@ -524,7 +524,11 @@ def _merged_trees(columns: list[RawColumn], parts: list[Shaped], base: Shaped | 
     forests = [model for model in [*parts, *([base] if base else [])] if model.trees and len(model.trees.sizes)]
     names = ("sizes", "random", "low", "high", "column", "child", "place", "facts", "sums", "watched")
     if not forests:
-        return {"tree.candidates": np.zeros(2), **{f"tree.{name}": np.zeros(0) for name in names}}
+        return {
+            "tree.candidates": np.zeros(1),
+            "tree.unit": np.zeros(1),
+            **{f"tree.{name}": np.zeros(0) for name in names},
+        }
     place = {column: k for k, column in enumerate(columns)}
     candidates = max(model.trees.candidates for model in forests if model.trees)
     unit = max(model.trees.unit for model in forests if model.trees)
@@ -549,7 +553,7 @@ def _merged_trees(columns: list[RawColumn], parts: list[Shaped], base: Shaped | 
         for name in names[1:]:
             lists[name].append(np.asarray(getattr(chosen, name)).ravel())
     arrays = {f"tree.{name}": np.concatenate([np.zeros(0), *values]) for name, values in lists.items()}
-    return {"tree.candidates": np.array([float(candidates), unit]), **arrays}
+    return {"tree.candidates": np.array([float(candidates)]), "tree.unit": np.array([unit]), **arrays}
 
 
 def _one_tree(trees: list[_Tree], start: _Tree | None, of_lane: Indices) -> _Tree:

@@ -312,7 +312,12 @@ class Layout:
             "centre_features": settled.astype(np.uint32),
             "centre_kinds": kinds[settled].astype(np.uint32),
             "centre_means": np.column_stack([part.means[settled], part.masses[settled]]).ravel(),
+            "proven_scales": np.zeros(len(settled)),
+            "window_features": np.zeros(0, np.uint32),
+            "windows": np.zeros(0),
             "shape": {"settled": shape},
+            "company": "none",
+            "slopes": np.zeros(0),
         }
 
     def products(self) -> Slots:

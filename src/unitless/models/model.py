@@ -129,7 +129,7 @@ class Model(_core.Learner):
         if self._options.known_shape is not None:
             return self._options.known_shape
         if self._settled is None:
-            self._settled = model_file.settled_shape(self._options, self._snapshot())
+            self._settled = self._snapshot()["shape"]["settled"]
         return self._settled
 
     @property
@@ -149,7 +149,7 @@ class Model(_core.Learner):
         if self._options.experts == "none":
             return "none"
         if self._company is None:
-            self._company = model_file.settled_company(self._snapshot())
+            self._company = self._snapshot()["company"]
         return self._company or "none"
 
     @property
@@ -255,7 +255,7 @@ class Model(_core.Learner):
     @_training.setter
     def _training(self, record: dict[str, Any] | None) -> None:
         self._record = record
-        of_table = record is not None and (record.get("schema") or {}).get("family") == "table"
+        of_table = record is not None and record["schema"]["family"] == "table"
         self._read_with(_Rows(record, self) if record is not None and of_table else None)
 
     @property

@@ -119,7 +119,7 @@ def quantiles_of(model: Learner | OneVsAll) -> ErrorQuantiles:
         raise OptionError(
             "needs a model that knows how large its errors are; this one does not",
             option="interval",
-            advice="train it anew, with rows held back; merged models and those of older versions know nothing of it",
+            advice="train it anew, with rows held back; merged models know nothing of it",
         )
     quantiles: ErrorQuantiles = model._errors
     return quantiles

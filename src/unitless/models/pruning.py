@@ -83,19 +83,18 @@ class _Layout:
         products = self.products.copy()
         products[:, :2] = self.number[products[:, :2]]
         products[:, 2] = self.place[products[:, 2]]
-        centred, watched = state["centre_features"], state.get("window_features", np.zeros(0, np.uint32))
+        centred, watched = state["centre_features"], state["window_features"]
         kept, windows = np.flatnonzero(self.number[centred]), np.flatnonzero(self.scaled[watched])
+        each = len(state["windows"]) // max(1, len(watched))  # numbers
         found: dict[str, Any] = {
             "products": products.ravel(),
             "centre_features": self.number[centred][kept],
             "centre_kinds": state["centre_kinds"][kept],
             "centre_means": state["centre_means"].reshape(-1, 2)[kept].ravel(),
+            "window_features": self.number[watched][windows],
+            "windows": state["windows"].reshape(len(watched), each)[windows].ravel(),
+            "proven_scales": np.where(self.scaled[centred], state["proven_scales"], 0.0)[kept],
         }
-        if "window_features" in state:
-            each = len(state["windows"]) // max(1, len(watched))  # numbers
-            found["window_features"] = self.number[watched][windows]
-            found["windows"] = state["windows"].reshape(len(watched), each)[windows].ravel()
-            found["proven_scales"] = np.where(self.scaled[centred], state["proven_scales"], 0.0)[kept]
         if state["names"] is not None:
             found["names"] = [state["names"][feature - 1] for feature in np.flatnonzero(self.number).tolist()]
         return found

@@ -83,7 +83,7 @@ class Said:
             own["H"].reshape(len(own["slots"]), -1)[0] if 0 in own["slots"][:1] else np.zeros(0),
             own["t"] > base[0]["t"],
             own["shape"]["settled"],
-            own.get("company"),
+            own["company"],
             {name: cls.of(companion(state, name), companion(base, name), judged) for name in companions(own)},
             own["shape"].get("mixture"),
         )

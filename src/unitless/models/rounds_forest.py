@@ -1,6 +1,6 @@
 """Trees as their history: split f has cut one of the leaves before it in two, and the right half is leaf f.
 
-What the arrays mean is said in core/engine/shapes/trees.cpp.
+The arrays are described in core/engine/state.hpp.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Forest:
     def _read(self) -> History:
         shape, history = self._shape, History.empty()
         history.sizes = sizes = shape["tree.sizes"].astype(np.intp)
-        self.candidates, self.unit = int(shape["tree.candidates"][0]), float(shape["tree.candidates"][1])
+        self.candidates, self.unit = int(shape["tree.candidates"][0]), float(shape["tree.unit"][0])
         self.width, self.random = len(shape["tree.sums"]) // int(sizes.sum()), shape["tree.random"].reshape(TREES, 2)
         counts = 2 * sizes - 1
         tree = np.repeat(np.arange(TREES), counts)
@@ -191,4 +191,4 @@ class Forest:
 def no_trees() -> dict[str, Any]:
     """The arrays of a model whose trees have not begun."""
     names = ("sizes", "random", "low", "high", "column", "child", "place", "facts", "sums", "watched")
-    return {"tree.candidates": np.zeros(2), **{f"tree.{name}": np.zeros(0) for name in names}}
+    return {"tree.candidates": np.zeros(1), "tree.unit": np.zeros(1), **{f"tree.{name}": np.zeros(0) for name in names}}

@@ -1,6 +1,6 @@
 """What the mixtures of the shards of a round's experts are together: that of one shard's stream.
 
-What the arrays mean is said in core/engine/shapes/mixture.cpp.
+The order of its numbers is that of `numbers` in core/ensemble/mixture.cpp.
 """
 
 from __future__ import annotations

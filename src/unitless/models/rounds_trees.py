@@ -41,7 +41,7 @@ from .rounds_forest import (
 )
 from .shape_reading import TREE_LEAVES, TREES
 
-_CONVINCING, _CLEARLY = 2.5, 1.0 + 2.0**-10  # gains, as in core/engine/shapes/trees.hpp
+_CONVINCING, _CLEARLY = 2.5, 1.0 + 2.0**-10  # gains, as in core/trees/trees.hpp
 
 
 def merged_trees(base: Forest, parts: list[Forest], heads: Heads, curvature: float, merged: Leaves) -> dict[str, Any]:
@@ -245,7 +245,8 @@ class _Together:
         there, growing = self.history.there().ravel(), self.history.growing().ravel()
         owner = self.chosen[FIRST[:, 0]]
         return {
-            "tree.candidates": np.array([self.candidates, self.unit], np.float64),
+            "tree.candidates": np.array([self.candidates], np.float64),
+            "tree.unit": np.array([self.unit], np.float64),
             "tree.sizes": self.history.sizes.astype(np.float64),
             "tree.random": np.array([self.parts[k].random[tree] for tree, k in enumerate(owner)]).ravel(),
             **self.history.nodes(),

@@ -1,4 +1,4 @@
-"""Reading what a second-order model keeps beside its weights (core/engine/second_order/engine.cpp, `save`)."""
+"""Reading what a second-order model keeps beside its weights (core/engine/newton/engine.cpp, `save`)."""
 
 from __future__ import annotations
 

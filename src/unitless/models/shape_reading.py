@@ -1,7 +1,6 @@
 """Reading a model that is more than linear: its columns, curves, trees, experts and their mixture.
 
-What the arrays of a snapshot's "shape" mean is said in core/engine/shapes: `save` in curves.hpp, trees.cpp, expert.cpp
-and engine.cpp.
+The arrays of a snapshot's "shape" are described in core/engine/state.hpp and named in core/engine/state_fields.hpp.
 """
 
 from __future__ import annotations
@@ -163,8 +162,8 @@ class ShapeReading:
     def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
         self.linear = Reading(options, candidates, state)
         self.options, self.state = options, state
-        self._arrays: dict[str, Any] = state.get("shape", {})
-        self.shape: str = self._arrays.get("settled") or "linear"
+        self._arrays: dict[str, Any] = state["shape"]
+        self.shape: str = self._arrays["settled"] or "linear"
         self.heads = _head_count(state)
         self._coupled = LOSSES[options.loss].coupled
         self.columns, self.column_of = raw_columns(state)
@@ -240,13 +239,13 @@ class ShapeReading:
         return np.asarray(self._arrays.get(full, _NONE), dtype=np.float64)
 
     def _companion(self, name: str) -> Expert:
-        """One beside the linear one, with scales and a clock of its own (core/engine/shapes/named_state.hpp)."""
+        """An engine next to the linear one, with scales and totals of its own (core/engine/state_fields.hpp)."""
         of_lanes = ("v", "H", "scale", "slots", "lane_heads", "lane_rates", "scores")
-        own = {key: self._numbers(key, name) for key in (*of_lanes, "average", "average_scale", "clock")}
-        companion, t, v = COMPANY[name], float(own["clock"][0]), own["v"]
+        own = {key: self._numbers(key, name) for key in (*of_lanes, "average", "average_scale", "t", "averaged_t")}
+        companion, t, v = COMPANY[name], float(own["t"][0]), own["v"]
         rule = companion.rule
         if self.state["kept"] == "averaged":
-            kept = Averaged(own["average"], own["average_scale"], float(own["clock"][6]))
+            kept = Averaged(own["average"], own["average_scale"], float(own["averaged_t"][0]))
             v = in_present_unit(kept, rule, v, own["scale"], t)
         lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
         v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
@@ -350,16 +349,16 @@ def _head_count(state: _core.Snapshot) -> int:
 
 def expert_names(state: _core.Snapshot) -> list[str]:
     """The experts of a model, in the order of its mixture."""
-    arrays = state.get("shape", {})
-    shape = arrays.get("settled") or "linear"
+    arrays = state["shape"]
+    shape = arrays["settled"] or "linear"
     bent = [] if shape == "linear" else [name for name in ("curves", "trees") if f"{name}.leaves" in arrays]
     linear = [] if shape == "curves only" else ["linear"]
-    return [*bent, *linear, *(name for name in COMPANY if f"{name}.clock" in arrays)]
+    return [*bent, *linear, *(name for name in COMPANY if f"{name}.examples" in arrays)]
 
 
 def mixture_of(state: _core.Snapshot) -> _core.Mixture | None:
     """What makes one prediction of the experts' scores; of one expert there is none."""
-    numbers = np.asarray(state.get("shape", {}).get("mixture", _NONE), dtype=np.float64)
+    numbers = np.asarray(state["shape"].get("mixture", _NONE), dtype=np.float64)
     if not len(numbers):
         return None
     mixture = _core.Mixture(_KINDS[int(numbers[0])], int(numbers[1]))

@@ -1,4 +1,4 @@
-"""Scales that fall, in plain NumPy: the oracle of `core/preparation/window.hpp`.
+"""Scales that fall, in plain NumPy: the oracle of `core/encoding/window.hpp`.
 
 A scale is the largest value so far, so that a column whose unit becomes larger (millimetres, now metres) would keep the
 scale of the old unit for ever. Every 4,000 examples the values of these examples are looked at. If there are at least

@@ -1,4 +1,4 @@
-"""Second order (rule="newton") in plain NumPy: the oracle of core/engine/second_order/.
+"""Second order (rule="newton") in plain NumPy: the oracle of core/engine/newton/.
 
 A lane believes that the weights v are normal with mean v and covariance P. z is x over the largest |x| so far, the bias
 is a feature that is 1. For a row of weight h:

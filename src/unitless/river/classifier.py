@@ -17,7 +17,7 @@ from ..models.classes import Classes, Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.softmax import model_of_classes
-from ..options import USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE, Auto, Experts, Order, Precision, Rule, Schedule, Shape
+from ..options import USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE, Auto, Experts, Order, Rule, Schedule, Shape
 from . import rows
 from .linear import (
     Linear,
@@ -90,7 +90,6 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         centre: bool | Auto = "auto",
         interactions: Any = None,
         bits: int | None = None,
-        precision: Precision = "float64",
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
         experts: Experts = USUAL_EXPERTS,
@@ -109,7 +108,6 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.centre = centre
         self.interactions = interactions
         self.bits = bits
-        self.precision = precision
         self.missing = missing
         self.shape = shape
         self.experts = experts
@@ -130,7 +128,6 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
-            precision=precision,
             shape=shape,
             experts=experts,
             sparsity=sparsity,

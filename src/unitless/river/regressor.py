@@ -22,7 +22,6 @@ from ..options import (
     Clip,
     Experts,
     Order,
-    Precision,
     Rule,
     Schedule,
     Shape,
@@ -91,7 +90,6 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         centre: bool | Auto = "auto",
         interactions: Any = None,
         bits: int | None = None,
-        precision: Precision = "float64",
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
         experts: Experts = USUAL_EXPERTS,
@@ -112,7 +110,6 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.centre = centre
         self.interactions = interactions
         self.bits = bits
-        self.precision = precision
         self.missing = missing
         self.shape = shape
         self.experts = experts
@@ -137,7 +134,6 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
-            precision=precision,
             shape=shape,
             experts=experts,
             sparsity=sparsity,

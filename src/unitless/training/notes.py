@@ -96,7 +96,7 @@ def _forgotten(run: Run) -> Phrase | None:
 
 def _without_followers(run: Run) -> tuple[str | Option, ...]:
     """Advice against what follows the labels of the last rows, where much is made of that."""
-    if run.model is None or run.model.experts.get("walker", 0.0) < FOLLOWED:
+    if run.model is None or run.model.experts.get("forgetting", 0.0) < FOLLOWED:
         return ()
     said = "; if it is to predict far ahead, leave out what follows the labels of the last rows: "
     return said, Option("experts", "none")

@@ -121,8 +121,7 @@ class Plan:
             "holdout": float(holdout).hex() if isinstance(holdout, int | float | np.number) else holdout,
             "seed": self.seed,
             "learn_holdout": self.learn_holdout,
-            # Files from before do not have it.
-            **({} if self.interval == USUAL_LEVEL else {"interval": float(self.interval).hex()}),
+            "interval": float(self.interval).hex(),
         }
 
 

@@ -35,6 +35,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors
 from ..models.softmax import model_of_classes
+from ..models.training_record import record
 from ..options import MANY_CLASSES, USUAL_SHAPE, can_fall, check_names, is_sparse, usual_experts
 from .beside import Beside
 from .fitting import Fit
@@ -173,7 +174,7 @@ class Run(Learning):
             given = next(iter(self._request.options), "task")
             raise OptionError("is settled by the model that is resumed; leave it out", option=given)
         training = model._training
-        schema, self.target = Schema.read(training.get("schema")), Target.read(training.get("target"))
+        schema, self.target = Schema.read(training["schema"]), Target.read(training["target"])
         for name in ("target", "weight", "offset"):
             if getattr(options, name) not in (None, getattr(schema, name)):
                 raise OptionError(
@@ -183,14 +184,14 @@ class Run(Learning):
         if schema.family != self.source.family:
             raise OptionError(other_kind(schema.family, self.source))
         self.model = model
-        before = Progress.read(training.get("progress"))
-        self.before = [*(training.get("before") or []), *((training.get("source") or []) if before.done else [])]
+        before = Progress.read(training["progress"])
+        self.before = [*(training["before"] or []), *((training["source"] or []) if before.done else [])]
         if before.done:
             self.known = not self.source.identity or any(file in self.before for file in self.source.identity)
             self.begin_counting(model)
             return schema
         differs = self._changed(training, before)
-        if differs is not None and self.source.followed and training.get("source") == self.source.identity:
+        if differs is not None and self.source.followed and training["source"] == self.source.identity:
             self.remark(f"{self.source.name} is another file than when training stopped; it is read from its beginning")
             before.position, before.within, before.consumed = Position(), 0, 0
         elif differs is not None:
@@ -198,27 +199,27 @@ class Run(Learning):
                 f"training of this model was interrupted after {before.rows:,} rows of other files than "
                 f"{self.source.name}: {differs}; give the same ones to go on"
             )
-        then, now = training.get("plan") or {}, self.plan.plain(self.fitted)
+        then, now = training["plan"] or {}, self.plan.plain(self.fitted)
         if then != now:
             other = ", ".join(f"{name} {_setting(then.get(name))}" for name in now if then.get(name) != now[name])
             raise OptionError(f"training of this model was begun with other settings: {other or then}")
         called = {label: name for name, label in labels_of(self.source.files).items()}
         self.progress = before.renamed(called)
-        self.midway, self.known = True, training.get("known") is True
-        self.rounds = training.get("rounds")
-        self.evaluation = Evaluation.restore(model, training.get("evaluation") or {})
-        self.baseline = Baseline.restore(model, training.get("baseline") or {})
+        self.midway, self.known = True, training["known"] is True
+        self.rounds = training["rounds"]
+        self.evaluation = Evaluation.restore(model, training["evaluation"] or {})
+        self.baseline = Baseline.restore(model, training["baseline"] or {})
         self.stream_baselines = StreamBaselines.restore(model, training)
-        if training.get("best") is not None:
+        if training["best"] is not None:
             self.passes = Passes.read(training["best"], model._earlier)
         return schema
 
     def _changed(self, training: dict[str, Any], before: Progress) -> str | None:
         """How the data differs from that in which training was interrupted, if it does."""
-        then, now = training.get("source"), self.source.identity
+        then, now = training["source"], self.source.identity
         if then != now:
             return _differing(then, now)
-        same = training.get("content") == self.source.content(before.consumed)
+        same = training["content"] == self.source.content(before.consumed)
         return None if same else f"{self.source.name} holds other data than then"
 
     def _check_stream(self) -> None:
@@ -242,22 +243,22 @@ class Run(Learning):
         assert self.target is not None
         done = self.progress.done
         self.beside.wait()  # what is known of errors is part of the model
-        self.model._training = {
-            "schema": self.reader.schema.plain(),
-            "target": self.target.plain(),
-            "reading": {**self.reader.options.kept(self.reader.schema.family), **self.source.found},
-            "progress": self.progress.renamed(labels_of(self.source.files)).plain(),
-            "source": self.source.identity,
-            "before": self.before,
-            "known": self.known,
-            "content": None if done else self.source.content(self.progress.consumed),
-            "plan": self.plan.plain(self.fitted),
-            "evaluation": None if done or self.evaluation is None else self.evaluation.state(),
-            "baseline": None if done or self.baseline is None else self.baseline.state(),
+        self.model._training = record(
+            self.reader.schema,
+            self.target,
+            {**self.reader.options.kept(self.reader.schema.family), **self.source.found},
+            self.progress.renamed(labels_of(self.source.files)),
+            source=self.source.identity,
+            before=self.before,
+            known=self.known,
+            content=None if done else self.source.content(self.progress.consumed),
+            plan=self.plan.plain(self.fitted),
+            evaluation=None if done or self.evaluation is None else self.evaluation.state(),
+            baseline=None if done or self.baseline is None else self.baseline.state(),
             **({} if done or self.stream_baselines is None else self.stream_baselines.state()),
-            "best": None if done or not self.passes.best else self.passes.plain(),
-            "rounds": None if done else self.rounds,
-        }
+            best=None if done or not self.passes.best else self.passes.plain(),
+            rounds=None if done else self.rounds,
+        )
         self.model._earlier = None if done else self.passes.state
 
     # ------------------------------------------------------------------------------------------------ the way
@@ -424,7 +425,7 @@ def _options(resume: Any, given: dict[str, Any]) -> ReadOptions:
     if training is None:
         return ReadOptions(**given)
     said = {name: value for name, value in given.items() if value not in ((), [])}
-    return ReadOptions.settled(training.get("reading"), **said)
+    return ReadOptions.settled(training["reading"], **said)
 
 
 def _setting(value: Any) -> str:

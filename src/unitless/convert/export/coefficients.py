@@ -28,7 +28,7 @@ that have company (`experts="auto"`). Instead of `intercept`, `limits`, `feature
 
     shape             "linear", "curves", "trees" or "curves only"
     experts           models whose scores are mixed, each with a name ("curves", "trees", "linear", "softmax", "newton",
-                      "walker", "snag"), its own intercept, limits, features and products, and what adds to its score:
+                      "forgetting", "snag"), its own intercept, limits, features and products, and terms of its score:
       curves          for each: column, thresholds (rising), weights (one more), missing (a weight). The weight of x is
                       that of its place: weights[i], i being the number of thresholds below x; a column that has no
                       value has the weight `missing`
@@ -149,7 +149,7 @@ def _about(model: Learner | OneVsAll, plain: Linear, version: int) -> dict[str, 
         "format": "unitless coefficients",
         "version": version,
         "task": plain.task,
-        "target": ((model._training or {}).get("schema") or {}).get("target"),
+        "target": None if model._training is None else model._training["schema"]["target"],
         "classes": plain.labels or None,
         "loss": plain.loss.name,
         # What is mixed are log odds.

@@ -69,15 +69,15 @@ def to_sklearn(model: Learner | OneVsAll | Sweep, *, inputs: Inputs | None = Non
 
 
 def _prepared(model: Learner | OneVsAll, plain: Linear, inputs: Inputs | None) -> Prepared:
-    record = model._training or {}
-    schema = Schema.read(record.get("schema")) if record else None
-    if schema is None or schema.family != "table":
+    record = model._training
+    schema = None if record is None else Schema.read(record["schema"])
+    if record is None or schema is None or schema.family != "table":
         if inputs == "columns":
             raise OptionError("columns are those of a table that train has read; leave it out", option="inputs")
         return of_matrix(plain)
     if inputs == "matrix":
         return of_matrix(plain)
-    marks = ("", *ReadOptions.settled(record.get("reading")).policy.marks)
+    marks = ("", *ReadOptions.settled(record["reading"]).policy.marks)
     return of_columns(plain, list(schema.columns), marks)
 
 

@@ -104,7 +104,7 @@ def _library(part: str = "") -> Any:
 
 def _columns(model: Learner | OneVsAll) -> list[tuple[str, Kind]]:
     """The table's columns and what they hold; without a table every feature is one."""
-    schema = Schema.read(model._training.get("schema")) if model._training is not None else Schema("named")
+    schema = Schema.read(model._training["schema"]) if model._training is not None else Schema("named")
     if schema.family == "table":
         return list(schema.columns)
     names = model._snapshot()["names"]
@@ -496,11 +496,10 @@ class _Graph:
             producer_name="unitless",
             producer_version=__version__,
         )
-        schema = (model._training or {}).get("schema") or {}
         about = {
             "feature_names": self.model.names,
             "task": self.model.task,
-            "target": schema.get("target"),
+            "target": None if model._training is None else model._training["schema"]["target"],
             "classes": self.model.labels or None,
             "loss": self.model.loss.name,
             "beyond": self.model.held,

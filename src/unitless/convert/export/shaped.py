@@ -104,7 +104,7 @@ def shaped(model: Learner | OneVsAll, extrapolate: bool) -> Shaped:
 
 
 def _mixture(numbers: Float64, offset: float) -> MixtureArrays:
-    """From the numbers that the core keeps of it (core/engine/shapes/mixture.hpp)."""
+    """From the numbers that the core keeps of it (core/ensemble/mixture.hpp)."""
     kind = ("odds", "numbers", "classes", "scores")[int(numbers[0])]
     experts, rows = int(numbers[1]), float(numbers[2])
     if kind in ("odds", "classes"):

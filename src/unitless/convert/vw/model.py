@@ -19,6 +19,7 @@ from ...models.foreign import is_vw_file
 from ...models.learner import Learner
 from ...models.model import Model
 from ...models.one_vs_all import OneVsAll
+from ...models.training_record import record
 from ...options import Loss
 from . import binary
 from . import readable as vw_readable
@@ -118,12 +119,8 @@ def _record(model: Learner | OneVsAll, found: Readable) -> dict[str, Any]:
         [letter for one in found.values.get(option, []) for letter in one] for option in ("--ignore", "--keep")
     )
     rows = model.examples
-    return {
-        "schema": Schema("named").plain(),
-        "target": target.plain(),
-        "reading": ReadOptions(ignore=tuple(ignore), only=tuple(only)).kept("named"),
-        "progress": Progress(rows=rows, learned=rows, passes=1, done=True).plain(),
-    }
+    reading = ReadOptions(ignore=tuple(ignore), only=tuple(only)).kept("named")
+    return record(Schema("named"), target, reading, Progress(rows=rows, learned=rows, passes=1, done=True))
 
 
 class _Table:

@@ -4,7 +4,7 @@ import { bar, byId, make, table } from "./elements.js";
 import { clock, count, metric, metricName, number, percent, scores, signed, value } from "./numbers.js";
 
 const shown = ["accuracy", "rmse", "auc", "mae", "r2", "loss"];
-const experts = { trees: "curves and trees", newton: "second order", walker: "forgetting second order", snag: "sNAG" };
+const experts = { trees: "curves and trees", newton: "second order", forgetting: "forgetting second order", snag: "sNAG" };
 
 /** The models of a stream, the champion first. */
 export function showModels(box, models, chosen, choose, promote) {

@@ -31,7 +31,7 @@ from ...models.file import bytes_later, from_bytes, to_bytes
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.prediction_errors import bounds, quantiles_of
-from ...models.training_record import LARGEST
+from ...models.training_record import LARGEST, record
 from ..origin import Origin
 from .growth import Growth
 from .options import Asked
@@ -121,16 +121,15 @@ class ServedModel:
         model = self._asked.model(task, classes)
         numbers = classes is not None and not any(isinstance(one, str | bool) for one in classes)
         names = [_text(one) for one in classes] if task == "binary" and classes is not None else []
-        model._training = {
-            "schema": Schema("named").plain(),
-            "target": Target(task, names, numbers or task != "binary").plain(),  # type: ignore[arg-type]
-            "reading": {
-                "booleans": "indicator",
-                "missing": self._asked.missing,
-                "texts": {name: categories() for name in self._asked.text},
-            },
-            "progress": Progress().plain(),
+        target = Target(task, names, numbers or task != "binary")  # type: ignore[arg-type]
+        reading = {
+            "dates": "error",  # `texts` knows which columns hold dates
+            "missing": self._asked.missing,
+            "as_written": True,
+            "booleans": "indicator",
+            "texts": {name: categories() for name in self._asked.text},
         }
+        model._training = record(Schema("named"), target, reading, Progress())
         self._take(model, classes if task == "binary" else None)
         self._begin_counting(model)
 

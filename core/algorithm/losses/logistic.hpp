@@ -1,0 +1,182 @@
+// Logistic loss, for two classes.
+#pragma once
+
+#include "algorithm/losses/facts.hpp"
+#include "algorithm/options.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+
+// L = log(1 + exp(-y p)), y = -1 or +1. With the margin m = y p, the margin gains delta, where
+//   delta + exp(m) (exp(delta) - 1) = tau.
+// Divided by 1 + exp(m), with b = exp(m)/(1 + exp(m)) and d = tau/(1 + exp(m)):
+//   f(delta) = delta - d + b (exp(delta) - 1 - delta) = 0,
+// convex and increasing, so that d (the gradient's step) is an upper bound.
+struct Logistic {
+    static constexpr LossFacts facts{.name = "logistic",
+                                     .labels = LabelKind::sign,
+                                     .negative = -1,
+                                     .vw_limit = 50,
+                                     .curvature = 0.25,
+                                     .mixing = Mixing::odds};
+    explicit Logistic(const Options&) {}
+    double value(double p, double y) const {
+        const double m = y * p;
+        return m > 0 ? log1p(exp(-m)) : log1p(exp(m)) - m;
+    }
+    double slope(double p, double y) const { return with_sign(inverse_of_one_plus_exp(with_sign(p, y)), -y); }
+    double change(double p, double y, double slope, double tau) const {
+        const double s = absolute(slope), b = 1.0 - s, d = s * tau;  // s = 1/(1 + exp(m))
+        return d <= 0.0625 ? with_sign(d * series(d, b), y) : long_change(p, y, s, tau);
+    }
+    // The short steps, nearly all, without a division: change/reach = (change/d) s speed.
+    UNITLESS_INLINE double move(double p, double y, double slope, double speed, double reach) const {
+        const double s = absolute(slope), b = 1.0 - s, plain = s * speed, d = plain * reach;
+        if (d <= 0.0625) return with_sign(plain * series(d, b), y);
+        return change_by_reach(long_change(p, y, s, speed * reach), slope, speed, reach);
+    }
+
+    // Eight learners: where all steps are short, the series; where some are not, Halley's method for those.
+    struct SlopeAndValue {
+        Vec8 slope, value;
+    };
+    UNITLESS_INLINE SlopeAndValue measure(const Vec8& p, const Vec8& y) const {
+        const Vec8 m = y * p, small = exp(-absolute(m));
+        return {slope_from(m, small, y), log1p_below_one(small) + larger(-m, Vec8::all(0.0))};
+    }
+    UNITLESS_INLINE Vec8 value(const Vec8& p, const Vec8& y) const { return measure(p, y).value; }
+    UNITLESS_INLINE Vec8 slope(const Vec8& p, const Vec8& y) const {
+        const Vec8 m = y * p;
+        return slope_from(m, exp(-absolute(m)), y);
+    }
+    UNITLESS_INLINE Vec8 change(const Vec8& p, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
+        return change_from([&]() UNITLESS_INLINE_LAMBDA { return p; }, y, slope, tau);
+    }
+    // `score()` gives p: short steps do without it.
+    template <class Score>
+    UNITLESS_INLINE Vec8 change_from(const Score& score, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
+        const Vec8 s = absolute(slope), b = 1.0 - s, d = s * tau;
+        Vec8 delta = series(d, b);
+        const Mask8 far = d > 0.0625;
+        if (any(far)) delta = select(far, long_step(d, s, y * score(), tau, delta), delta);
+        return y * delta;
+    }
+
+  private:
+    // small = exp(-|m|).
+    static UNITLESS_INLINE Vec8 slope_from(const Vec8& m, const Vec8& small, const Vec8& y) {
+        const Vec8 part = 1.0 / (1.0 + small);
+        return -y * select(m > 0.0, small * part, part);
+    }
+
+    // f reverted to a power series in d, cut off after d^10: to rounding up to d = 1/16, where nearly all steps are.
+    // A column is the polynomial in b that multiplies d^3 ... d^10, a row its coefficients of b^1, b^2, ...
+    static constexpr double table[9][width] = {
+        {-1.0 / 6, -1.0 / 24, -1.0 / 120, -1.0 / 720, -1.0 / 5040, -1.0 / 40320, -1.0 / 362880, -1.0 / 3628800},
+        {1.0 / 2, 5.0 / 12, 5.0 / 24, 7.0 / 90, 17.0 / 720, 41.0 / 6720, 167.0 / 120960, 253.0 / 907200},
+        {0, -5.0 / 8, -7.0 / 8, -49.0 / 72, -137.0 / 360, -65.0 / 384, -1529.0 / 24192, -6193.0 / 302400},
+        {0, 0, 7.0 / 8, 7.0 / 4, 15.0 / 8, 407.0 / 288, 8657.0 / 10368, 1859.0 / 4536},
+        {0, 0, 0, -21.0 / 16, -55.0 / 16, -605.0 / 128, -15587.0 / 3456, -173173.0 / 51840},
+        {0, 0, 0, 0, 33.0 / 16, 429.0 / 64, 13013.0 / 1152, 113113.0 / 8640},
+        {0, 0, 0, 0, 0, -429.0 / 128, -5005.0 / 384, -5005.0 / 192},
+        {0, 0, 0, 0, 0, 0, 715.0 / 128, 2431.0 / 96},
+        {0, 0, 0, 0, 0, 0, 0, -2431.0 / 256}};
+
+    // f in d, as in `series` below, for eight different b.
+    static UNITLESS_INLINE Vec8 series(const Vec8& d, const Vec8& b) {
+        const auto c = [&](int k) UNITLESS_INLINE_LAMBDA { return coefficient(k, b); };
+        const Vec8 d2 = d * d, d4 = d2 * d2;
+        const Vec8 first = (1.0 - d * (0.5 * b)) + d2 * (c(0) + d * c(1));
+        const Vec8 second = (c(2) + d * c(3)) + d2 * (c(4) + d * c(5));
+        return d * (first + d4 * (second + d4 * (c(6) + d * c(7))));
+    }
+    static UNITLESS_INLINE Vec8 coefficient(int k, const Vec8& b) {
+        Vec8 horner = Vec8::all(table[k + 1][k]);
+        for (int j = k; j >= 0; --j) horner = table[j][k] + b * horner;
+        return b * horner;
+    }
+    // From the series, or from the better of two upper bounds (see `far` below), Halley's method (cubic). A learner
+    // that has arrived stays where it is, so that the others in its register make no difference to it.
+    static UNITLESS_INLINE Vec8 long_step(const Vec8& d, const Vec8& s, const Vec8& m, const Vec8& tau,
+                                          const Vec8& guess) {
+        const Vec8 b = exp(m) * s;
+        const Mask8 near = d <= 0.5;
+        Vec8 delta = guess;
+        if (any(~near)) {
+            const Vec8 bound = log1p(smaller(tau * exp(-m), Vec8::all(0x1p1000)));
+            delta = select(near, delta, smaller(d, bound));
+        }
+        Mask8 moving = d > 0.0625;
+        for (int i = 0; i < 8 && any(moving); ++i) {
+            const Vec8 grown = expm1(delta), f = (delta - d) + b * (grown - delta);
+            const Vec8 f1 = 1.0 + b * grown, f2 = b + b * grown;
+            const Vec8 step = f * f1 / (f1 * f1 - 0.5 * (f * f2));
+            delta = select(moving, delta - step, delta);
+            moving = moving & (absolute(step) > 1e-6 * delta);
+        }
+        const Mask8 deep = m < -300.0;
+        if (!any(deep)) return delta;
+        double out[width], from[4][width];
+        delta.store(out);
+        d.store(from[0]);
+        b.store(from[1]);
+        m.store(from[2]);
+        tau.store(from[3]);
+        for (int i = 0; i < width; ++i)
+            if (from[2][i] < -300) out[i] = far(from[0][i], from[1][i], from[2][i], from[3][i]);
+        return Vec8::load(out);
+    }
+
+    // f/d. The coefficients depend on b alone, which is known long before d: they cost no time on the way to the
+    // update.
+    static UNITLESS_INLINE double series(double d, double b) {
+        const double b2 = b * b, b4 = b2 * b2;
+        const auto pair = [&](int k)
+                              UNITLESS_INLINE_LAMBDA { return Vec8::load(table[k]) + b * Vec8::load(table[k + 1]); };
+        const Vec8 low = pair(0) + b2 * pair(2), high = pair(4) + b2 * pair(6);
+        const Vec8 c = b * (low + b4 * (high + b4 * Vec8::load(table[8])));
+        const double d2 = d * d, d4 = d2 * d2;
+        const double first = (1.0 - d * (0.5 * b)) + d2 * (at<0>(c) + d * at<1>(c));
+        const double second = (at<2>(c) + d * at<3>(c)) + d2 * (at<4>(c) + d * at<5>(c));
+        return first + d4 * (second + d4 * (at<6>(c) + d * at<7>(c)));
+    }
+    UNITLESS_RARE static double long_change(double p, double y, double s, double tau) {
+        const double d = s * tau;
+        return y * (d <= 0.5 ? near(d, 1.0 - s) : far(d, exp(y * p) * s, y * p, tau));
+    }
+    // f to d^4, then Halley's method (cubic) twice.
+    UNITLESS_RARE static double near(double d, double b) {
+        const double third = b * (b * 0.5 - 1.0 / 6), fourth = b * (b * (5.0 / 12 - b * 0.625) - 1.0 / 24);
+        return refine(refine(d * (1.0 + d * (b * -0.5 + d * (third + d * fourth))), d, b), d, b);
+    }
+    static double refine(double delta, double d, double b) {
+        const double grown = expm1(delta);
+        const double f = (delta - d) + b * (grown - delta), f1 = 1.0 + b * grown, f2 = b + b * grown;
+        return delta - f * f1 / (f1 * f1 - 0.5 * (f * f2));
+    }
+    // Where exp(delta) dominates, log1p(tau/exp(m)) is the better upper bound. Newton's method falls monotonically.
+    UNITLESS_RARE static double far(double d, double b, double m, double tau) {
+        if (m < -300) {  // exp(m) is nothing: the new margin q = m + delta solves q + exp(q) = tau + m
+            const double c = tau + m;
+            if (c < -40) return tau;  // and so is exp(q)
+            double q = c > 1 ? log(c) : smaller(c, 0.0);
+            for (int i = 0; i < 64; ++i) {
+                const double next = q - ((q - c) + exp(q)) / (1.0 + exp(q));
+                if (!(next < q)) break;
+                q = next;
+            }
+            return q - m;
+        }
+        double delta = smaller(d, log1p(tau * exp(-m)));
+        for (int i = 0; i < 64; ++i) {
+            const double grown = expm1(delta);
+            const double next = delta - ((delta - d) + b * (grown - delta)) / (1.0 + b * grown);
+            if (!(next < delta)) break;
+            delta = next;
+        }
+        return delta;
+    }
+};
+
+}  // namespace UNITLESS_ISA
+}  // namespace unitless

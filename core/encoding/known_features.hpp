@@ -1,0 +1,42 @@
+// What a learner knows of its features, apart from the memory in which rows are encoded: all its encoders share it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "encoding/center.hpp"
+#include "encoding/features.hpp"
+#include "encoding/interactions.hpp"
+#include "encoding/raw_columns.hpp"
+#include "encoding/word_counts.hpp"
+
+namespace unitless {
+
+struct EncoderSetup {
+    std::optional<unsigned> bits = std::nullopt;
+    bool center = false;
+    bool falling = false;  // scales of centered columns may fall (window.hpp)
+    Pairs pairs = Pairs::none;
+    std::vector<Interaction> listed = {};
+    bool raw = false;            // batches have the values as they came, too
+    bool numbers_linear = true;  // if not, columns of numbers are among those values alone
+};
+
+struct KnownFeatures {
+    explicit KnownFeatures(const EncoderSetup& setup)
+        : features(setup.bits),
+          interactions(setup.pairs, setup.listed),
+          centering(setup.center),
+          falling(setup.center && setup.falling),
+          raw(setup.raw && !setup.bits),
+          leaves_numbers(raw && !setup.numbers_linear) {}
+
+    Features features;
+    Interactions interactions;
+    mutable WordCounts words;  // has a lock of its own
+    bool centering, falling, raw, leaves_numbers;
+    Center center;
+    RawColumns raw_columns;  // of names
+};
+
+}  // namespace unitless

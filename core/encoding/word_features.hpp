@@ -1,0 +1,44 @@
+// The features of a text of words: one for each word and each pair of neighbouring words. A word counts once, however
+// often the text has it; words that share a feature add up.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encoding/features.hpp"
+#include "rows/words.hpp"
+
+namespace unitless {
+
+class WordFeatures {
+  public:
+    // `find(name, size of its stem "column=")` gives the number of a word's feature, if it has one.
+    template <class Find>
+    const std::vector<std::uint32_t>& read(std::string_view column, std::string_view text, Find find) {
+        found_.clear();
+        words_.read(text);
+        const auto add = [&](std::string_view word) {
+            name_.assign(column).append(1, '=').append(word);
+            if (const auto feature = find(name_, column.size() + 1)) found_.emplace_back(*feature, hash_name(word));
+        };
+        for (std::size_t i = 0; i < words_.count(); ++i) add(words_.word(i));
+        for (std::size_t i = 0; i + 1 < words_.count(); ++i) add(words_.pair(i));
+        std::sort(found_.begin(), found_.end());
+        found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+        features_.clear();
+        for (const auto& [feature, word] : found_) features_.push_back(feature);
+        return features_;
+    }
+
+  private:
+    Words words_;
+    std::string name_;
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> found_;  // with the word's hash
+    std::vector<std::uint32_t> features_;
+};
+
+}  // namespace unitless

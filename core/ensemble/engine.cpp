@@ -1,0 +1,537 @@
+#include "ensemble/engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "algorithm/dispatch.hpp"
+#include "base/workers.hpp"
+
+namespace unitless {
+namespace {
+
+EngineSetup without_average(EngineSetup setup) {
+    setup.average = false;
+    return setup;
+}
+
+std::vector<LeafLearner> make_leaf_learners(const EngineSetup& setup, const Kernel& kernel) {
+    std::vector<LeafLearner> all;
+    if (setup.form.model_type == ModelType::linear) return all;
+    all.reserve(2);
+    all.emplace_back(setup, kernel, false);
+    if (setup.form.model_type == ModelType::trees) all.emplace_back(setup, kernel, true);
+    return all;
+}
+
+Mixture::Kind mixture_kind(const EngineSetup& setup) {
+    const Mixing mixing = facts_of(setup.options.loss).mixing;
+    if (mixing == Mixing::odds) return setup.has_classes() ? Mixture::Kind::classes : Mixture::Kind::logistic;
+    return mixing == Mixing::numbers && !setup.has_classes() ? Mixture::Kind::squared : Mixture::Kind::other;
+}
+
+ScaleAccess& scales_of(Engine& engine) { return *engine.capabilities().scales; }
+
+}  // namespace
+
+EnsembleEngine::EnsembleEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock,
+                               std::unique_ptr<Engine> linear, std::vector<Member> engines)
+    : Engine(linear ? setup : without_average(setup), clock),
+      setup_(setup),
+      kernel_(kernel),
+      linear_(std::move(linear)),
+      engines_(std::move(engines)),
+      leaf_learners_(make_leaf_learners(setup, kernel)),
+      mixture_(mixture_kind(setup), member_count()),
+      met_(setup.classes) {
+    set_classes(setup.classes);
+}
+
+template <class Action>
+void EnsembleEngine::for_each_engine(const Action& action) const {
+    if (linear_) action(*linear_);
+    for (const Member& member : engines_) action(*member.engine);
+}
+
+void EnsembleEngine::set_classes(std::size_t count) {
+    widths_.classes = count;
+    widths_.learn = widths_.predict = setup_.has_classes() ? count : 1;
+}
+
+void EnsembleEngine::add_classes(std::size_t count) {
+    if (!setup_.open) return Engine::add_classes(count);
+    for_each_engine([&](Engine& engine) { engine.add_classes(count); });
+    set_classes(widths_.classes + count);  // leaf learners take them up when they are met
+}
+
+void EnsembleEngine::reserve(std::size_t slots, bool growing) {
+    for_each_engine([&](Engine& engine) { engine.reserve(slots, growing); });
+    if (slots <= slots_) return;
+    const std::size_t more = growing ? std::max(slots, 2 * slots_) : slots;
+    for (LeafLearner& learner : leaf_learners_) learner.reserve(more);
+    slots_ = more;  // last: if memory runs out before, all of it is done the next time
+}
+
+// The members' settings are those of the ensemble.
+void EnsembleEngine::forward_settings() {
+    for_each_engine([&](Engine& engine) {
+        engine.choose_rates(chooses_rates());
+        engine.keep_rates(keeps_rates());
+    });
+}
+
+// ---------------------------------------------------------------------------------------------------- rows
+
+void EnsembleEngine::Staged::begin(const Batch& rows) {
+    batch.make(rows);
+    leaves.clear();
+    cuts.clear();
+    leaf_ends.clear();
+    cut_ends.clear();
+}
+
+LeafRows EnsembleEngine::Staged::rows(const Batch& rows) const {
+    return {rows, batch.stage(), leaves.data(), leaf_ends.data(), cuts.data(), cut_ends.data()};
+}
+
+void EnsembleEngine::find_curve_leaves(Staged& staged, const Batch& rows, std::size_t r, std::size_t known) const {
+    std::vector<std::uint32_t>& leaves = staged.leaves;
+    const std::size_t before = leaves.size(), columns = std::min(known, curves_.columns());
+    leaves.resize(before + columns);
+    leaves.resize(before + curves_.find(*kernel_.trees, rows.raw + r * rows.raw_stride, columns, leaves.data() + before,
+                                        staged.intervals));
+    staged.leaf_ends.push_back(leaves.size());
+}
+
+// All tasks: side by side, unless there are so few rows that threads would cost more than they gain.
+template <class Action>
+void EnsembleEngine::run_tasks(std::size_t rows, const Action& action) {
+    constexpr std::size_t few = 16;
+    if (tasks_.size() == 1 || rows < few) {
+        for (const Task& task : tasks_) action(task);
+        return;
+    }
+    in_parts(workers(), tasks_.size(), [&](std::size_t i) { action(tasks_[i]); });
+}
+
+// The rows have moved the scales of the first leaf learner: the others' follow.
+void EnsembleEngine::share_scales(const Batch& rows) {
+    if (leaf_learners_.empty()) return;
+    const double* const from = leaf_learners_[0].lanes().scale();
+    for (std::size_t i = 1; i < leaf_learners_.size(); ++i) {
+        double* const to = leaf_learners_[i].lanes().scale();
+        to[0] = from[0];
+        for (std::size_t k = rows.first; k < entries_end(rows); ++k) to[rows.slots[k]] = from[rows.slots[k]];
+    }
+}
+
+// Leaves of curves of all rows, and the cuts after each. Gives the number of rows up to the first that had leaves.
+std::size_t EnsembleEngine::learn_curves(const Batch& rows, std::uint64_t examples) {
+    std::size_t without_leaves = had_leaves_ ? 0 : rows.rows;
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        const bool counts = staged_.batch.stage().rows[r].weight > 0;
+        const std::size_t columns = rows.raw_counts ? rows.raw_counts[r] : 0, found = staged_.leaves.size();
+        if (counts) curves_.reserve(columns, rows.raw_kinds);  // a row that does not count may lose its columns again
+        find_curve_leaves(staged_, rows, r, columns);
+        if (counts) {
+            if (!had_leaves_ && staged_.leaves.size() > found) {
+                had_leaves_ = true;
+                without_leaves = r + 1;
+            }
+            curves_.learn(rows.raw + r * rows.raw_stride, columns, staged_.intervals, ++examples,
+                          [&](const Curves::Cut& cut) { staged_.cuts.push_back(cut); });
+        }
+        staged_.cut_ends.push_back(staged_.cuts.size());
+    }
+    return without_leaves;
+}
+
+// ---------------------------------------------------------------------------------------------------- learning
+
+// Rows that are learned by some members and not by others leave a model that is of no use.
+void EnsembleEngine::learn(const Batch& batch, double* predictions) {
+    check_whole();
+    try {
+        learn_rows(batch, predictions);
+    } catch (const DivergedError&) {  // all have learned the same rows
+        throw;
+    } catch (...) {
+        broken_ = true;
+        waiting_ = nullptr;
+        for_each_engine([](Engine& engine) { engine.settle(); });
+        throw;
+    }
+}
+
+void EnsembleEngine::check_whole() const {
+    if (broken_)
+        throw InputError("this model could not finish some rows, and some of it has not learned what the rest has",
+                         "go on from one that was saved before");
+}
+
+// The rows' scales, for leaf learners; gives how many rows can be learned. The clock moves on.
+std::size_t EnsembleEngine::stage_learn(const Batch& rows) {
+    if (leaf_learners_.empty()) {
+        clock_ = linear_->clock();
+        return rows.rows;
+    }
+    return kernel_.lanes->stage_learn(setup_.options, clock_, leaf_learners_[0].lanes().scale(), rows,
+                                      staged_.batch.stage());
+}
+
+// The number of classes that have been met when these rows are learned.
+std::size_t EnsembleEngine::met_after(const Batch& rows) const {
+    std::size_t met = met_;
+    for (std::size_t r = 0; setup_.open && r < rows.rows; ++r)
+        if (weight_of(rows, r) > 0) met = std::max(met, static_cast<std::size_t>(rows.labels.y[r]) + 1);
+    return met;
+}
+
+void EnsembleEngine::learn_rows(const Batch& all, double* predictions) {
+    forward_settings();
+    staged_.begin(all);
+    const Clock before = clock_;
+    const std::size_t width = widths_.learn;
+    Predictions& made = predictions_[turn_];
+    made.begin(all.rows, member_count(), width, predictions);
+    std::size_t rows = sane_rows(all, !setup_.has_classes()), diverged_at = all.row + rows;
+    if (linear_) {
+        try {
+            linear_->learn(part_of(all, 0, rows), made.of(linear_place()));
+            linear_->finish();
+        } catch (const DivergedError& error) {
+            linear_->settle();
+            diverged_at = error.diverged_at;
+            rows = error.row - all.row;
+        }
+    }
+    rows = stage_learn(part_of(all, 0, rows));
+    const Batch batch = part_of(all, 0, rows);
+    share_scales(batch);
+    made.rows_without_leaves = leaf_learners_.empty() ? 0 : learn_curves(batch, before.examples);
+    for (LeafLearner& learner : leaf_learners_) learner.reserve_columns(curves_.columns());
+    made.rows = rows;
+    made.labels = all.labels;
+    made.labelled = true;
+    made.choosing = chooses_rates();
+    made.before = before;
+    made.met = met_;
+    const LeafRows leaf_rows = staged_.rows(batch);
+    // The longest tasks begin. The predictions of the batch before are combined meanwhile.
+    tasks_.clear();
+    for (std::size_t i = engines_.size(); i-- > 0;) tasks_.push_back({Task::Kind::engine, i});
+    for (std::size_t i = leaf_learners_.size(); i-- > 0;) {
+        const std::size_t pieces = leaf_learners_[i].begin_descents(leaf_rows);
+        tasks_.push_back({Task::Kind::leaf_learner, i});
+        for (std::size_t piece = 0; piece < pieces; ++piece) tasks_.push_back({Task::Kind::descent, i, piece});
+    }
+    if (waiting_) tasks_.push_back({Task::Kind::combine});
+    try {
+        run_tasks(rows, [&](const Task& task) {
+            switch (task.kind) {
+                case Task::Kind::engine:
+                    engines_[task.member].engine->learn(batch, made.of(engine_place(task.member)));
+                    return engines_[task.member].engine->finish();
+                case Task::Kind::leaf_learner:
+                    return leaf_learners_[task.member].learn(leaf_rows, before, {made.choosing, !keeps_rates()}, width,
+                                                             made.of(task.member));
+                case Task::Kind::descent:
+                    return leaf_learners_[task.member].descend(leaf_rows, task.piece);
+                default:
+                    return finish();
+            }
+        });
+    } catch (const DivergedError&) {  // of one member, while the others have learned more
+        broken_ = true;
+        waiting_ = nullptr;
+        for_each_engine([](Engine& engine) { engine.settle(); });
+        throw;
+    }
+    met_ = met_after(batch);
+    waiting_ = &made;
+    turn_ = 1 - turn_;
+    if (rows < all.rows || diverged_at < all.row + rows) {
+        finish();
+        throw_diverged(std::min(diverged_at, all.row + rows), all.row + rows);
+    }
+    for (const LeafLearner& learner : leaf_learners_)
+        if (rows && learner.diverged()) {
+            finish();
+            throw_diverged(all.row + rows - 1, all.row + rows);
+        }
+}
+
+void EnsembleEngine::finish() {
+    if (waiting_) combine(*std::exchange(waiting_, nullptr));
+}
+
+void EnsembleEngine::prune_rates() {
+    finish();
+    for_each_engine([](Engine& engine) {
+        if (RateSelection* const rates = engine.capabilities().rates) rates->prune_rates();
+    });
+    for (LeafLearner& learner : leaf_learners_) learner.prune_rates();
+}
+
+double EnsembleEngine::scale(std::uint32_t slot) const {
+    if (linear_) return scales_of(*linear_).scale(slot);
+    return slot < slots_ ? leaf_learners_[0].lanes().scale()[slot] : 0.0;
+}
+
+// Leaves of curves and trees have no scales.
+void EnsembleEngine::lower_scale(std::uint32_t slot, double scale) {
+    const double before = this->scale(slot);
+    if (linear_) scales_of(*linear_).lower_scale(slot, scale);
+    for (const Member& member : engines_) {  // whose scales may be of another kind
+        ScaleAccess& scales = scales_of(*member.engine);
+        const double own = scales.scale(slot);
+        if (own > 0) scales.lower_scale(slot, own == before ? scale : own * (scale / before));
+    }
+    for (const LeafLearner& learner : leaf_learners_) learner.lanes().lower_scale(slot, scale);
+}
+
+// ---------------------------------------------------------------------------------------------------- predicting
+
+std::unique_ptr<EngineScratch> EnsembleEngine::make_scratch() const {
+    auto scratch = std::make_unique<Scratch>();
+    scratch->leaf_learners.resize(leaf_learners_.size());
+    for_each_engine([&](const Engine& engine) { scratch->engines.push_back(engine.make_scratch()); });
+    return scratch;
+}
+
+void EnsembleEngine::stage_predict(Staged& staged, const Batch& rows, bool extrapolate) const {
+    staged.begin(rows);
+    if (leaf_learners_.empty()) return;
+    kernel_.lanes->stage_predict(setup_.options, clock_, leaf_learners_[0].lanes().scale(), rows, extrapolate,
+                                 staged.batch.stage());
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        find_curve_leaves(staged, rows, r, rows.raw_counts ? rows.raw_counts[r] : 0);
+        staged.cut_ends.push_back(0);
+    }
+}
+
+void EnsembleEngine::begin_predictions(Predictions& of, const Batch& rows, double* predictions) const {
+    of.begin(rows.rows, member_count(), widths_.predict, predictions);
+    of.labelled = of.choosing = false;
+    of.labels = rows.labels;
+    of.before = clock_;
+    of.met = met_;
+    of.rows_without_leaves = had_leaves_ || leaf_learners_.empty() ? 0 : rows.rows;
+}
+
+void EnsembleEngine::predict(const Batch& batch, const PredictOptions& options, double* predictions,
+                             EngineScratch& given) const {
+    auto& scratch = static_cast<Scratch&>(given);
+    check_whole();
+    stage_predict(scratch.staged, batch, options.extrapolate);
+    Predictions& made = scratch.predictions;
+    begin_predictions(made, batch, predictions);
+    const LeafRows leaf_rows = scratch.staged.rows(batch);
+    for (std::size_t i = 0; i < leaf_learners_.size(); ++i)
+        leaf_learners_[i].predict(leaf_rows, made.width, made.of(i), scratch.leaf_learners[i]);
+    std::size_t at = 0;
+    for_each_engine([&](const Engine& engine) {
+        engine.predict(batch, options, made.of(linear_place() + at), *scratch.engines[at]);
+        ++at;
+    });
+    if (member_count() == 1) {
+        std::copy_n(made.of(0), made.rows * made.width, predictions);
+        return;
+    }
+    for (std::size_t r = 0; r < made.rows; ++r) combine_row(made, r, made.met, scratch.row);
+}
+
+void EnsembleEngine::judge(const Batch& batch, const PredictOptions& options, double* predictions) {
+    check_whole();
+    forward_settings();
+    stage_predict(staged_, batch, options.extrapolate);
+    Predictions& made = predictions_[turn_];
+    begin_predictions(made, batch, predictions);
+    made.labelled = made.choosing = true;
+    const LeafRows leaf_rows = staged_.rows(batch);
+    tasks_.clear();
+    for (std::size_t i = leaf_learners_.size(); i-- > 0;) tasks_.push_back({Task::Kind::leaf_learner, i});
+    for (std::size_t i = 0; i < engines_.size(); ++i) tasks_.push_back({Task::Kind::engine, i});
+    if (linear_) tasks_.push_back({Task::Kind::linear});
+    run_tasks(batch.rows, [&](const Task& task) {
+        switch (task.kind) {
+            case Task::Kind::leaf_learner:
+                return leaf_learners_[task.member].judge(leaf_rows, made.width, made.of(task.member));
+            case Task::Kind::engine:
+                return engines_[task.member].engine->judge(batch, options, made.of(engine_place(task.member)));
+            default:
+                return linear_->judge(batch, options, made.of(linear_place()));
+        }
+    });
+    combine(made);
+}
+
+// ---------------------------------------------------------------------------------------------------- combining
+
+// The loss of one member's scores, all classes together.
+double EnsembleEngine::loss_of(const double* scores, std::size_t heads, double y) const {
+    double total = 0;
+    const double negative = facts_of(setup_.options.loss).negative;
+    for (std::size_t head = 0; head < heads; ++head) {
+        const double label = !setup_.has_classes() ? y : y == static_cast<double>(head) ? 1.0 : negative;
+        double loss = 0;
+        kernel_.loss(setup_.options, 0, scores + head, &label, nullptr, 1, &loss);
+        total += loss;
+    }
+    return total;
+}
+
+void EnsembleEngine::gather(const Predictions& of, std::size_t r, std::size_t heads, std::vector<double>& to) const {
+    to.resize(member_count() * of.width);
+    for (std::size_t k = 0; k < member_count(); ++k) std::copy_n(of.of(k) + r * of.width, heads, to.data() + k * heads);
+    // Without leaves the linear member and the first leaf learner differ by rounding, which losses would judge.
+    if (r < of.rows_without_leaves) std::copy_n(to.data(), heads, to.data() + linear_place() * heads);
+}
+
+// Of classes that were not met before the row, the prediction is the members' mean: all such classes have one.
+void EnsembleEngine::combine_row(const Predictions& of, std::size_t r, std::size_t met,
+                                 std::vector<double>& members) const {
+    const std::size_t heads = setup_.has_classes() ? met : 1;
+    double* const to = of.combined + r * of.width;
+    gather(of, r, heads, members);
+    if (heads) mixture_.combine({members.data(), heads, offset_of(of.labels, r)}, to);
+    for (std::size_t head = heads; head < of.width; ++head) {
+        double total = 0;
+        for (std::size_t k = 0; k < member_count(); ++k) total += of.of(k)[r * of.width + head];
+        to[head] = total / static_cast<double>(member_count());
+    }
+}
+
+// Combines the predictions of all rows; where there are labels, the mixture learns them.
+void EnsembleEngine::combine(const Predictions& of) {
+    if (member_count() == 1) {
+        std::copy_n(of.of(0), of.rows * of.width, of.combined);
+        return;
+    }
+    const bool needs_losses = mixture_kind(setup_) == Mixture::Kind::other;
+    std::vector<double> losses(member_count());
+    double t = of.before.t;
+    std::uint64_t examples = of.before.examples;
+    std::size_t met = of.met;
+    for (std::size_t r = 0; r < of.rows; ++r) {
+        std::size_t heads = setup_.has_classes() ? met : 1;
+        combine_row(of, r, met, row_);
+        const double h = of.labelled ? weight_of(of.labels, r) : 0.0;
+        if (!(h > 0)) continue;
+        const double y = of.labels.y[r];
+        t += h;
+        examples += 1;
+        if (setup_.open && static_cast<std::size_t>(y) >= met) {  // only now: the prediction must not know the label
+            heads = met = static_cast<std::size_t>(y) + 1;
+            gather(of, r, heads, row_);
+        }
+        if (!of.choosing) continue;
+        for (std::size_t k = 0; needs_losses && k < losses.size(); ++k)
+            losses[k] = loss_of(row_.data() + k * heads, heads, y);
+        mixture_.learn({row_.data(), heads, offset_of(of.labels, r)}, y, h * (static_cast<double>(examples) / t),
+                       losses.data());
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- state
+
+void EnsembleEngine::save(std::size_t slots, EngineState& to) const {
+    check_whole();
+    save_common(to);
+    if (linear_) linear_->save(slots, to);
+    if (linear_ && linear_->clock().N != clock_.N) to.linear_N = linear_->clock().N;
+    to.clock = clock_;
+    to.choosing = choosing_;
+    for (const Member& member : engines_) {
+        to.members.push_back({member.name, {}});
+        EngineState& own = to.members.back().state;
+        member.engine->save(slots, own);
+        own.choosing = choosing_;  // which it may not have got yet
+    }
+    if (setup_.has_classes() && !engines_.empty()) to.classes_met = met_;
+    if (!leaf_learners_.empty()) {
+        curves_.save(to.curves.emplace());
+        to.curves->met = had_leaves_;
+    }
+    for (std::size_t i = 0; i < leaf_learners_.size(); ++i) {
+        LeafState& own = (i == 0 ? to.curve_learner : to.tree_learner).emplace();
+        EngineState lanes;
+        leaf_learners_[i].save(slots, linear_ ? lanes : to, own, to.trees);
+        if (linear_) own.lanes = std::move(lanes);
+    }
+    if (member_count() > 1) to.mixture = mixture_.save();
+}
+
+void EnsembleEngine::load_linear(const EngineState& from) {
+    if (!from.linear_N) return linear_->load(from);
+    EngineState own = from;
+    own.clock.N = *from.linear_N;
+    linear_->load(own);
+}
+
+void EnsembleEngine::load_leaf_learner(std::size_t i, const std::optional<LeafState>& state, const EngineState& from) {
+    if (!state || state->lanes.has_value() != (linear_ != nullptr))
+        throw InputError("the leaves do not belong to a model with these options");
+    LeafLearner& learner = leaf_learners_[i];
+    if (linear_) {
+        EngineState lanes;
+        static_cast<LaneState&>(lanes) = *state->lanes;
+        lanes.slots = from.slots;
+        lanes.scale = from.scale;
+        learner.load(lanes, *state, from.trees, slots_, curves_.columns());
+    } else {
+        learner.load(from, *state, from.trees, slots_, curves_.columns());
+    }
+    if (learner.class_count() != leaf_learners_[0].class_count() ||
+        (linear_ && setup_.has_classes() && learner.class_count() > linear_->widths().classes))
+        throw InputError("the members of the ensemble differ in their classes");
+}
+
+void EnsembleEngine::load(const EngineState& from) {
+    if (linear_) load_linear(from);
+    for (Member& member : engines_) {
+        const auto own = std::find_if(from.members.begin(), from.members.end(),
+                                      [&](const MemberState& one) { return one.name == member.name; });
+        if (own == from.members.end()) throw InputError("the model has no member '" + member.name + "'");
+        member.engine->load(own->state);
+    }
+    if (!leaf_learners_.empty()) {
+        if (!from.curves) throw InputError("the model has no curves");
+        curves_.load(*from.curves);
+        had_leaves_ = from.curves->met.value_or(true);
+    }
+    if (leaf_learners_.size() > 0) load_leaf_learner(0, from.curve_learner, from);
+    if (leaf_learners_.size() > 1) load_leaf_learner(1, from.tree_learner, from);
+    if (setup_.has_classes()) {
+        set_classes(linear_ ? linear_->widths().classes : leaf_learners_[0].class_count());
+        met_ = leaf_learners_.empty() ? widths_.classes : leaf_learners_[0].class_count();
+    }
+    if (setup_.has_classes() && !engines_.empty()) {
+        bool agree = from.classes_met && *from.classes_met <= widths_.classes;
+        agree = agree && (leaf_learners_.empty() || *from.classes_met == met_);
+        for (const Member& member : engines_) agree = agree && member.engine->widths().classes == widths_.classes;
+        if (!agree) throw InputError("the members of the ensemble differ in their classes");
+        met_ = *from.classes_met;
+    }
+    if (member_count() > 1) {
+        if (!from.mixture) throw InputError("the model has no mixture");
+        mixture_.load(*from.mixture);
+    }
+    load_common(from);
+    forward_settings();
+}
+
+Engine::Description EnsembleEngine::describe(std::size_t features) const {
+    Description whole{.bytes = sizeof(*this) + curves_.bytes() + staged_.batch.bytes(), .effort = 64};
+    for_each_engine([&](const Engine& engine) {
+        const Description own = engine.describe(features);
+        whole.bytes += own.bytes;
+        whole.effort += own.effort;
+    });
+    for (const Predictions& made : predictions_) whole.bytes += made.numbers.capacity() * sizeof(double);
+    for (const LeafLearner& learner : leaf_learners_) whole.bytes += learner.bytes();
+    whole.effort +=
+        leaf_learners_.size() * (16 * features + 8 * Trees::count) * std::max<std::size_t>(1, widths_.classes);
+    return whole;
+}
+
+}  // namespace unitless

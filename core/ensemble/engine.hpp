@@ -1,0 +1,153 @@
+// The engine of models that are more than one linear learner: members that read the same rows, and a mixture that
+// combines their predictions.
+//
+//   model type   members
+//   linear       linear
+//   curves       linear and curves; linear
+//   trees        linear and curves; linear, curves and trees; linear
+//   curves only  curves, without linear terms of numbers: there is nothing to combine
+//   and other engines, which see the rows that the linear one sees
+//
+// The linear member is an engine of its own. Curves are cut by the values alone, so that a batch goes through them once
+// for all members; each leaf learner then gets the leaves of every row, and the cuts after it. Members do not know of
+// each other, so that they can run side by side. Only the linear one goes first: the others learn the rows that it has
+// learned, should it diverge.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/lanes/staged_batch.hpp"
+#include "ensemble/mixture.hpp"
+#include "trees/curves.hpp"
+#include "trees/leaf_learner.hpp"
+
+namespace unitless {
+
+class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelection {
+  public:
+    // An engine next to the linear one.
+    struct Member {
+        std::string name;
+        std::unique_ptr<Engine> engine;
+    };
+    // `linear`: the engine of linear terms alone, or null.
+    EnsembleEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, std::unique_ptr<Engine> linear,
+                   std::vector<Member> engines);
+
+    void reserve(std::size_t slots, bool growing) override;
+    void learn(const Batch& batch, double* predictions) override;
+    void finish() override;
+    std::unique_ptr<EngineScratch> make_scratch() const override;
+    void predict(const Batch& batch, const PredictOptions& options, double* predictions,
+                 EngineScratch& scratch) const override;
+    void judge(const Batch& batch, const PredictOptions& options, double* predictions) override;
+    void add_classes(std::size_t count) override;
+    void save(std::size_t slots, EngineState& to) const override;
+    void load(const EngineState& from) override;
+    Description describe(std::size_t features) const override;
+    Capabilities capabilities() override { return {.scales = this, .rates = this}; }
+
+    double scale(std::uint32_t slot) const override;
+    void lower_scale(std::uint32_t slot, double scale) override;
+    void prune_rates() override;
+
+  private:
+    EngineSetup setup_;
+    const Kernel& kernel_;
+    std::unique_ptr<Engine> linear_;
+    std::vector<Member> engines_;
+    std::vector<LeafLearner> leaf_learners_;
+    Curves curves_;
+    Mixture mixture_;
+    std::size_t met_;  // classes that have been met, of those that have been announced
+    std::size_t slots_ = 0;
+    bool had_leaves_ = false;  // some row that was learned had leaves of curves
+    bool broken_ = false;      // some members have learned rows that others have not
+
+    // Members have places in this order: leaf learners, the linear engine, the other engines.
+    std::size_t linear_place() const { return leaf_learners_.size(); }
+    std::size_t engine_place(std::size_t i) const { return leaf_learners_.size() + (linear_ ? 1 : 0) + i; }
+    std::size_t member_count() const { return engine_place(engines_.size()); }
+    template <class Action>
+    void for_each_engine(const Action& action) const;
+
+    // Rows with their scales applied, and their leaves of curves.
+    struct Staged {
+        StagedBatch batch;
+        std::vector<std::uint32_t> leaves;
+        std::vector<std::size_t> leaf_ends, cut_ends;
+        std::vector<Curves::Cut> cuts;
+        std::vector<std::uint8_t> intervals;
+
+        void begin(const Batch& rows);
+        LeafRows rows(const Batch& rows) const;
+    };
+    Staged staged_;
+
+    // The members' predictions of a batch, until they are combined: while the next batch is learned.
+    struct Predictions {
+        std::vector<double> numbers;                // [member][row][head]
+        std::size_t rows = 0, width = 0, room = 0;  // room: rows that there is memory for
+        double* combined = nullptr;
+        bool labelled = false, choosing = false;  // the mixture has labels to learn; and does so
+        Labels labels{};
+        Clock before;
+        std::size_t met = 0;                  // classes, before these rows
+        std::size_t rows_without_leaves = 0;  // until the first row with leaves of curves
+
+        void begin(std::size_t row_count, std::size_t members, std::size_t heads, double* to) {
+            rows = room = row_count;
+            width = heads;
+            combined = to;
+            numbers.resize(std::max(numbers.size(), members * room * width));
+        }
+        double* of(std::size_t member) { return numbers.data() + member * room * width; }
+        const double* of(std::size_t member) const { return numbers.data() + member * room * width; }
+    };
+    Predictions predictions_[2];
+    int turn_ = 0;
+    const Predictions* waiting_ = nullptr;  // to be combined
+    std::vector<double> row_;               // [member][head]
+
+    struct Scratch final : EngineScratch {
+        Staged staged;
+        Predictions predictions;
+        std::vector<double> row;
+        std::vector<LeafLearner::Scratch> leaf_learners;
+        std::vector<std::unique_ptr<EngineScratch>> engines;  // of the linear one and the others
+    };
+
+    // A piece of work on a batch, for one thread.
+    struct Task {
+        enum class Kind { linear, engine, leaf_learner, descent, combine };
+        Kind kind;
+        std::size_t member = 0, piece = 0;
+    };
+    std::vector<Task> tasks_;
+    template <class Action>
+    void run_tasks(std::size_t rows, const Action& action);
+
+    void set_classes(std::size_t count);
+    void forward_settings();
+    void check_whole() const;
+    void learn_rows(const Batch& all, double* predictions);
+    std::size_t stage_learn(const Batch& rows);
+    void stage_predict(Staged& staged, const Batch& rows, bool extrapolate) const;
+    void find_curve_leaves(Staged& staged, const Batch& rows, std::size_t r, std::size_t known) const;
+    void share_scales(const Batch& rows);
+    std::size_t learn_curves(const Batch& rows, std::uint64_t examples);
+    std::size_t met_after(const Batch& rows) const;
+    void begin_predictions(Predictions& of, const Batch& rows, double* predictions) const;
+    void gather(const Predictions& of, std::size_t row, std::size_t heads, std::vector<double>& to) const;
+    void combine_row(const Predictions& of, std::size_t row, std::size_t met, std::vector<double>& members) const;
+    void combine(const Predictions& of);
+    double loss_of(const double* scores, std::size_t heads, double y) const;
+    void load_linear(const EngineState& from);
+    void load_leaf_learner(std::size_t i, const std::optional<LeafState>& state, const EngineState& from);
+};
+
+}  // namespace unitless

@@ -1,0 +1,287 @@
+// Rows of leaves through the lanes of a leaf learner; rows of values through curves and trees.
+// Compiled once per instruction set, with UNITLESS_ISA naming it.
+
+#include "trees/kernel.hpp"
+
+#include "algorithm/dispatch.hpp"
+#include "engine/lanes/octet_rows.hpp"
+#include "engine/softmax/coupling.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+namespace {
+
+Vec8 held(const Vec8& score) { return smaller(larger(score, Vec8::all(-suspicious)), Vec8::all(suspicious)); }
+
+// The scores of an octet: its linear terms, and the weights of the row's leaves, in four sums that do not wait for one
+// another.
+UNITLESS_INLINE Vec8 scores_of(const LearnerTerms& terms, const StagedRow& row, const LeafRow& leaves,
+                               const double* weights) {
+    const Vec8 linear = dot(terms, Vec8::all(0.0));
+    const auto weight = [&](std::size_t k) UNITLESS_INLINE_LAMBDA {
+        return Vec8::load(weights + std::size_t{leaves.leaves[k]} * leaf_doubles);
+    };
+    Vec8 part[4] = {Vec8::all(0.0), Vec8::all(0.0), Vec8::all(0.0), Vec8::all(0.0)};
+    std::size_t i = 0;
+    for (; i + 4 <= leaves.count; i += 4)
+        for (std::size_t k = 0; k < 4; ++k) part[k] = part[k] + weight(i + k);
+    for (; i < leaves.count; ++i) part[0] = part[0] + weight(i);
+    return row.gain * linear + ((part[0] + part[1]) + (part[2] + part[3]));
+}
+
+// The scores of octet o; where the row is to be learned, its scales are applied first.
+UNITLESS_INLINE Vec8 predict_octet(Rescale how, const Stage& stage, const StagedRow& row, const LeafRow& leaves,
+                                   const LeafLanes& lanes, std::size_t o) {
+    const LearnerTerms terms = terms_of(lanes.linear[o], stage, row, lanes.step);
+    if (row.weight > 0 && row.grown) rescale(how, terms);
+    return scores_of(terms, row, leaves, lanes.leaves[o]);
+}
+
+// Heads that do not know of each other.
+void predict_apart(const Options& options, Rescale how, const Stage& stage, const StagedRow& row,
+                   const LaneLabels& labels, std::size_t r, const LeafRow& leaves, const LeafLanes& lanes) {
+    for (std::size_t o = 0; o < lanes.octets; ++o) {
+        const Vec8 raw = with_offset(labels, r, predict_octet(how, stage, row, leaves, lanes, o));
+        const Vec8 p = limited(options, row, held(raw));
+        p.store(lanes.p + o * width);
+        if (!(row.weight > 0)) continue;
+        const Vec8 y = label_of(labels, r, Vec8::load(lanes.label + o * width));
+        auto [slope, value] = measure(options, p, y);
+        if (any_beyond(raw, Vec8::all(suspicious)) || any_beyond(slope, Vec8::all(suspicious))) [[unlikely]] {
+            const Mask8 sound = (absolute(raw) <= suspicious) & (absolute(slope) <= suspicious);
+            slope = select(sound, slope, 0.0);
+            value = select(sound, value, infinity);
+        }
+        y.store(lanes.y + o * width);
+        slope.store(lanes.slope + o * width);
+        value.store(lanes.loss + o * width);
+    }
+}
+
+// A rate of which one lane is stopped is stopped as a whole.
+UNITLESS_RARE void stop_rate(const LeafLanes& lanes, std::size_t rate) {
+    for (std::size_t k = rate; k < lanes.heads * lanes.rates; k += lanes.rates) {
+        lanes.slope[k] = 0;
+        lanes.loss[k] = infinity;
+    }
+}
+
+// Heads that share a softmax.
+void predict_coupled(Rescale how, const Stage& stage, const StagedRow& row, const LaneLabels& labels, std::size_t r,
+                     const LeafRow& leaves, const LeafLanes& lanes) {
+    const Coupled heads{lanes.heads, lanes.rates};
+    const Coupling at(heads, lanes.coupling);
+    Flags odd;
+    for (std::size_t o = 0; o < lanes.octets; ++o) {
+        const Vec8 raw = predict_octet(how, stage, row, leaves, lanes, o), p = held(raw);
+        odd.note_beyond(raw, Vec8::all(suspicious));
+        p.store(lanes.p + o * width);
+        p.store(at.o + o * width);
+    }
+    if (!(row.weight > 0)) return;
+    couple(heads, static_cast<std::size_t>(labels.y[r]), at, true);
+    for (std::size_t o = 0; o < lanes.octets; ++o) {
+        label_of(labels, r, Vec8::load(lanes.label + o * width)).store(lanes.y + o * width);
+        Vec8::load(at.slope + o * width).store(lanes.slope + o * width);
+    }
+    for (std::size_t k = 0; k < lanes.heads * lanes.rates; ++k) lanes.loss[k] = at.loss[k % lanes.rates];
+    for (std::size_t k = 0; odd.any() && k < lanes.heads * lanes.rates; ++k)
+        if (absolute(lanes.p[k]) >= suspicious) stop_rate(lanes, k % lanes.rates);
+}
+
+void predict_row(const Options& options, const Stage& stage, const StagedRow& row, const LaneLabels& labels,
+                 std::size_t r, const LeafRow& leaves, const LeafLanes& lanes) {
+    const Rescale how = with_rule(options.rule, [](auto rule) { return decltype(rule)::type::rescale; });
+    if (lanes.coupling) return predict_coupled(how, stage, row, labels, r, leaves, lanes);
+    predict_apart(options, how, stage, row, labels, r, leaves, lanes);
+}
+
+// G += h g^2 of the leader; keeps 1/sqrt(G) and gives its sum over the row's leaves, by head. A leaf's indicator is a
+// term with z = 1.
+template <bool adaptive>
+void step_leaves(const StagedRow& row, const double* leading, const LeafRow& leaves, const LeafLanes& lanes,
+                 double* reach) {
+    const double h = row.weight;
+    if (lanes.heads == 1) {  // leaves side by side in a register
+        const double squared = h * (leading[0] * leading[0]);
+        Vec8 total = Vec8::all(0.0);
+        std::size_t k = 0;
+        for (; k + width <= leaves.count; k += width) {
+            Vec8 G = Vec8::gather(lanes.evidence, leaves.leaves + k);
+            const Vec8 step = accumulate<adaptive>(G, Vec8::all(1.0), Vec8::all(squared), h);
+            double each[width];
+            G.store(each);
+            for (std::size_t i = 0; i < width; ++i) lanes.evidence[leaves.leaves[k + i]] = each[i];
+            step.store(lanes.leaf_step + k);
+            total = total + step;
+        }
+        double rest = 0;
+        for (; k < leaves.count; ++k) {
+            double& G = lanes.evidence[leaves.leaves[k]];
+            rest += lanes.leaf_step[k] = accumulate<adaptive>(G, 1.0, squared, h);
+        }
+        reach[0] = sum(total) + rest;
+        return;
+    }
+    for (std::size_t first = 0; first < lanes.head_stride; first += width) {  // heads side by side
+        const Vec8 g = Vec8::load(leading + first), squared = h * (g * g);
+        Vec8 total = Vec8::all(0.0);
+        for (std::size_t k = 0; k < leaves.count; ++k) {
+            double* const at = lanes.evidence + std::size_t{leaves.leaves[k]} * lanes.head_stride + first;
+            Vec8 G = Vec8::load(at);
+            const Vec8 step = accumulate<adaptive>(G, Vec8::all(1.0), squared, h);
+            G.store(at);
+            step.store(lanes.leaf_step + k * lanes.head_stride + first);
+            total = total + step;
+        }
+        total.store(reach + first);
+    }
+}
+
+template <bool adaptive>
+void learn_row_with(const Options& options, const Stage& stage, const StagedRow& row, double label_scale,
+                    const double* leading, const LeafRow& leaves, const LeafLanes& lanes) {
+    double* const reach_of_leaves = lanes.leaf_step + leaves.count * lanes.head_stride;
+    step_leaves<adaptive>(row, leading, leaves, lanes, reach_of_leaves);
+    bool stopped = false;
+    for (std::size_t o = 0; o < lanes.octets; ++o) {
+        const std::uint32_t* const head = lanes.head + o * width;
+        const auto by_lane = [&](const double* by_head) UNITLESS_INLINE_LAMBDA {
+            return lanes.heads == 1 ? Vec8::all(*by_head) : Vec8::gather(by_head, head);
+        };
+        const auto score = [&]() UNITLESS_INLINE_LAMBDA {
+            return lanes.coupling ? margin_of(Coupling({lanes.heads, lanes.rates}, lanes.coupling), o * width)
+                                  : Vec8::load(lanes.p + o * width);
+        };
+        const LearnerTerms terms = terms_of(lanes.linear[o], stage, row, lanes.step);
+        const Vec8 slope = Vec8::load(lanes.slope + o * width);
+        const Vec8 linear = accumulate<adaptive>(terms, slope * slope * row.weight, row.weight, Vec8::all(0.0));
+        const Vec8 reach = row.gain * linear + by_lane(reach_of_leaves);
+        Vec8 move = move_of<adaptive>(options, row, label_scale * leaves.damp, Vec8::load(lanes.rate + o * width),
+                                      score, Vec8::load(lanes.y + o * width), slope, reach);
+        if (any_beyond(move, Vec8::all(suspicious))) [[unlikely]] {
+            const Mask8 sound = absolute(move) <= suspicious;
+            move = select(sound, move, 0.0);
+            select(sound, Vec8::load(lanes.loss + o * width), infinity).store(lanes.loss + o * width);
+            stopped = true;
+        }
+        add(terms, move);
+        for (std::size_t k = 0; k < leaves.count; ++k) {
+            double* const w = lanes.leaves[o] + std::size_t{leaves.leaves[k]} * leaf_doubles;
+            (Vec8::load(w) + move * by_lane(lanes.leaf_step + k * lanes.head_stride)).store(w);
+        }
+    }
+    for (std::size_t k = 0; stopped && lanes.coupling && k < lanes.heads * lanes.rates; ++k)
+        if (!(lanes.loss[k] <= __DBL_MAX__)) stop_rate(lanes, k % lanes.rates);
+}
+
+void learn_row(const Options& options, const Stage& stage, const StagedRow& row, double label_scale,
+               const double* leading, const LeafRow& leaves, const LeafLanes& lanes) {
+    const auto learn = is_adaptive(options.rule) ? learn_row_with<true> : learn_row_with<false>;
+    learn(options, stage, row, label_scale, leading, leaves, lanes);
+}
+
+void locate(const double* thresholds, const std::uint8_t* counts, const double* row, std::size_t columns,
+            std::uint8_t* intervals) {
+    for (std::size_t j = 0; j < columns; ++j) {
+        const double x = row[j];
+        const double* const from = thresholds + j * most_thresholds;
+        int below = 0;
+        for (std::size_t k = 0; k < counts[j]; ++k) below += from[k] < x;
+        intervals[j] = static_cast<std::uint8_t>(below);
+    }
+}
+
+// Some trees side by side, so that one can go on while another waits for memory.
+template <std::size_t some, bool texts>
+UNITLESS_INLINE void descend_some(const Question* nodes, std::size_t nodes_each, const double* row,
+                                  std::uint32_t* reached) {
+    std::uint32_t at[some];
+    for (std::size_t i = 0; i < some; ++i) at[i] = reached[i];
+    for (std::uint32_t moved = 1; moved;) {
+        moved = 0;
+        for (std::size_t i = 0; i < some; ++i) {
+            const Question& node = nodes[i * nodes_each + at[i]];
+            std::uint32_t yes;
+            if constexpr (texts) {
+                const double x = row[node.column & ~Question::text];
+                const std::uint32_t text = node.column >> 31, above = x > node.low, same = x == node.low;
+                yes = (above & ~text) | (same & text);
+            } else {
+                yes = row[node.column] > node.low;
+            }
+            const std::uint32_t next = node.child + yes;
+            moved |= next ^ at[i];
+            at[i] = next;
+        }
+    }
+    for (std::size_t i = 0; i < some; ++i) reached[i] = at[i];
+}
+
+template <bool texts>
+void descend(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row,
+             std::uint32_t* reached) {
+    std::size_t i = 0;
+    for (; i + 8 <= trees; i += 8) descend_some<8, texts>(nodes + i * nodes_each, nodes_each, row, reached + i);
+    for (; i < trees; ++i) descend_some<1, texts>(nodes + i * nodes_each, nodes_each, row, reached + i);
+}
+
+// Which of eight candidates of a leaf have the row on their right side.
+UNITLESS_INLINE Mask8 on_the_right(const double* low, const std::uint32_t* columns, const double* row,
+                                   std::uint32_t text) {
+    if (text == 0) [[likely]]
+        return Vec8::gather(row, columns) > Vec8::load(low);
+    double yes[width];
+    for (std::size_t i = 0; i < width; ++i) {
+        const double x = row[columns[i] & ~Question::text];
+        yes[i] = (text >> i & 1 ? x == low[i] : x > low[i]) ? 1.0 : 0.0;
+    }
+    return Vec8::load(yes) > 0.0;
+}
+
+std::size_t watch(const WatchRow& to) {
+    std::size_t due = 0;
+    const std::size_t q = to.candidates;
+    for (std::size_t k = 0; k < to.trees; ++k) {
+        if (to.reached[k] == WatchRow::none) continue;
+        char* const block = to.leaves + to.reached[k] * to.bytes;
+        LeafFacts& leaf = *reinterpret_cast<LeafFacts*>(block);
+        if (leaf.stage < to.drawing) {
+            to.due[due++] = static_cast<std::uint32_t>(k);
+            continue;
+        }
+        const float* const residuals = to.residuals + to.group[k] * to.heads;
+        leaf.weight += to.weight;
+        leaf.square += to.square[to.group[k]];
+        float* const whole = sums_of(&leaf);
+        for (std::size_t i = 0; i < to.heads; ++i) whole[i] += residuals[i];
+        double* const low = reinterpret_cast<double*>(block + watch_header(to.heads));
+        float *const rows = reinterpret_cast<float*>(low + q), *const sums = rows + q;
+        const std::uint32_t* const columns = reinterpret_cast<std::uint32_t*>(sums + q * to.heads);
+        for (std::size_t z = 0; z < q; z += width) {
+            const Mask8 right = on_the_right(low + z, columns + z, to.row, leaf.text >> z & 0xff);
+            (Vec8::load(rows + z) + select(right, static_cast<double>(to.weight), 0.0)).store(rows + z);
+            if (to.heads == 1) {
+                (Vec8::load(sums + z) + select(right, static_cast<double>(residuals[0]), 0.0)).store(sums + z);
+                continue;
+            }
+            double yes[width];
+            select(right, 1.0, 0.0).store(yes);
+            for (std::size_t i = 0; i < width; ++i) {
+                if (yes[i] == 0) continue;
+                float* const own = sums + (z + i) * to.heads;
+                for (std::size_t head = 0; head < to.heads; ++head) own[head] += residuals[head];
+            }
+        }
+        leaf.rows += 1;
+        if (leaf.rows >= leaf.need) to.due[due++] = static_cast<std::uint32_t>(k);
+    }
+    return due;
+}
+
+}  // namespace
+}  // namespace UNITLESS_ISA
+
+const TreeKernel UNITLESS_OF_ISA(tree_kernel_) = {predict_row, learn_row, locate, descend<true>, descend<false>, watch};
+
+}  // namespace unitless

@@ -1,0 +1,401 @@
+#include "trees/leaf_learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "algorithm/dispatch.hpp"
+#include "algorithm/log_odds.hpp"
+#include "base/workers.hpp"
+#include "engine/engine.hpp"
+
+namespace unitless {
+namespace {
+
+// A mean residual, over the loss's largest curvature, is how far the predictions of a leaf are to move; each tree does
+// its part of it. Where the curvature is not known, leaves begin where they were split.
+double split_step_of(const LossFacts& facts) {
+    return facts.curvature > 0 ? 1.0 / (facts.curvature * static_cast<double>(Trees::count)) : 0.0;
+}
+
+double damp_of(const Options& options, double T, double N) {
+    if (!(N > 0)) return 0.0;
+    return with_rule(options.rule, [&](auto rule) { return decltype(rule)::type::damp(T / N); });
+}
+
+}  // namespace
+
+LeafLearner::LeafLearner(const EngineSetup& setup, const Kernel& kernel, bool trees)
+    : setup_(setup),
+      kernel_(kernel),
+      split_step_(split_step_of(facts_of(setup.options.loss))),
+      unit_(unit_of_v(setup.options)),
+      lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, false),
+      selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size()) {
+    if (trees) trees_.emplace(heads(), setup.has_classes());
+}
+
+void LeafLearner::reserve_columns(std::size_t columns) {
+    columns_ = columns;
+    const auto leaves_for = [&](std::size_t count) { return first_curve_leaf() + count * Curves::each; };
+    if (leaves_for(columns) <= lanes_.leaf_capacity()) return;
+    const bool joining = lanes_.leaf_capacity() > 0;  // then there will be more soon
+    const std::size_t leaves = leaves_for(joining ? 2 * columns : columns);
+    evidence_.resize(leaves * head_stride());
+    rows_.resize(leaves);
+    lanes_.reserve_leaves(leaves);  // last: if memory runs out before, all of it is done the next time
+}
+
+// Classes join with the state of the head that was never right.
+void LeafLearner::add_classes(std::size_t count) {
+    if (count == 0) return;
+    const std::size_t last = heads() - 1, more = heads() + count, stride = head_stride(), wide = stride_of(more);
+    std::vector<double> wider(lanes_.leaf_capacity() * wide);
+    for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf)
+        for (std::size_t head = 0; head < more; ++head)
+            wider[leaf * wide + head] = evidence_[leaf * stride + std::min(head, last)];
+    selection_.add_classes(lanes_, count);  // if memory runs out, nothing has changed
+    evidence_ = std::move(wider);
+    if (trees_) trees_->regroup(heads(), true);
+}
+
+// ---------------------------------------------------------------------------------------------------- rows
+
+LeafLanes LeafLearner::working_memory(Scratch& scratch, std::size_t longest_row, std::size_t most_leaves) const {
+    const std::size_t octets = lanes_.octet_count(), lanes = octets * 8;
+    scratch.octets.clear();
+    scratch.leaf_octets.clear();
+    for (std::size_t o = 0; o < octets; ++o) {
+        scratch.octets.push_back(lanes_.octet(o));
+        scratch.leaf_octets.push_back(lanes_.leaves(o));
+    }
+    scratch.head_of.assign(lanes, 0);
+    for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) scratch.head_of[k] = lanes_.lanes()[k].head;
+    const std::size_t rates = lanes_.lanes().size() / heads();
+    const std::size_t coupling = setup_.coupled ? Coupling::doubles({heads(), rates}) : 0;
+    const std::size_t leaf_steps = (most_leaves + 2) * head_stride();
+    double* at = aligned(scratch.memory, coupling + 4 * lanes + 8 * longest_row + leaf_steps + 8);
+    const auto take = [&](std::size_t count) { return std::exchange(at, at + count); };
+    LeafLanes all{};
+    all.octets = octets;
+    all.heads = heads();
+    all.head_stride = head_stride();
+    all.linear = scratch.octets.data();
+    all.leaves = scratch.leaf_octets.data();
+    all.rate = lanes_.rate_of(0);
+    all.label = lanes_.label_of(0);
+    all.head = scratch.head_of.data();
+    all.evidence = const_cast<double*>(evidence_.data());  // which only learning changes
+    all.rates = rates;
+    if (setup_.coupled) all.coupling = take(coupling);
+    all.y = take(lanes);
+    all.p = take(lanes);
+    all.slope = take(lanes);
+    all.loss = take(lanes);
+    all.step = take(8 * longest_row);
+    all.leaf_step = take(leaf_steps);
+    return all;
+}
+
+std::size_t LeafLearner::take_curve_leaves(const LeafRows& rows, std::size_t r, std::uint32_t* to) const {
+    const auto first = static_cast<std::uint32_t>(first_curve_leaf());
+    std::size_t found = 0;
+    for (std::size_t k = rows.leaf_begin(r); k < rows.leaf_ends[r]; ++k) to[found++] = first + rows.leaves[k];
+    return found;
+}
+
+// Where rows descend ahead, the piece of this one is waited for, and what the next one needs is asked for early.
+std::size_t LeafLearner::find_leaves(const LeafRows& rows, std::size_t r) {
+    const std::size_t found = take_curve_leaves(rows, r, own_.leaves.data());
+    if (!trees_ || rows.batch.raw_stride == 0) return found;
+    std::uint32_t* const to = &own_.leaves[found];
+    if (pieces_ == 0) return found + trees_->find(*kernel_.trees, rows.raw(r), Trees::unknown, to);
+    const std::size_t piece = r / rows_of_piece;
+    if (r % rows_of_piece == 0) {
+        descend(rows, piece);
+        for (int i = 0; descents_[piece].load(std::memory_order_acquire) != Descent::done; ++i) Workers::rest(i);
+    }
+    const std::size_t more = trees_->find(*kernel_.trees, rows.raw(r), r, to);
+    if ((r + 1) % rows_of_piece && r + 1 < rows.batch.rows)
+        trees_->prefetch(r + 1, [&](std::uint32_t leaf) {
+            for (const double* const octet : own_.leaf_octets)
+                __builtin_prefetch(octet + std::size_t{leaf} * leaf_doubles, 1);
+        });
+    return found + more;
+}
+
+std::size_t LeafLearner::begin_descents(const LeafRows& rows) {
+    const std::size_t count = rows.batch.rows;
+    const bool few = !trees_ || rows.batch.raw_stride == 0 || count < 16;
+    const std::size_t pieces = few ? 0 : (count + rows_of_piece - 1) / rows_of_piece;
+    if (pieces > pieces_) descents_ = std::make_unique<std::atomic<Descent>[]>(pieces);
+    pieces_ = pieces;
+    for (std::size_t i = 0; i < pieces; ++i) descents_[i] = Descent::waiting;
+    if (pieces) trees_->freeze(count);
+    return pieces;
+}
+
+void LeafLearner::descend(const LeafRows& rows, std::size_t piece) {
+    Descent expected = Descent::waiting;
+    if (!descents_[piece].compare_exchange_strong(expected, Descent::begun)) return;
+    const std::size_t first = piece * rows_of_piece, end = std::min(rows.batch.rows, first + rows_of_piece);
+    for (std::size_t r = first; r < end; ++r) trees_->descend_ahead(*kernel_.trees, rows.raw(r), r);
+    descents_[piece].store(Descent::done, std::memory_order_release);
+}
+
+// Two leaves instead of one; `t` and `root_t` belong to the row after which that happens.
+void LeafLearner::split_leaf(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t,
+                             double root_t) {
+    const std::size_t stride = head_stride();
+    const double bias_unit = unit_ == Unit::root_mean_square ? root_t * root_t : 1.0;
+    for (std::size_t head = 0; head < heads(); ++head) {
+        double &G = evidence_[leaf * stride + head], &G_right = evidence_[right * stride + head];
+        if (first) G = lanes_.H(0, leader(head)) * bias_unit;
+        G_right = (1.0 - share) * G;
+        G *= share;
+    }
+    // When a column is cut for the first time, the rows in which it was missing have a leaf of their own.
+    if (first) rows_[leaf] = leaf < first_curve_leaf() ? t : t - rows_[leaf + Curves::most];
+    rows_[right] = (1.0 - share) * rows_[leaf];
+    rows_[leaf] *= share;
+    for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) lanes_.w(right, lane) = lanes_.w(leaf, lane);
+}
+
+// After row r, with which there are so many examples of total weight t.
+void LeafLearner::learn_trees(const LeafRows& rows, std::size_t r, const double* residuals, double t,
+                              std::uint64_t examples) {
+    const StagedRow& row = rows.stage.rows[r];
+    const double relative_weight = row.weight * (static_cast<double>(examples) / t);
+    const auto split = [&](const Trees::Split& split) {
+        split_leaf(split.leaf, split.right, split.share, split.first, t, row.root_t);
+        for (std::size_t i = 0; i < split.heads; ++i) {
+            const std::size_t head = split.first_head + i;
+            for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k) {
+                lanes_.w(split.leaf, k) += split_step_ * split.stay_mean[i];
+                lanes_.w(split.right, k) += split_step_ * split.right_mean[i];
+            }
+        }
+    };
+    trees_->learn(*kernel_.trees, rows.raw(r), rows.batch.raw_kinds, rows.batch.raw_counts[r], residuals,
+                  relative_weight, split);
+}
+
+void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoice& choice, std::size_t width,
+                        double* predictions) {
+    const Labels& labels = rows.batch.labels;
+    const bool several = setup_.selecting != Selecting::none && choice.choosing;
+    std::size_t longest = 0;
+    for (std::size_t r = 0; r < rows.batch.rows; ++r)
+        longest = std::max(longest, rows.stage.rows[r].end - rows.stage.rows[r].begin);
+    own_.leaves.resize(most_leaves() + 8);
+    LeafLanes lanes = working_memory(own_, longest, most_leaves());
+    const LaneLabels lane_labels{.y = labels.y,
+                                 .label_scale = labels.label_scale,
+                                 .classes = lanes_.classes(),
+                                 .negative = facts_of(setup_.options.loss).negative,
+                                 .offset = labels.offset};
+    std::vector<std::size_t>& leaders = own_.leaders;
+    leaders.resize(heads());
+    std::vector<double> leading(head_stride()), residuals(head_stride());
+    const auto join = [&](double label) {  // when a class is first met, and not before
+        const auto met = static_cast<std::size_t>(label) + 1;
+        if (met <= class_count()) return;
+        add_classes(met - class_count());
+        lanes = working_memory(own_, longest, most_leaves());
+        leaders.resize(heads());
+        leading.assign(head_stride(), 0.0);
+        residuals.assign(head_stride(), 0.0);
+    };
+    double t = clock.t, T = clock.T;
+    std::uint64_t examples = clock.examples;
+    lost_ = false;
+    for (std::size_t r = 0; r < rows.batch.rows; ++r) {
+        const StagedRow& row = rows.stage.rows[r];
+        const double h = row.weight;
+        const std::size_t met = class_count();
+        if (h > 0 && setup_.open) join(labels.y[r]);
+        LeafRow leaf_row{own_.leaves.data(), find_leaves(rows, r), 0};
+        if (h > 0) {
+            T += h;
+            N_ += h * (row.gain * row.gain * row.zz + static_cast<double>(leaf_row.count));
+            leaf_row.damp = damp_of(setup_.options, T, N_);
+        }
+        kernel_.trees->predict_row(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
+        for (std::size_t head = 0; head < heads(); ++head) {
+            const std::size_t first = leaders[head] = leader(head);
+            leading[head] = h > 0 ? lanes.slope[first] : 0.0;
+            residuals[head] = -leading[head];
+        }
+        take_leaders(lanes, own_, met, width, predictions + r * width);
+        if (!(h > 0)) continue;
+        kernel_.trees->learn_row(setup_.options, rows.stage, row, label_scale_of(labels, r), leading.data(), leaf_row,
+                                 lanes);
+        for (std::size_t k = 0; k < leaf_row.count; ++k) rows_[own_.leaves[k]] += h;
+        t += h;
+        examples += 1;
+        if (several) selection_.observe(lanes_, lanes.loss, h, h / t);
+        for (std::size_t head = 0; !several && head < heads(); ++head)  // no other can take its place
+            lost_ = lost_ || !(lanes.loss[leaders[head]] <= __DBL_MAX__);
+        const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
+        for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
+            const Curves::Cut& cut = rows.cuts[k];
+            split_leaf(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, t, row.root_t);
+        }
+        if (trees_) learn_trees(rows, r, residuals.data(), t, examples);
+        if (several && choice.pruning && setup_.selecting == Selecting::follow &&
+            examples == Selection::next_update(examples - 1)) {
+            selection_.update_rates(lanes_, examples);
+            lanes = working_memory(own_, longest, most_leaves());
+        }
+    }
+}
+
+void LeafLearner::prune_rates() {
+    if (setup_.selecting == Selecting::follow) selection_.prune_rates(lanes_, true);
+}
+
+template <class Each>
+void LeafLearner::predict_with(const LeafLanes& lanes, const LeafRows& rows, std::size_t width, double* predictions,
+                               Scratch& scratch, const Each& each) const {
+    const LaneLabels unlabelled{.offset = rows.batch.labels.offset};
+    scratch.leaves.resize(most_leaves() + 8);
+    for (std::size_t r = 0; r < rows.batch.rows; ++r) {
+        std::size_t found = take_curve_leaves(rows, r, scratch.leaves.data());
+        if (trees_ && rows.batch.raw_stride) found += trees_->find(*kernel_.trees, rows.raw(r), &scratch.leaves[found]);
+        const LeafRow leaf_row{scratch.leaves.data(), found, 0};
+        kernel_.trees->predict_row(setup_.options, rows.stage, rows.stage.rows[r], unlabelled, r, leaf_row, lanes);
+        take_leaders(lanes, scratch, class_count(), width, predictions + r * width);
+        each(r);
+    }
+}
+
+void LeafLearner::predict(const LeafRows& rows, std::size_t width, double* predictions, Scratch& scratch) const {
+    LeafLanes lanes = working_memory(scratch, 0, 0);
+    keep_leaders(scratch, lanes);
+    predict_with(lanes, rows, width, predictions, scratch, [](std::size_t) {});
+}
+
+void LeafLearner::judge(const LeafRows& rows, std::size_t width, double* predictions) {
+    const LeafLanes lanes = working_memory(own_, 0, 0);
+    own_.leaders.resize(heads());
+    for (std::size_t head = 0; head < heads(); ++head) own_.leaders[head] = leader(head);
+    predict_with(lanes, rows, width, predictions, own_,
+                 [&](std::size_t r) { judge_row(labels_from(rows.batch.labels, r), lanes); });
+}
+
+// The heads of a softmax need each other, so that all stay.
+void LeafLearner::keep_leaders(Scratch& scratch, LeafLanes& lanes) const {
+    scratch.leaders.resize(heads());
+    std::size_t kept = 0, last = 0;
+    for (std::size_t head = 0; head < heads(); ++head) {
+        const std::size_t lane = leader(head), octet = lane / 8;
+        scratch.leaders[head] = lane;
+        if (setup_.coupled) continue;
+        if (kept == 0 || octet != last) {
+            scratch.octets[kept] = scratch.octets[octet];
+            scratch.leaf_octets[kept++] = scratch.leaf_octets[octet];
+            last = octet;
+        }
+        scratch.leaders[head] = (kept - 1) * 8 + lane % 8;
+    }
+    if (!setup_.coupled) lanes.octets = kept;
+}
+
+void LeafLearner::take_leaders(const LeafLanes& lanes, Scratch& scratch, std::size_t met, std::size_t width,
+                               double* predictions) const {
+    if (!setup_.coupled) {
+        for (std::size_t k = 0; k < width; ++k) predictions[k] = lanes.p[scratch.leaders[head_of(k)]];
+        return;
+    }
+    const std::size_t count = met + (setup_.open ? 1 : 0);
+    scratch.odds.resize(2 * count);
+    double *const scores = scratch.odds.data(), *const odds = scores + count;
+    for (std::size_t k = 0; k < count; ++k)
+        scores[k] = lanes.p[scratch.leaders[0] + (k < met ? k : heads() - 1) * lanes.rates];
+    setup_.open ? log_odds_of_open(scores, count, odds) : log_odds(scores, count, odds);
+    for (std::size_t k = 0; k < width; ++k) predictions[k] = odds[std::min(k, met)];
+}
+
+// Judges all rates by the label of one row.
+void LeafLearner::judge_row(const Labels& labels, const LeafLanes& lanes) {
+    if (!setup_.coupled) return selection_.judge(lanes_, kernel_, setup_.options, labels, lanes.p, 1, 0);
+    const double h = weight_of(labels, 0);
+    if (setup_.selecting != Selecting::follow || !(h > 0)) return;
+    std::vector<double> loss(lanes.rates);
+    const std::size_t y = std::min(static_cast<std::size_t>(labels.y[0]), heads() - 1);
+    kernel_.softmax->losses(lanes.p, {heads(), lanes.rates}, y, loss.data(), lanes.coupling);
+    selection_.observe_shared(lanes_, loss.data(), h, 0.0);
+    selection_.share_losses(lanes_);
+}
+
+bool LeafLearner::diverged() const {
+    if (lost_) return true;
+    for (std::size_t head = 0; head < heads(); ++head) {
+        bool any = false;
+        for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k)
+            any = any || selection_.scores()[k].loss <= __DBL_MAX__;
+        if (!any) return true;
+    }
+    return false;
+}
+
+// ---------------------------------------------------------------------------------------------------- state
+
+void LeafLearner::save(std::size_t slots, EngineState& lanes, LeafState& to, std::optional<TreeState>& trees) const {
+    lanes_.save(slots, lanes);
+    selection_.save(lanes);
+    const std::size_t stride = head_stride(), lane_count = lanes_.lanes().size();
+    for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf) {
+        bool used = false;
+        for (std::size_t head = 0; head < heads(); ++head) used = used || evidence_[leaf * stride + head] != 0;
+        for (std::size_t k = 0; k < lane_count; ++k) used = used || lanes_.w(leaf, k) != 0;
+        if (!used) continue;
+        to.leaves.push_back(static_cast<std::uint32_t>(leaf));
+        to.rows.push_back(rows_[leaf]);
+        for (std::size_t k = 0; k < lane_count; ++k) to.weights.push_back(lanes_.w(leaf, k));
+        for (std::size_t head = 0; head < heads(); ++head) to.evidence.push_back(evidence_[leaf * stride + head]);
+    }
+    to.N = N_;
+    if (trees_) trees_->save(trees.emplace());
+}
+
+void LeafLearner::load(const EngineState& lanes, const LeafState& from, const std::optional<TreeState>& trees,
+                       std::size_t slots, std::size_t columns) {
+    const auto require = [](bool sound) {
+        if (!sound) throw InputError("the leaves do not belong to a model with these options");
+    };
+    const std::size_t heads = checked_heads(lanes, setup_), lane_count = lanes.lanes.size();
+    for (const std::uint32_t slot : lanes.slots) require(slot < slots);
+    for (const double H : lanes.H) require(H >= 0);
+    lanes_ = Lanes(setup_.rates, lanes.lanes, heads, lanes_.classes(), setup_.open, false);
+    lanes_.reserve(slots);
+    lanes_.load(lanes);
+    selection_.load(lanes);
+    evidence_.clear();
+    rows_.clear();
+    reserve_columns(columns);
+    const std::size_t count = from.leaves.size();
+    require(from.weights.size() == lane_count * count && from.evidence.size() == heads * count);
+    require(from.rows.size() == count);
+    N_ = from.N;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t leaf = from.leaves[i];
+        require(leaf < lanes_.leaf_capacity() && (i == 0 || leaf > from.leaves[i - 1]));
+        rows_[leaf] = from.rows[i];
+        for (std::size_t k = 0; k < lane_count; ++k) lanes_.w(leaf, k) = from.weights[i * lane_count + k];
+        for (std::size_t head = 0; head < heads; ++head)
+            evidence_[leaf * head_stride() + head] = from.evidence[i * heads + head];
+    }
+    if (!trees_) return;
+    require(trees.has_value());
+    trees_->regroup(heads, lanes_.classes());
+    trees_->load(*trees, columns);
+}
+
+std::size_t LeafLearner::bytes() const {
+    return sizeof(*this) + lanes_.bytes() + (evidence_.capacity() + rows_.capacity()) * sizeof(double) +
+           (trees_ ? trees_->bytes() : 0);
+}
+
+}  // namespace unitless

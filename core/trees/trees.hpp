@@ -1,0 +1,376 @@
+// Trees over all columns, grown row by row. No rows are kept: a leaf draws candidates for a split from values that it
+// meets, adds up what the model has left to explain (residuals) on both sides of each, and becomes two when the best of
+// them is convincing. Memory is bounded by the number of leaves, whatever the length of the stream.
+//
+// A leaf's life: while it draws, each candidate takes a random column and the value of a row there; the first later row
+// whose value differs sets the cut between the two. Then it watches `need` rows. If no candidate convinces, it
+// draws anew and watches twice as many.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/memory.hpp"
+#include "engine/state.hpp"
+#include "trees/kernel.hpp"
+
+namespace unitless {
+
+class Trees {
+  public:
+    static constexpr std::size_t count = 64;        // trees
+    static constexpr std::size_t most = 256;        // leaves of each
+    static constexpr std::size_t nodes = 2 * most;  // room for the nodes of each
+    static constexpr std::size_t leaf_count() { return count * most; }
+    static constexpr std::uint32_t drawing = 5;         // rows in which candidates are drawn
+    static constexpr std::uint32_t enough = 24;         // rows that a new leaf watches
+    static constexpr std::uint32_t longest = 1u << 22;  // no leaf watches more
+    static constexpr double convincing = 2.5;           // a gain over the mean squared residual
+    static constexpr double clearly = 1.0 + 0x1p-10;    // a gain over another one
+    static constexpr double far = 0x1p40;               // residuals in a unit: floats hold sums of such squares
+    static constexpr std::size_t most_watched = 8;      // heads whose residuals a tree adds up,
+    static constexpr std::size_t most_groups = 64;      // and groups of such; further heads do not count for splits
+
+    // A leaf has become two: the rows that answered no stay, the others go to `right`.
+    struct Split {
+        std::uint32_t leaf, right;
+        double share;            // of the rows that stay
+        bool first;              // of its tree: before, there was no feature
+        std::size_t first_head;  // means are of heads from here on
+        std::size_t heads;
+        double stay_mean[most_watched], right_mean[most_watched];  // of the residuals
+    };
+
+    Trees(std::size_t heads, bool classes) { regroup(heads, classes); }
+
+    // The leaves of a row, as features; gives how many. Trees that have never been split have none. `ahead`: the number
+    // under which the row has descended ahead; trees may have been split since.
+    static constexpr std::size_t unknown = ~std::size_t{0};
+    std::size_t find(const TreeKernel& kernel, const double* row, std::size_t ahead, std::uint32_t* leaves) {
+        if (ahead == unknown) {
+            std::fill_n(reached_, count, 0);
+        } else {
+            std::copy_n(&ahead_[ahead * count], count, reached_);
+        }
+        return find_from(kernel, row, reached_, leaves);
+    }
+    // The leaves of a row that will not be learned.
+    std::size_t find(const TreeKernel& kernel, const double* row, std::uint32_t* leaves) const {
+        std::uint32_t reached[count] = {};
+        return find_from(kernel, row, reached, leaves);
+    }
+
+    // From here on rows can descend ahead, by any thread and in any order, through the trees as they are now.
+    void freeze(std::size_t rows) {
+        if (frozen_.empty()) {
+            changed_.reserve(3 * leaf_count());  // three of each split, which must not fail halfway
+            frozen_ = nodes_;
+        } else {
+            for (const std::uint32_t node : changed_) frozen_[node] = nodes_[node];
+        }
+        changed_.clear();
+        frozen_text_ = asks_text_;
+        ahead_.resize(std::max(ahead_.size(), rows * count));
+    }
+    void descend_ahead(const TreeKernel& kernel, const double* row, std::size_t number) {
+        std::uint32_t* const to = &ahead_[number * count];
+        std::fill_n(to, count, 0);
+        (frozen_text_ ? kernel.descend : kernel.descend_numbers)(frozen_.data(), nodes, count, row, to);
+    }
+    // Asks memory for what is known of the leaves that such a row has reached, which will be needed soon;
+    // fetch_weights(leaf) does so for its weights.
+    template <class Fetch>
+    void prefetch(std::size_t number, Fetch fetch_weights) {
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::uint32_t leaf = leaf_of(k, ahead_[number * count + k]);
+            fetch_weights(leaf);
+            if (leaves_[k] >= most) continue;
+            const char* const from = blocks_.get() + leaf * bytes_;
+            for (std::size_t line = 0; line < bytes_; line += 64) __builtin_prefetch(from + line, 1);
+        }
+    }
+
+    // Counts the row that `find` was last called with, after it has been learned: `residuals` by head, `weight`
+    // relative to the mean. Calls action(split) where a leaf becomes two.
+    template <class Action>
+    void learn(const TreeKernel& kernel, const double* row, const unsigned char* kinds, std::size_t columns,
+               const double* residuals, double weight, Action action) {
+        if (columns == 0) return;
+        if (candidates_ == 0) make_blocks(columns <= 16 ? 16 : 24);
+        if (!set_unit(residuals)) return;
+        float left[most_groups * most_watched], squares[most_groups];
+        for (std::size_t group = 0; group < groups_; ++group) {
+            double square = 0;
+            for (std::size_t i = 0; i < watched_; ++i) {
+                const std::size_t head = group * watched_ + i;
+                const double r = head < heads_ ? residuals[head] / unit_ : 0.0;
+                left[group * watched_ + i] = static_cast<float>(weight * r);
+                square += weight * r * r;
+            }
+            squares[group] = static_cast<float>(square);
+        }
+        std::uint32_t reached[count], due[count];
+        for (std::size_t k = 0; k < count; ++k)
+            reached[k] = leaves_[k] < most ? leaf_of(k, reached_[k]) : WatchRow::none;
+        const std::size_t waiting = kernel.watch({blocks_.get(), bytes_, candidates_, watched_, reached, count, drawing,
+                                                  row, static_cast<float>(weight), left, squares, group_, due});
+        for (std::size_t i = 0; i < waiting; ++i) {
+            const std::uint32_t k = due[i];
+            const Leaf at = leaf_at(reached[k]);
+            if (at.facts->stage < drawing) {
+                draw(k, at, row, kinds, columns);
+                continue;
+            }
+            const Best best = best_of(at);
+            if (best.gain >
+                convincing * static_cast<double>(at.facts->square) / static_cast<double>(at.facts->weight)) {
+                action(split(k, reached[k], at, best.candidate));
+            } else {
+                at.facts->need = std::min(2 * at.facts->need, longest);
+                begin_drawing(at);
+            }
+        }
+    }
+
+    // The number of heads has changed. A tree adds up the residuals of up to eight of them; with more, trees take
+    // turns.
+    void regroup(std::size_t heads, bool classes) {
+        const std::size_t watched = classes ? most_watched : 1;
+        const std::size_t groups = std::min((heads + watched - 1) / watched, most_groups);
+        if (candidates_ > 0 && groups != groups_)  // sums would be of other heads
+            for (std::size_t k = 0; k < count; ++k)
+                for (std::uint32_t i = 0; i < leaves_[k]; ++i)
+                    begin_drawing(leaf_at(static_cast<std::uint32_t>(k * most) + i));
+        heads_ = heads;
+        watched_ = watched;
+        groups_ = groups;
+        for (std::size_t k = 0; k < count; ++k) group_[k] = static_cast<std::uint8_t>(k % groups);
+    }
+
+    void save(TreeState& to) const;
+    // Throws InputError if `save` cannot have given that.
+    void load(const TreeState& from, std::size_t columns);
+    std::size_t bytes() const {
+        return (nodes_.capacity() + frozen_.capacity()) * sizeof(Question) +
+               places_.capacity() * sizeof(std::uint16_t) +
+               (changed_.capacity() + ahead_.capacity()) * sizeof(std::uint32_t) + count * most * bytes_;
+    }
+
+  private:
+    // From the nodes in `reached` on.
+    std::size_t find_from(const TreeKernel& kernel, const double* row, std::uint32_t* reached,
+                          std::uint32_t* leaves) const {
+        descend_of(kernel)(nodes_.data(), nodes, count, row, reached);
+        std::size_t found = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+            leaves[found] = leaf_of(k, reached[k]);
+            found += reached[k] > 0;
+        }
+        return found;
+    }
+
+    static constexpr std::size_t none = ~std::size_t{0};
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+    // What is known of a leaf, one after another in memory.
+    struct Leaf {
+        LeafFacts* facts;
+        float* whole;  // sums of all rows, by head
+        double* low;
+        float *rows, *sums;  // by candidate
+        std::uint32_t* column;
+    };
+    struct Best {
+        std::size_t candidate = none;
+        double gain = -1;
+    };
+
+    std::size_t heads_ = 1, watched_ = 1, groups_ = 1, candidates_ = 0, bytes_ = 0;
+    double unit_ = 0;  // of the residuals: a power of two, so that floats can hold their sums
+    std::vector<Question> nodes_ = first_nodes();
+    std::vector<std::uint16_t> places_ = std::vector<std::uint16_t>(count * nodes);  // of the leaf at a node
+    std::uint32_t leaves_[count] = {};
+    std::uint64_t random_[count] = {};
+    std::uint8_t group_[count] = {};
+    Zeros blocks_;
+    std::uint32_t reached_[count] = {};  // nodes
+    bool asks_text_ = false;             // some question is about text
+    std::vector<Question> frozen_;       // the nodes as they were, but for those that have changed
+    bool frozen_text_ = false;
+    std::vector<std::uint32_t> changed_, ahead_;
+
+    static std::vector<Question> first_nodes() {
+        std::vector<Question> all(count * nodes);
+        for (std::size_t k = 0; k < count; ++k) all[k * nodes] = {infinite, 0, 0};
+        return all;
+    }
+
+    TreeKernel::Descend descend_of(const TreeKernel& kernel) const {
+        return asks_text_ ? kernel.descend : kernel.descend_numbers;
+    }
+    std::uint32_t leaf_of(std::size_t tree, std::uint32_t node) const {
+        return static_cast<std::uint32_t>(tree * most) + places_[tree * nodes + node];
+    }
+
+    // Sets the unit at the first residual other than zero, and anew where one is far larger than that. Gives whether
+    // there is a unit.
+    bool set_unit(const double* residuals) {
+        double largest = 0;
+        for (std::size_t head = 0; head < heads_; ++head) largest = std::max(largest, std::fabs(residuals[head]));
+        if (!(largest > far * unit_)) return unit_ > 0;
+        const double reached = std::ldexp(1.0, std::ilogb(largest));
+        if (unit_ > 0) change_unit(static_cast<float>(unit_ / reached));
+        unit_ = reached;
+        return true;
+    }
+
+    void change_unit(float ratio) {
+        for (std::size_t k = 0; k < count; ++k)
+            for (std::uint32_t i = 0; i < leaves_[k]; ++i) {
+                const Leaf at = leaf_at(static_cast<std::uint32_t>(k * most) + i);
+                at.facts->square *= ratio * ratio;
+                for (std::size_t j = 0; j < watched_; ++j) at.whole[j] *= ratio;
+                for (std::size_t j = 0; j < candidates_ * watched_; ++j) at.sums[j] *= ratio;
+            }
+    }
+
+    void make_blocks(std::size_t candidates) {
+        std::size_t bytes = watch_header(watched_) + candidates * (8 + 4 + 4 * watched_ + 4);
+        bytes = (bytes + 63) / 64 * 64;
+        blocks_ = Zeros(count * most * bytes);  // first: if memory runs out, nothing has changed
+        bytes_ = bytes;
+        candidates_ = candidates;
+        for (std::size_t k = 0; k < count; ++k) {
+            leaves_[k] = 1;
+            random_[k] = k + 1;
+            leaf_at(static_cast<std::uint32_t>(k * most)).facts->need = enough;
+        }
+    }
+
+    Leaf leaf_at(std::uint32_t leaf) const {
+        char* const block = blocks_.get() + leaf * bytes_;
+        Leaf at;
+        at.facts = reinterpret_cast<LeafFacts*>(block);
+        at.whole = sums_of(at.facts);
+        at.low = reinterpret_cast<double*>(block + watch_header(watched_));
+        at.rows = reinterpret_cast<float*>(at.low + candidates_);
+        at.sums = at.rows + candidates_;
+        at.column = reinterpret_cast<std::uint32_t*>(at.sums + candidates_ * watched_);
+        return at;
+    }
+
+    std::uint64_t random(std::size_t tree) {
+        random_[tree] = random_[tree] * 6364136223846793005u + 1442695040888963407u;
+        return random_[tree] >> 33;
+    }
+
+    void begin_drawing(const Leaf& at) {
+        at.facts->stage = at.facts->rows = at.facts->text = 0;
+        at.facts->weight = at.facts->square = 0;
+        std::fill_n(at.whole, watched_, 0.0f);
+    }
+
+    // While candidates are drawn, `low` is the value met and `rows` is 1 while the cut is open.
+    void draw(std::size_t tree, const Leaf& at, const double* row, const unsigned char* kinds, std::size_t columns) {
+        constexpr std::uint32_t turns = 4;  // candidates begin with one of the first rows each
+        const std::uint32_t stage = at.facts->stage;
+        for (std::size_t z = 0; z < candidates_; ++z) {
+            const auto turn = static_cast<std::uint32_t>(z % turns);
+            if (stage < turn || (stage > turn && at.rows[z] == 0)) continue;
+            if (stage > turn) {
+                const double before = at.low[z], now = value(row, at.column[z]);
+                if (now != before) {
+                    const bool lower = random(tree) % 2 == 0;
+                    at.rows[z] = 0;
+                    if (kinds[at.column[z]]) {
+                        at.low[z] = before == -infinite || (lower && now != -infinite) ? now : before;
+                    } else {
+                        at.low[z] = lower ? std::min(now, before) : just_below(std::max(now, before));
+                    }
+                    continue;
+                }
+            }
+            at.column[z] = static_cast<std::uint32_t>(random(tree) * columns >> 31);
+            at.low[z] = value(row, at.column[z]);
+            at.rows[z] = 1;
+        }
+        at.facts->stage += 1;
+        if (at.facts->stage < drawing) return;
+        for (std::size_t z = 0; z < candidates_; ++z) {
+            at.rows[z] = 0;
+            if (!kinds[at.column[z]] || at.low[z] == -infinite) continue;  // any text against none
+            at.column[z] |= Question::text;
+            at.facts->text |= 1u << z;
+        }
+        std::fill_n(at.sums, candidates_ * watched_, 0.0f);
+    }
+    static double value(const double* row, std::uint32_t column) {
+        return row[column] == row[column] ? row[column] : -infinite;
+    }
+    static double just_below(double x) {  // x is finite
+        const auto bits = std::bit_cast<std::uint64_t>(x);
+        if (x == 0) return -std::numeric_limits<double>::denorm_min();
+        return std::bit_cast<double>(x > 0 ? bits - 1 : bits + 1);
+    }
+
+    Best best_of(const Leaf& at) const {
+        Best best;
+        const double all = static_cast<double>(at.facts->weight);
+        for (std::size_t z = 0; z < candidates_; ++z) {
+            const double right = static_cast<double>(at.rows[z]), stay = all - right;
+            if (!(right > 0 && stay > 0)) continue;
+            double apart = 0;  // the means of both sides, squared and times (stay right)^2
+            for (std::size_t i = 0; i < watched_; ++i) {
+                const double whole = static_cast<double>(at.whole[i]);
+                const double sum = static_cast<double>(at.sums[z * watched_ + i]);
+                const double one = (whole - sum) * right - sum * stay;
+                apart += one * one;
+            }
+            const double gain = apart / (stay * right * all);
+            if (gain > clearly * best.gain) best = {z, gain};  // rounding does not choose among equals
+        }
+        return best;
+    }
+
+    Split split(std::size_t tree, std::uint32_t leaf, const Leaf& at, std::size_t z) {
+        const std::uint32_t node = reached_[tree], fresh = leaves_[tree]++, child = 2 * fresh - 1;
+        const std::size_t first_head = group_[tree] * watched_;
+        const double all_rows = static_cast<double>(at.facts->weight), right = static_cast<double>(at.rows[z]);
+        const double stay = all_rows - right;
+        Split result{leaf,
+                     static_cast<std::uint32_t>(tree * most) + fresh,
+                     stay / all_rows,
+                     fresh == 1,
+                     first_head,
+                     std::min(watched_, heads_ - first_head),
+                     {},
+                     {}};
+        for (std::size_t i = 0; i < result.heads; ++i) {
+            const double sum = static_cast<double>(at.sums[z * watched_ + i]);
+            result.stay_mean[i] = (static_cast<double>(at.whole[i]) - sum) / stay * unit_;
+            result.right_mean[i] = sum / right * unit_;
+        }
+        Question* const all = &nodes_[tree * nodes];
+        all[node] = {at.low[z], at.column[z], child};
+        asks_text_ = asks_text_ || at.column[z] & Question::text;
+        all[child] = {infinite, 0, child};
+        all[child + 1] = {infinite, 0, child + 1};
+        if (!frozen_.empty())
+            for (const std::uint32_t one : {node, child, child + 1})
+                changed_.push_back(static_cast<std::uint32_t>(tree * nodes) + one);
+        places_[tree * nodes + child] = places_[tree * nodes + node];
+        places_[tree * nodes + child + 1] = static_cast<std::uint16_t>(fresh);
+        for (const std::uint32_t half : {leaf, result.right}) {
+            const Leaf made = leaf_at(half);
+            made.facts->need = enough;
+            begin_drawing(made);
+        }
+        return result;
+    }
+};
+
+}  // namespace unitless
