@@ -187,6 +187,7 @@ void Mixture::Classes::combine(const Row& row, double* prediction) const {
         memory.mixed[c] = p;
     }
     log_odds_of_shares(memory.mixed, row.heads, prediction);
+    if (row.heads == 1) prediction[0] = most_certain;  // of the only class that was met
 }
 
 void Mixture::Classes::learn(const Row& row, const Outcome& outcome) {
