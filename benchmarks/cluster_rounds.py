@@ -25,7 +25,8 @@ Times: TypeAlias = NDArray[np.float64]
 JUDGED, LEAST_JUDGED, MOST_JUDGED = 8, 256, 4096  # of a shard's rows one in eight judges the rates, within limits
 HELD_BACK = 20_000  # rows
 FEWEST = 1000  # rows of a shard and round
-HOPELESS = 30.0  # a task that is expected to fail so often before it ends does not end
+HOPELESS = 8.0  # a task in whose time so many failures are expected does not end: it would be tried e^8 times
+MOST_LOSSES = 1000  # results of a group that are lost so often before the group is complete: it never is
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ class _Chance:
         """When groups of results are complete: those whose worker fails before that are made again."""
         done, starts = done.copy(), np.arange(0, len(done), FAN_IN)
         lost_at = done + self._until_failure(len(done))
-        while True:
+        for _ in range(MOST_LOSSES):
             ready = np.maximum(np.maximum.reduceat(done, starts), submitted)
             needed = np.repeat(ready, FAN_IN)[: len(done)]
             lost = np.flatnonzero((lost_at < needed) & np.isfinite(needed))
@@ -244,3 +245,5 @@ class _Chance:
             self.failed += len(lost)
             done[lost] = lost_at[lost] + self._restart + self.times(np.full(len(lost), again))
             lost_at[lost] = done[lost] + self._until_failure(len(lost))
+        ready[lost // FAN_IN] = math.inf
+        return ready

@@ -127,7 +127,16 @@ def test_failures_cost_time_more_shards_save_some_and_seeds_repeat(simulation: A
     assert simulation.simulate(smaller, failing, costs, 3).seconds < first.seconds
     uneven = simulation.Cluster(1000, spread=0.1)
     assert simulation.simulate(one, uneven, costs).seconds > simulation.simulate(one, calm, costs).seconds
-    assert simulation.simulate(one, simulation.Cluster(10, failures=100.0), costs).seconds == math.inf
+
+
+@pytest.mark.parametrize("failures", [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
+def test_a_simulation_ends_however_often_workers_fail(simulation: Any, costs: Any, failures: float) -> None:
+    """A job that cannot end takes an infinite time; its simulation does not."""
+    one = job(simulation, costs, rows=1e12)
+    calm = simulation.simulate(one, simulation.Cluster(10), costs).seconds
+    seconds = simulation.simulate(one, simulation.Cluster(10, failures=failures), costs).seconds
+    assert seconds > calm
+    assert seconds == math.inf or failures < 100.0
 
 
 def test_the_script_measures_prints_and_draws(
