@@ -5,7 +5,6 @@
 // therefore correct. The standard library reads everything else.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -27,13 +26,18 @@ namespace unitless {
 namespace decimal {
 
 template <class T, std::size_t count>
-constexpr std::array<T, count> powers_of_ten() {
-    std::array<T, count> powers{1};
-    for (std::size_t k = 1; k < count; ++k) powers[k] = powers[k - 1] * 10;
-    return powers;
-}
-inline constexpr auto powers = powers_of_ten<double, 23>();  // a double holds them exactly
-inline constexpr auto whole_powers = powers_of_ten<std::uint64_t, 17>();
+class PowersOfTen {
+  public:
+    constexpr PowersOfTen() {
+        for (std::size_t k = 1; k < count; ++k) powers_[k] = powers_[k - 1] * 10;
+    }
+    constexpr T operator[](std::size_t k) const { return powers_[k]; }
+
+  private:
+    T powers_[count]{1};
+};
+inline constexpr PowersOfTen<double, 23> powers;  // a double holds them exactly
+inline constexpr PowersOfTen<std::uint64_t, 17> whole_powers;
 constexpr std::uint64_t exact = std::uint64_t{1} << 53;  // a double holds all whole numbers up to this one
 
 // Reads 1 to 8 digits. The digits move to the end of the word, with zeros before them.
@@ -100,7 +104,8 @@ inline bool up_to_sixteen(const char* p, std::size_t count, std::uint64_t& out) 
     }
     if (significant <= 19 && mantissa <= exact && exponent >= -22 && exponent <= 22) {
         const auto whole = static_cast<double>(mantissa);
-        out = exponent < 0 ? whole / powers[-exponent] : whole * powers[exponent];
+        const auto power = powers[static_cast<std::size_t>(exponent < 0 ? -exponent : exponent)];
+        out = exponent < 0 ? whole / power : whole * power;
         return true;
     }
     // from_chars reports numbers that are too large and too small by the same error.

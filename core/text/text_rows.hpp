@@ -46,9 +46,9 @@ struct TextRows {
     }
 
     // Ends the row whose features are the entries up to `entries_end`. Offsets and tags take memory from the first row
-    // on that has one.
-    void end_row(std::size_t entries_end, double row_label, double row_weight, std::size_t row_line,
-                 std::string_view row_tag, double row_offset) {
+    // on that has one. Always inline, because the call with so many arguments takes 5% of the time to read short rows.
+    [[gnu::always_inline]] void end_row(std::size_t entries_end, double row_label, double row_weight,
+                                        std::size_t row_line, std::string_view row_tag, double row_offset) {
         features.row_ends.push_back(entries_end);
         label.push_back(row_label);
         weight.push_back(row_weight);
