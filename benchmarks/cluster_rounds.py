@@ -26,7 +26,7 @@ JUDGED, LEAST_JUDGED, MOST_JUDGED = 8, 256, 4096  # of a shard's rows one in eig
 HELD_BACK = 20_000  # rows
 FEWEST = 1000  # rows of a shard and round
 HOPELESS = 8.0  # a task in whose time so many failures are expected does not end: it would be tried e^8 times
-MOST_LOSSES = 1000  # results of a group that are lost so often before the group is complete: it never is
+MOST_LOSSES = 100  # results of a group that are lost so often before the group is complete: it never is
 
 
 @dataclass(frozen=True)
