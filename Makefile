@@ -97,7 +97,7 @@ SANITIZED_TESTS := averaging bad_input centre core_calls csv_reader exact hard_c
 sanitize: $(VENV)/.test
 	$(BIN)/cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
 	  -DUNITLESS_BINDINGS=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
-	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
+	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
 	$(BIN)/cmake --build build/sanitize --parallel 2
 	build/sanitize/core_test
 	build/sanitize/mixture_test
@@ -149,7 +149,7 @@ fuzz-serve: $(VENV)/.test
 cross: $(VENV)/.test
 	cmake -S . -B build/cross -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
 	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_EXE_LINKER_FLAGS=-static -DUNITLESS_TESTS=build/cross \
-	  -DUNITLESS_WERROR=ON
+	  -DUNITLESS_WERROR=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
 	cmake --build build/cross --parallel 2
 	qemu-aarch64 build/cross/text_test
 	qemu-aarch64 build/cross/core_test

@@ -6,7 +6,7 @@
 //                        dp/dtime = -dL/dp from where it is for the time tau > 0, instead of jumping by -tau dL/dp.
 //                        It never moves past the label. g is the slope at p, not 0.
 //
-// They take doubles, or Vec8s where eight learners are learned at once. Forms are chosen so that nothing cancels: a
+// They take doubles, or Vecs where several learners are learned at once. Forms are chosen so that nothing cancels: a
 // change stays accurate when it is tiny. What else is to be known of a loss stands in its `facts`. The list of all
 // losses is here: nothing else in the core knows a loss by name.
 //
@@ -77,13 +77,13 @@ UNITLESS_INLINE double importance_aware_move(const Options& options, double p, d
 
 // `score()`: the prediction, which short logistic steps do not ask for. Learners whose slope is 0, or whose reach is no
 // normal number, do not move.
-template <class Score>
-UNITLESS_INLINE Vec8 importance_aware_move(const Options& options, const Score& score, const Vec8& y, const Vec8& slope,
-                                           const Vec8& speed, const Vec8& reach) {
-    const Mask8 moving = (absolute(slope) > 0.0) & (reach > __DBL_MIN__);
-    const Vec8 whole = select(moving, reach, 1.0), downhill = select(moving, slope, 1.0), tau = speed * whole;
-    const Vec8 per_whole = 1.0 / whole;  // apart, so that the division does not wait for the change
-    const Vec8 change = with_loss(options, [&](const auto& loss) UNITLESS_INLINE_LAMBDA {
+template <class Score, int n>
+UNITLESS_INLINE Vec<n> importance_aware_move(const Options& options, const Score& score, const Vec<n>& y,
+                                             const Vec<n>& slope, const Vec<n>& speed, const Vec<n>& reach) {
+    const Mask<n> moving = (absolute(slope) > 0.0) & (reach > __DBL_MIN__);
+    const Vec<n> whole = select(moving, reach, 1.0), downhill = select(moving, slope, 1.0), tau = speed * whole;
+    const Vec<n> per_whole = 1.0 / whole;  // apart, so that the division does not wait for the change
+    const Vec<n> change = with_loss(options, [&](const auto& loss) UNITLESS_INLINE_LAMBDA {
         if constexpr (requires { loss.change_from(score, y, downhill, tau); }) {
             return loss.change_from(score, y, downhill, tau);
         } else {

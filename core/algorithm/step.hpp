@@ -13,7 +13,7 @@
 // There are two kinds of terms, which differ in what a register holds:
 //
 //   FeatureTerms   eight features of one learner: sums run across the register; slope, reach and move are numbers
-//   LearnerTerms   one feature of eight learners: sums run over the terms; slope, reach and move are registers
+//   LearnerTerms   one feature of eight or four learners: sums run over the terms; slope, reach and move are registers
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,9 @@ struct Pack {
 inline namespace UNITLESS_ISA {
 
 struct FeatureTerms {
+    using Register = Vec8;
     using Number = double;
-    static constexpr std::size_t sums = 1;  // more would make sums depend on which other chunks are zero
+    static constexpr bool four_sums = false;  // sums would depend on which other chunks are zero
 
     Pack pack;
     std::size_t count;  // of active chunks
@@ -55,9 +56,11 @@ struct FeatureTerms {
     static UNITLESS_INLINE double total(const Vec8& each) { return sum(each); }
 };
 
+template <class Numbers>
 struct LearnerTerms {
-    using Number = Vec8;
-    static constexpr std::size_t sums = 4;  // which do not wait for one another
+    using Register = Numbers;
+    using Number = Numbers;
+    static constexpr bool four_sums = true;  // which do not wait for one another
 
     double* state;              // [slot][v of 8, H of 8]
     const std::uint32_t* slot;  // by term
@@ -65,27 +68,37 @@ struct LearnerTerms {
     double* steps;  // [term][8]
     std::size_t count;
 
-    UNITLESS_INLINE Vec8 z(std::size_t i) const { return Vec8::all(zs[i]); }
-    UNITLESS_INLINE Vec8 rho(std::size_t i) const { return Vec8::all(rhos[i]); }
+    UNITLESS_INLINE Numbers z(std::size_t i) const { return Numbers::all(zs[i]); }
+    UNITLESS_INLINE Numbers rho(std::size_t i) const { return Numbers::all(rhos[i]); }
     UNITLESS_INLINE double* v(std::size_t i) const { return state + std::size_t{slot[i]} * (2 * width); }
     UNITLESS_INLINE double* H(std::size_t i) const { return v(i) + width; }
     UNITLESS_INLINE double* step(std::size_t i) const { return steps + i * width; }
-    static UNITLESS_INLINE Vec8 total(const Vec8& each) { return each; }
+    static UNITLESS_INLINE Numbers total(const Numbers& each) { return each; }
 };
 
 // The sum of each(i) over the terms, added to `start`, in a fixed order: terms at the end that are zero change nothing.
 template <class Terms, class Each>
-UNITLESS_INLINE Vec8 add_up(const Terms& terms, const Vec8& start, const Each& each) {
-    constexpr std::size_t sums = Terms::sums;
-    Vec8 part[sums];
-    part[0] = start;
-    for (std::size_t k = 1; k < sums; ++k) part[k] = Vec8::all(0.0);
+UNITLESS_INLINE auto add_up(const Terms& terms, const typename Terms::Register& start, const Each& each) {
+    using Register = typename Terms::Register;
+    const std::size_t count = terms.count;
     std::size_t i = 0;
-    for (; i + sums <= terms.count; i += sums)
-        for (std::size_t k = 0; k < sums; ++k) part[k] = part[k] + each(i + k);
-    for (std::size_t k = 0; i < terms.count; ++i, ++k) part[k] = part[k] + each(i);
-    if constexpr (sums == 4) return (part[0] + part[1]) + (part[2] + part[3]);
-    return part[0];
+    if constexpr (Terms::four_sums) {
+        Register first = start, second = Register::all(0.0), third = second, fourth = second;
+        for (; i + 4 <= count; i += 4) {
+            first = first + each(i);
+            second = second + each(i + 1);
+            third = third + each(i + 2);
+            fourth = fourth + each(i + 3);
+        }
+        if (i < count) first = first + each(i);
+        if (i + 1 < count) second = second + each(i + 1);
+        if (i + 2 < count) third = third + each(i + 2);
+        return (first + second) + (third + fourth);
+    } else {
+        Register total = start;
+        for (; i < count; ++i) total = total + each(i);
+        return total;
+    }
 }
 
 // Where a scale has grown, rho = scale before / scale now.
@@ -97,9 +110,10 @@ UNITLESS_INLINE void rescale(Rescale how, const T& rho, T& v, T& H) {
 }
 template <class Terms>
 void rescale(Rescale how, const Terms& terms) {
+    using Register = typename Terms::Register;
     if (how == Rescale::none) return;
     for (std::size_t i = 0; i < terms.count; ++i) {
-        Vec8 v = Vec8::load(terms.v(i)), H = Vec8::load(terms.H(i));
+        Register v = Register::load(terms.v(i)), H = Register::load(terms.H(i));
         rescale(how, terms.rho(i), v, H);
         v.store(terms.v(i));
         H.store(terms.H(i));
@@ -108,9 +122,10 @@ void rescale(Rescale how, const Terms& terms) {
 
 // sum v z; `start` is what is added to it.
 template <class Terms>
-UNITLESS_INLINE typename Terms::Number dot(const Terms& terms, const Vec8& start) {
+UNITLESS_INLINE typename Terms::Number dot(const Terms& terms, const typename Terms::Register& start) {
+    using Register = typename Terms::Register;
     return Terms::total(add_up(
-        terms, start, [&](std::size_t i) UNITLESS_INLINE_LAMBDA { return Vec8::load(terms.v(i)) * terms.z(i); }));
+        terms, start, [&](std::size_t i) UNITLESS_INLINE_LAMBDA { return Register::load(terms.v(i)) * terms.z(i); }));
 }
 
 // One term: H grows by the weighted squared gradient, `squared` being h g^2; gives the step z/sqrt(H). Rules without
@@ -127,12 +142,13 @@ UNITLESS_INLINE T accumulate(T& H, const T& z, const T& squared, double h) {
 }
 // All terms; gives the reach, added to `start`.
 template <bool adaptive, class Terms>
-UNITLESS_INLINE typename Terms::Number accumulate(const Terms& terms, const Vec8& squared, double h,
-                                                  const Vec8& start) {
+UNITLESS_INLINE typename Terms::Number accumulate(const Terms& terms, const typename Terms::Register& squared, double h,
+                                                  const typename Terms::Register& start) {
+    using Register = typename Terms::Register;
     return Terms::total(add_up(terms, start, [&](std::size_t i) UNITLESS_INLINE_LAMBDA {
-        const Vec8 z = terms.z(i);
-        Vec8 H = Vec8::load(terms.H(i));
-        const Vec8 step = accumulate<adaptive>(H, z, squared, h);
+        const Register z = terms.z(i);
+        Register H = Register::load(terms.H(i));
+        const Register step = accumulate<adaptive>(H, z, squared, h);
         H.store(terms.H(i));
         step.store(terms.step(i));
         return z * step;
@@ -140,9 +156,10 @@ UNITLESS_INLINE typename Terms::Number accumulate(const Terms& terms, const Vec8
 }
 
 template <class Terms>
-UNITLESS_INLINE void add(const Terms& terms, const Vec8& move) {
+UNITLESS_INLINE void add(const Terms& terms, const typename Terms::Register& move) {
+    using Register = typename Terms::Register;
     for (std::size_t i = 0; i < terms.count; ++i)
-        (Vec8::load(terms.v(i)) + move * Vec8::load(terms.step(i))).store(terms.v(i));
+        (Register::load(terms.v(i)) + move * Register::load(terms.step(i))).store(terms.v(i));
 }
 
 }  // namespace UNITLESS_ISA

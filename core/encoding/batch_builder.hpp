@@ -33,13 +33,6 @@ class BatchBuilder {
         values_.push_back(value);
     }
 
-    // A row, which is empty so far, as it is: slots rise, and no value is zero.
-    void add_in_order(const std::uint32_t* slots, const double* values, std::size_t count) {
-        const auto [own_slots, own_values] = extend(count);
-        std::copy_n(slots, count, own_slots);
-        std::copy_n(values, count, own_values);
-    }
-
     // Many at once; slots rise.
     void add_rising(const std::uint32_t* slots, const double* values, std::size_t count) {
         std::size_t at = slots_.size();
@@ -135,7 +128,6 @@ class BatchBuilder {
         return {
             .rows = row_ends_.size(), .slots = slots_.data(), .values = values_.data(), .row_ends = row_ends_.data()};
     }
-    std::size_t bytes() const { return slots_.capacity() * 12 + row_ends_.capacity() * 8; }
 
   private:
     bool rising_ = true, finite_ = true;

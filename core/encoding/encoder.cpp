@@ -52,12 +52,15 @@ void Encoder::rewind(const Mark& mark) {
 // ---------------------------------------------------------------------------------------------------- rows
 
 Batch Encoder::encode(RowSource& rows, std::size_t first, std::size_t most, Purpose purpose, const double* weight) {
-    products_.forget_notes();
-    builder_.clear();
-    if (raw()) raw_rows_.clear();
-    rows.encode(*this, first, std::min({most, rows_per_batch, entries_per_batch / rows.features_per_row() + 1}),
-                purpose, weight);
-    Batch batch = builder_.batch();
+    if (most > 1) most = std::min({most, rows_per_batch, entries_per_batch / rows.features_per_row() + 1});
+    Batch batch;
+    if (!plain() || !rows.as_batch(first, most, batch)) {
+        products_.forget_notes();
+        builder_.clear();
+        if (raw()) raw_rows_.clear();
+        rows.encode(*this, first, most, purpose, weight);
+        batch = builder_.batch();
+    }
     batch.row = first;
     if (!raw()) return batch;
     raw_rows_.view(batch);

@@ -55,7 +55,6 @@ class RawRows {
         to.raw_stride = stride_;
         to.raw_counts = counts_.data();
     }
-    std::size_t bytes() const { return values_.capacity() * sizeof(double) + counts_.capacity() * 4; }
 
   private:
     static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "rows/batch.hpp"
+
 namespace unitless {
 
 class Encoder;
@@ -55,6 +57,9 @@ class RowSource {
     virtual std::size_t encode(Encoder& to, std::size_t first, std::size_t most, Purpose purpose,
                                const double* weight) = 0;
 
+    // Rows from `first` on, at most so many, if they are a batch as they are, for an encoder that only numbers
+    // features. False: they have to be encoded.
+    virtual bool as_batch(std::size_t /*first*/, std::size_t /*most*/, Batch& /*to*/) const { return false; }
     // The rows as a dense array, if they are one: of columns, or of those named columns that the encoder knows.
     virtual DenseSource* as_dense(const Encoder&) { return nullptr; }
     // The encoder has forgotten features, or others have been learned: their numbers have to be looked up again.

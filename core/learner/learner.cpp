@@ -112,6 +112,7 @@ DenseSource* Learner::read_in_place(RowSource& rows) const {
 }
 
 void Learner::check_values(RowSource& rows) const {
+    if (rows.rows() == 1) return rows.check_values(encoder_, 0, 1);
     in_row_parts(0, rows.rows(), std::max<std::size_t>(64, work_per_part / rows.features_per_row()),
                  [&](std::size_t first, std::size_t end) { rows.check_values(encoder_, first, end); });
 }

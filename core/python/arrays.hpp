@@ -43,7 +43,7 @@ using NewIntegers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 using NewLetters = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Sums = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Booleans = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class Array, class T>
 Array hand_over(std::unique_ptr<T[]> data, std::size_t n) {

@@ -187,8 +187,8 @@ void define_learner(nb::module_& m) {
             "which"_a, "p"_a, "y"_a, "tau"_a)
         .def(
             "_score",
-            [](const PyLearner& self, const Doubles& p, const Mask& positive, const Numbers& weight, const Sums& sums,
-               const Sums& bins) {
+            [](const PyLearner& self, const Doubles& p, const Booleans& positive, const Numbers& weight,
+               const Sums& sums, const Sums& bins) {
                 if (positive.size() != p.size() || (weight && weight->size() != p.size()) ||
                     sums.size() != TwoClassSums::count || bins.size() != TwoClassSums::bins)
                     throw InputError("scores, labels, weights and sums do not fit together");

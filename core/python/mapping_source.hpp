@@ -88,8 +88,6 @@ class MappingSource final : public RowSource {
         return to.add_rows(first, most, purpose, weight, [&](std::size_t row, std::size_t, const RowUse& use) {
             const std::size_t begin = row_begin(row), count = entries_.row_ends[row] - begin;
             const double* const values = entries_.values.data() + begin;
-            if (ready_ && !to.centering() && !to.raw() && !to.notes())
-                return to.builder().add_in_order(entries_.features.data() + begin, values, count);
             const auto find = [&](std::size_t i) {
                 const std::uint32_t known = entries_.features[begin + i];
                 return known ? known : look_up(to, entries_.names[begin + i], use.learns());
@@ -97,6 +95,15 @@ class MappingSource final : public RowSource {
             const auto name = [&](std::size_t i) { return text_of(entries_.names[begin + i]); };
             add_named_row(to, count, values, use, find, name);
         });
+    }
+    bool as_batch(std::size_t first, std::size_t most, Batch& to) const override {
+        if (!ready_) return false;
+        to = {.rows = std::min(most, rows() - first),
+              .slots = entries_.features.data(),
+              .values = entries_.values.data(),
+              .row_ends = entries_.row_ends.data() + first,
+              .first = row_begin(first)};
+        return true;
     }
     void forget_features() override {
         std::fill(entries_.features.begin(), entries_.features.end(), 0);

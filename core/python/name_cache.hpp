@@ -38,7 +38,9 @@ class NameCache {
         // The feature's number, or 0. The name may be no string at all.
         std::uint32_t find(PyObject* name) {
             if (next_ != end_ && next_->name == name) return (next_++)->feature;
-            const std::uint32_t at = PyUnicode_CheckExact(name) ? cache_.place_of(name, 0) : nowhere;
+            if (!PyUnicode_CheckExact(name)) return 0;
+            if (next_ != end_ && is_same_text(next_->name, name)) return (next_++)->feature;
+            const std::uint32_t at = cache_.place_of(name, 0);
             if (at == nowhere) return 0;
             next_ = cache_.entries_.data() + at;
             return (next_++)->feature;
@@ -93,10 +95,9 @@ class NameCache {
     }
     static bool is_same_text(PyObject* a, PyObject* b) {
         if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b)) return false;
-        if (PyUnicode_IS_ASCII(a) && PyUnicode_IS_ASCII(b))
-            return std::memcmp(PyUnicode_1BYTE_DATA(a), PyUnicode_1BYTE_DATA(b),
-                               static_cast<std::size_t>(PyUnicode_GET_LENGTH(a))) == 0;
-        return PyUnicode_Compare(a, b) == 0;
+        if (!PyUnicode_IS_ASCII(a) || !PyUnicode_IS_ASCII(b)) return PyUnicode_Compare(a, b) == 0;
+        return std::equal(PyUnicode_1BYTE_DATA(a), PyUnicode_1BYTE_DATA(a) + PyUnicode_GET_LENGTH(a),
+                          PyUnicode_1BYTE_DATA(b));
     }
 };
 

@@ -81,7 +81,7 @@ nb::list bad_lines(const TextRows& rows) {
     return bad;
 }
 
-TextRows selected(const TextRows& rows, const Mask& mask) {
+TextRows selected(const TextRows& rows, const Booleans& mask) {
     if (mask.size() != rows.rows())
         throw InputError("the mask has " + std::to_string(mask.size()) + " values for " + std::to_string(rows.rows()) +
                          " rows");

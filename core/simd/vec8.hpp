@@ -1,7 +1,7 @@
 // Eight doubles that move together: one AVX-512 register, two AVX2, four SSE2 or NEON.
 //
 // Eight is fixed whatever the machine: sums run in eight accumulators (slot mod 8) that are added up in one fixed
-// order, so every instruction set gives the same bits.
+// order, so every instruction set gives the same bits. Lanes, whose numbers never meet, may also be four.
 #pragma once
 
 #include <cstddef>
@@ -19,31 +19,62 @@ inline namespace UNITLESS_ISA {
 inline constexpr int width = 8;
 
 #if defined(__AVX512F__)
-inline constexpr int register_width = 8;
+inline constexpr int widest_register = 8;
 #elif defined(__AVX2__)
-inline constexpr int register_width = 4;
+inline constexpr int widest_register = 4;
 #else
-inline constexpr int register_width = 2;
+inline constexpr int widest_register = 2;
 #endif
 
-using Register = double __attribute__((vector_size(register_width * sizeof(double))));
-using Bits = std::uint64_t __attribute__((vector_size(register_width * sizeof(double))));
+// A register of so many doubles, its bits, and one in memory that need not be aligned as a register is.
+template <int count>
+struct RegisterOf;
 // Clang takes no notice of an alignment on the right of `using`.
-using UnalignedRegister [[gnu::aligned(8)]] =
-    double __attribute__((vector_size(register_width * sizeof(double)), may_alias));
-static_assert(alignof(UnalignedRegister) == 8);
+#define UNITLESS_REGISTER(count)                                                                                      \
+    template <>                                                                                                       \
+    struct RegisterOf<count> {                                                                                        \
+        using Doubles = double __attribute__((vector_size(count * sizeof(double))));                                  \
+        using Bits = std::uint64_t __attribute__((vector_size(count * sizeof(double))));                              \
+        using Unaligned [[gnu::aligned(8)]] = double __attribute__((vector_size(count * sizeof(double)), may_alias)); \
+        static_assert(alignof(Unaligned) == 8);                                                                       \
+    };
+UNITLESS_REGISTER(2)
+#if defined(__AVX2__)
+UNITLESS_REGISTER(4)
+#endif
+#if defined(__AVX512F__)
+UNITLESS_REGISTER(8)
+#endif
+#undef UNITLESS_REGISTER
 
-struct Vec8 {
-    static constexpr int registers = width / register_width;
+template <int n>
+struct Vec {
+    static constexpr int count = n, register_width = n < widest_register ? n : widest_register;
+    static constexpr int registers = n / register_width;
+    using Register = typename RegisterOf<register_width>::Doubles;
+    using Bits = typename RegisterOf<register_width>::Bits;
     Register part[registers];
 
-    static Vec8 all(double x) {
-        Vec8 r;
+    static Vec all(double x) {
+        Vec r;
         for (auto& p : r.part) p = x - Register{};  // x - 0 is x, -0.0 included
         return r;
     }
-    static Vec8 first(double x) {  // the rest is 0
-        Vec8 r{};
+    static Vec load(const double* from) {
+        using Unaligned = typename RegisterOf<register_width>::Unaligned;
+        Vec r;
+        for (int i = 0; i < registers; ++i) r.part[i] = *reinterpret_cast<const Unaligned*>(from + i * register_width);
+        return r;
+    }
+    void store(double* to) const {
+        using Unaligned = typename RegisterOf<register_width>::Unaligned;
+        for (int i = 0; i < registers; ++i) *reinterpret_cast<Unaligned*>(to + i * register_width) = part[i];
+    }
+
+    // ---- Of eight alone
+
+    static Vec first(double x) {  // the rest is 0
+        Vec r{};
 #if defined(__AVX512F__)
         r.part[0] = (Register)_mm512_zextpd128_pd512(_mm_set_sd(x));
 #elif defined(__AVX2__)
@@ -53,14 +84,8 @@ struct Vec8 {
 #endif
         return r;
     }
-    static Vec8 load(const double* from) {
-        Vec8 r;
-        for (int i = 0; i < registers; ++i)
-            r.part[i] = *reinterpret_cast<const UnalignedRegister*>(from + i * register_width);
-        return r;
-    }
-    static Vec8 load(const float* from) {
-        Vec8 r;
+    static Vec load(const float* from) {
+        Vec r;
         for (int i = 0; i < registers; ++i) {
             const float* at = from + i * register_width;
 #if defined(__AVX512F__)
@@ -73,10 +98,10 @@ struct Vec8 {
         }
         return r;
     }
-    // Only the first `count`, fewer than eight; the rest is 0. Nothing beyond them is touched, and nothing goes through
+    // Only the first `count`; the rest is 0. Nothing beyond them is touched, and nothing goes through
     // memory, where a wide load would wait for the narrow stores before it.
-    static Vec8 load(const double* from, std::size_t count) {
-        Vec8 r;
+    static Vec load(const double* from, std::size_t count) {
+        Vec r;
 #if defined(__AVX512F__)
         r.part[0] = (Register)_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1), from);
 #elif defined(__AVX2__)
@@ -88,8 +113,8 @@ struct Vec8 {
 #endif
         return r;
     }
-    static Vec8 load(const float* from, std::size_t count) {
-        Vec8 r;
+    static Vec load(const float* from, std::size_t count) {
+        Vec r;
 #if defined(__AVX512F__)
         const __m512 some = _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), from);
         const __m256 eight = (__m256)__builtin_shufflevector(some, some, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -107,15 +132,30 @@ struct Vec8 {
 #endif
         return r;
     }
-    static Vec8 gather(const double* from, const std::uint32_t* at) {
-        Vec8 r;
+    static Vec gather(const double* from, const std::uint32_t* at) {
+        Vec r;
 #if defined(__AVX512F__)
         const __m512i indices = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i*)at));
         r.part[0] = (Register)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), 0xff, indices, from, 8);
+#elif defined(__AVX2__)
+        for (int i = 0; i < registers; ++i, at += 4)
+            r.part[i] = Register{from[at[0]], from[at[1]], from[at[2]], from[at[3]]};
 #else
-        for (int i = 0; i < width; ++i) r.part[i / register_width][i % register_width] = from[at[i]];
+        for (int i = 0; i < registers; ++i, at += 2) r.part[i] = Register{from[at[0]], from[at[1]]};
 #endif
         return r;
+    }
+    // The first `count` of eight numbers, the rest 0, for `gather`: in one store, which a load of all eight follows.
+    static void load_places(const std::uint32_t* from, std::size_t count, std::uint32_t* to) {
+#if defined(__AVX512F__)
+        const __m512i some = _mm512_maskz_loadu_epi32(static_cast<__mmask16>((1u << count) - 1), from);
+        _mm256_storeu_si256((__m256i*)to, (__m256i)__builtin_shufflevector(some, some, 0, 1, 2, 3));
+#elif defined(__AVX2__)
+        const __m256i some = _mm256_maskload_epi32((const int*)from, first_of<std::int32_t>(count, 0));
+        _mm256_storeu_si256((__m256i*)to, some);
+#else
+        for (std::size_t i = 0; i < width; ++i) to[i] = i < count ? from[i] : 0;
+#endif
     }
     // Rounded to floats.
     void store(float* to) const {
@@ -130,9 +170,6 @@ struct Vec8 {
 #endif
         }
     }
-    void store(double* to) const {
-        for (int i = 0; i < registers; ++i) *reinterpret_cast<UnalignedRegister*>(to + i * register_width) = part[i];
-    }
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
   private:
@@ -144,102 +181,156 @@ struct Vec8 {
     }
 #endif
 };
+using Vec8 = Vec<8>;
+using Vec4 = Vec<4>;
 
 // One of the eight, without a way through memory.
 template <int i>
 UNITLESS_INLINE double at(const Vec8& a) {
-    return a.part[i / register_width][i % register_width];
+    return a.part[i / Vec8::register_width][i % Vec8::register_width];
 }
 
-#define UNITLESS_ELEMENTWISE(op)                                                      \
-    inline Vec8 operator op(const Vec8& a, const Vec8& b) {                           \
-        Vec8 r;                                                                       \
-        for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] op b.part[i]; \
-        return r;                                                                     \
+#define UNITLESS_ELEMENTWISE(op)                                                        \
+    template <int n>                                                                    \
+    inline Vec<n> operator op(const Vec<n>& a, const Vec<n>& b) {                       \
+        Vec<n> r;                                                                       \
+        for (int i = 0; i < Vec<n>::registers; ++i) r.part[i] = a.part[i] op b.part[i]; \
+        return r;                                                                       \
+    }                                                                                   \
+    template <int n>                                                                    \
+    inline Vec<n> operator op(const Vec<n>& a, double b) {                              \
+        return a op Vec<n>::all(b);                                                     \
+    }                                                                                   \
+    template <int n>                                                                    \
+    inline Vec<n> operator op(double a, const Vec<n>& b) {                              \
+        return Vec<n>::all(a) op b;                                                     \
     }
 UNITLESS_ELEMENTWISE(+)
 UNITLESS_ELEMENTWISE(-)
 UNITLESS_ELEMENTWISE(*)
 UNITLESS_ELEMENTWISE(/)
 #undef UNITLESS_ELEMENTWISE
+template <int n>
+inline Vec<n> operator-(const Vec<n>& a) {
+    return -1.0 * a;
+}
 
-#define UNITLESS_WITH_NUMBER(op)                                                   \
-    inline Vec8 operator op(const Vec8& a, double b) { return a op Vec8::all(b); } \
-    inline Vec8 operator op(double a, const Vec8& b) { return Vec8::all(a) op b; }
-UNITLESS_WITH_NUMBER(+)
-UNITLESS_WITH_NUMBER(-)
-UNITLESS_WITH_NUMBER(*)
-UNITLESS_WITH_NUMBER(/)
-#undef UNITLESS_WITH_NUMBER
-inline Vec8 operator-(const Vec8& a) { return -1.0 * a; }
-
-// Yes or no for each of the eight. `select(a < b, x, y)` reads the same for a Vec8 and for a double.
-struct Mask8 {
-    Bits part[Vec8::registers];
+// Yes or no for each number. `select(a < b, x, y)` reads the same for a Vec and for a double.
+template <int n>
+struct Mask {
+    using Bits = typename Vec<n>::Bits;
+    Bits part[Vec<n>::registers];
     bool any() const {
-#if defined(__AVX512F__)
-        return _mm512_test_epi64_mask((__m512i)part[0], (__m512i)part[0]) != 0;
-#else
         Bits either = part[0];
-        for (int i = 1; i < Vec8::registers; ++i) either |= part[i];
+        for (int i = 1; i < Vec<n>::registers; ++i) either |= part[i];
 #if defined(__AVX2__)
         return !_mm256_testz_si256((__m256i)either, (__m256i)either);
 #else
         return (either[0] | either[1]) != 0;
 #endif
-#endif
     }
 };
+using Mask8 = Mask<8>;
 
-#define UNITLESS_COMPARISON(op)                                                               \
-    inline Mask8 operator op(const Vec8& a, const Vec8& b) {                                  \
-        Mask8 r;                                                                              \
-        for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Bits)(a.part[i] op b.part[i]); \
-        return r;                                                                             \
-    }                                                                                         \
-    inline Mask8 operator op(const Vec8& a, double b) { return a op Vec8::all(b); }
+#define UNITLESS_COMPARISON(op)                                                                                   \
+    template <int n>                                                                                              \
+    inline Mask<n> operator op(const Vec<n>& a, const Vec<n>& b) {                                                \
+        Mask<n> r;                                                                                                \
+        for (int i = 0; i < Vec<n>::registers; ++i) r.part[i] = (typename Mask<n>::Bits)(a.part[i] op b.part[i]); \
+        return r;                                                                                                 \
+    }                                                                                                             \
+    template <int n>                                                                                              \
+    inline Mask<n> operator op(const Vec<n>& a, double b) {                                                       \
+        return a op Vec<n>::all(b);                                                                               \
+    }
+#define UNITLESS_LOGIC(op)                                                              \
+    template <int n>                                                                    \
+    inline Mask<n> operator op(const Mask<n>& a, const Mask<n>& b) {                    \
+        Mask<n> r;                                                                      \
+        for (int i = 0; i < Vec<n>::registers; ++i) r.part[i] = a.part[i] op b.part[i]; \
+        return r;                                                                       \
+    }
+
+#if defined(__AVX512F__)
+// A register of eight has masks of its own.
+template <>
+struct Mask<8> {
+    __mmask8 bits;
+    bool any() const { return bits != 0; }
+};
+#define UNITLESS_COMPARISON_OF_EIGHT(op, predicate)                                     \
+    inline Mask8 operator op(const Vec8& a, const Vec8& b) {                            \
+        return {_mm512_cmp_pd_mask((__m512d)a.part[0], (__m512d)b.part[0], predicate)}; \
+    }
+UNITLESS_COMPARISON_OF_EIGHT(<, _CMP_LT_OQ)
+UNITLESS_COMPARISON_OF_EIGHT(<=, _CMP_LE_OQ)
+UNITLESS_COMPARISON_OF_EIGHT(>, _CMP_GT_OQ)
+UNITLESS_COMPARISON_OF_EIGHT(>=, _CMP_GE_OQ)
+UNITLESS_COMPARISON_OF_EIGHT(==, _CMP_EQ_OQ)
+#undef UNITLESS_COMPARISON_OF_EIGHT
+inline Mask8 operator&(const Mask8& a, const Mask8& b) { return {static_cast<__mmask8>(a.bits & b.bits)}; }
+inline Mask8 operator|(const Mask8& a, const Mask8& b) { return {static_cast<__mmask8>(a.bits | b.bits)}; }
+inline Mask8 operator~(const Mask8& a) { return {static_cast<__mmask8>(~a.bits)}; }
+inline Vec8 select(const Mask8& mask, const Vec8& a, const Vec8& b) {
+    Vec8 r;
+    r.part[0] = (Vec8::Register)_mm512_mask_blend_pd(mask.bits, (__m512d)b.part[0], (__m512d)a.part[0]);
+    return r;
+}
+#endif
+
 UNITLESS_COMPARISON(<)
 UNITLESS_COMPARISON(<=)
 UNITLESS_COMPARISON(>)
+UNITLESS_COMPARISON(>=)
 UNITLESS_COMPARISON(==)
+UNITLESS_LOGIC(&)
+UNITLESS_LOGIC(|)
 #undef UNITLESS_COMPARISON
-inline Mask8 operator&(const Mask8& a, const Mask8& b) {
-    Mask8 r;
-    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] & b.part[i];
+#undef UNITLESS_LOGIC
+template <int n>
+inline Mask<n> operator~(const Mask<n>& a) {
+    Mask<n> r;
+    for (int i = 0; i < Vec<n>::registers; ++i) r.part[i] = ~a.part[i];
     return r;
 }
-inline Mask8 operator|(const Mask8& a, const Mask8& b) {
-    Mask8 r;
-    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] | b.part[i];
+template <int n>
+inline Vec<n> select(const Mask<n>& mask, const Vec<n>& a, const Vec<n>& b) {
+    using Bits = typename Mask<n>::Bits;
+    Vec<n> r;
+    for (int i = 0; i < Vec<n>::registers; ++i)
+        r.part[i] = (typename Vec<n>::Register)((mask.part[i] & (Bits)a.part[i]) | (~mask.part[i] & (Bits)b.part[i]));
     return r;
 }
-inline Mask8 operator~(const Mask8& a) {
-    Mask8 r;
-    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = ~a.part[i];
-    return r;
+template <int n>
+inline Vec<n> select(const Mask<n>& mask, const Vec<n>& a, double b) {
+    return select(mask, a, Vec<n>::all(b));
 }
-inline Vec8 select(const Mask8& mask, const Vec8& a, const Vec8& b) {
-    Vec8 r;
-    for (int i = 0; i < Vec8::registers; ++i)
-        r.part[i] = (Register)((mask.part[i] & (Bits)a.part[i]) | (~mask.part[i] & (Bits)b.part[i]));
-    return r;
+template <int n>
+inline Vec<n> select(const Mask<n>& mask, double a, const Vec<n>& b) {
+    return select(mask, Vec<n>::all(a), b);
 }
-inline Vec8 select(const Mask8& mask, const Vec8& a, double b) { return select(mask, a, Vec8::all(b)); }
-inline Vec8 select(const Mask8& mask, double a, const Vec8& b) { return select(mask, Vec8::all(a), b); }
-inline Vec8 select(const Mask8& mask, double a, double b) { return select(mask, Vec8::all(a), Vec8::all(b)); }
+template <int n>
+inline Vec<n> select(const Mask<n>& mask, double a, double b) {
+    return select(mask, Vec<n>::all(a), Vec<n>::all(b));
+}
 inline double select(bool mask, double a, double b) { return mask ? a : b; }
-inline bool any(const Mask8& mask) { return mask.any(); }
+template <int n>
+inline bool any(const Mask<n>& mask) {
+    return mask.any();
+}
 
-inline Vec8 absolute(const Vec8& a) {
-    Vec8 r;
-    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Register)((Bits)a.part[i] << 1 >> 1);
+template <int n>
+inline Vec<n> absolute(const Vec<n>& a) {
+    Vec<n> r;
+    for (int i = 0; i < Vec<n>::registers; ++i)
+        r.part[i] = (typename Vec<n>::Register)((typename Vec<n>::Bits)a.part[i] << 1 >> 1);
     return r;
 }
 
 // The sum of the eight accumulators, always in the order ((0+4) + (2+6)) + ((1+5) + (3+7)).
 inline double sum(const Vec8& a) {
 #if defined(__AVX512F__)
-    const Register x = a.part[0];
+    const auto x = a.part[0];
     const auto four = __builtin_shufflevector(x, x, 0, 1, 2, 3) + __builtin_shufflevector(x, x, 4, 5, 6, 7);
     const auto two = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
 #elif defined(__AVX2__)
@@ -251,36 +342,38 @@ inline double sum(const Vec8& a) {
     return two[0] + two[1];
 }
 
-inline Vec8 smaller(const Vec8& a, const Vec8& b) {
-    Vec8 r;
-    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] < b.part[i] ? a.part[i] : b.part[i];
+template <int n>
+inline Vec<n> smaller(const Vec<n>& a, const Vec<n>& b) {
+    Vec<n> r;
+    for (int i = 0; i < Vec<n>::registers; ++i) r.part[i] = a.part[i] < b.part[i] ? a.part[i] : b.part[i];
     return r;
 }
-inline Vec8 larger(const Vec8& a, const Vec8& b) {
-    Vec8 r;
-    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i];
+template <int n>
+inline Vec<n> larger(const Vec<n>& a, const Vec<n>& b) {
+    Vec<n> r;
+    for (int i = 0; i < Vec<n>::registers; ++i) r.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i];
     return r;
 }
 
 // 1/sqrt(h) to 1e-13; 0 where h is below the smallest normal number. A guess from the bit pattern, within 13%, and
-// three Newton steps y (1.5 - h y^2/2) whose constants are moved so that the error of each is centered. Plain
-// arithmetic, so it vectorizes and has the same bits everywhere; multiplying h by 4^k divides it by 2^k exactly.
+// three Newton steps, whose constants are moved so that the error of each is centered. The results of the first two are
+// multiples, 2^(-4/9) and 2^(-1/3) times what they stand for, so that the next step does without h/2. Plain arithmetic,
+// so it vectorizes and has the same bits everywhere; multiplying h by 4^k divides it by 2^k exactly.
 inline constexpr std::uint64_t inverse_root_guess = 0x5fe3fe4af2992400ULL;
 template <class T>
-UNITLESS_INLINE T newton_inverse_root(T x, T y) {
-    const T half = 0.5 * x;
-    y = y * (0x1.aeb08996f92ecp+0 - (0x1.68b9554ddb055p-1 * x) * (y * y));
-    y = y * ((1.5 + 3.1694e-7) - half * (y * y));
-    return y * ((1.5 + 7.53e-14) - half * (y * y));
+UNITLESS_INLINE T newton_inverse_root(T h, T y) {
+    y = y * (0x1.3c7feb05725f9p+0 - (0x1.09158f8b1dbc3p-1 * h) * (y * y));
+    y = y * (0x1.9ebe370aa1927p+0 - h * (y * y));
+    return y * (0x1.e3cf476542d7cp+0 - h * (y * y));
 }
-UNITLESS_INLINE Vec8 inverse_root(const Vec8& h) {
-    Vec8 r;
-    for (int i = 0; i < Vec8::registers; ++i) {
-        const Register x = h.part[i];
-        const Register root = newton_inverse_root(x, (Register)(inverse_root_guess - ((Bits)x >> 1)));
-        r.part[i] = (Register)((Bits)root & (Bits)(x >= __DBL_MIN__));
+template <int n>
+UNITLESS_INLINE Vec<n> inverse_root(const Vec<n>& h) {
+    Vec<n> r;
+    for (int i = 0; i < Vec<n>::registers; ++i) {
+        const auto guess = inverse_root_guess - ((typename Vec<n>::Bits)h.part[i] >> 1);
+        r.part[i] = newton_inverse_root(h.part[i], (typename Vec<n>::Register)guess);
     }
-    return r;
+    return select(h >= __DBL_MIN__, r, 0.0);
 }
 UNITLESS_INLINE double inverse_root(double x) {
     const auto guess = __builtin_bit_cast(double, inverse_root_guess - (__builtin_bit_cast(std::uint64_t, x) >> 1));
@@ -290,72 +383,28 @@ UNITLESS_INLINE double inverse_root(double x) {
 inline Vec8 square_root(const Vec8& x) {
     Vec8 r;
 #if defined(__AVX512F__)
-    r.part[0] = (Register)_mm512_maskz_sqrt_pd(0xff, (__m512d)x.part[0]);
+    r.part[0] = (Vec8::Register)_mm512_maskz_sqrt_pd(0xff, (__m512d)x.part[0]);
 #elif defined(__AVX2__)
-    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Register)_mm256_sqrt_pd((__m256d)x.part[i]);
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Vec8::Register)_mm256_sqrt_pd((__m256d)x.part[i]);
 #elif defined(__x86_64__)
-    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Register)_mm_sqrt_pd((__m128d)x.part[i]);
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Vec8::Register)_mm_sqrt_pd((__m128d)x.part[i]);
 #else
     for (int i = 0; i < Vec8::registers; ++i)
-        for (int j = 0; j < register_width; ++j) r.part[i][j] = __builtin_sqrt(x.part[i][j]);
+        for (int j = 0; j < Vec8::register_width; ++j) r.part[i][j] = __builtin_sqrt(x.part[i][j]);
 #endif
     return r;
 }
 
-// Yes or no for each of the eight, gathered over many.
-class Flags {
-  public:
-#if defined(__AVX512F__)
-    void note_beyond(const Vec8& x, const Vec8& s) {
-        seen_ |= _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d)x.part[0]), (__m512d)s.part[0], _CMP_NLE_UQ);
-    }
-    void note_nonzero(const Vec8& x) {
-        const __m512i magnitude = _mm512_set1_epi64(0x7fffffffffffffff);
-        seen_ |= _mm512_test_epi64_mask((__m512i)x.part[0], magnitude);
-    }
-    void note_below(const Vec8& x, const Vec8& limit) {
-        seen_ |= _mm512_cmp_pd_mask((__m512d)x.part[0], (__m512d)limit.part[0], _CMP_LT_OQ);
-    }
-    bool any() const { return seen_ != 0; }
-
-  private:
-    unsigned seen_ = 0;
-#else
-    // Where |x| <= s does not hold, NaN included.
-    void note_beyond(const Vec8& x, const Vec8& s) {
-        for (int i = 0; i < Vec8::registers; ++i) seen_ |= ~(Bits)((Register)((Bits)x.part[i] << 1 >> 1) <= s.part[i]);
-    }
-    void note_below(const Vec8& x, const Vec8& limit) {
-        for (int i = 0; i < Vec8::registers; ++i) seen_ |= (Bits)(x.part[i] < limit.part[i]);
-    }
-    // Where x is other than zero; the sign does not count.
-    void note_nonzero(const Vec8& x) {
-        for (const auto& part : x.part) seen_ |= (Bits)part << 1;
-    }
-    bool any() const {
-#if defined(__AVX2__)
-        return !_mm256_testz_si256((__m256i)seen_, (__m256i)seen_);
-#else
-        return (seen_[0] | seen_[1]) != 0;
-#endif
-    }
-
-  private:
-    Bits seen_{};
-#endif
-};
-
-inline bool any_nonzero(const Vec8& x) {
-    Flags flags;
-    flags.note_nonzero(x);
-    return flags.any();
+// Where |x| <= s does not hold, not-a-number included.
+template <int n>
+inline Mask<n> beyond(const Vec<n>& x, const Vec<n>& s) {
+    return ~(absolute(x) <= s);
 }
-
-inline bool any_beyond(const Vec8& x, const Vec8& s) {
-    Flags flags;
-    flags.note_beyond(x, s);
-    return flags.any();
+template <int n>
+inline bool any_beyond(const Vec<n>& x, const Vec<n>& s) {
+    return any(beyond(x, s));
 }
+inline bool any_nonzero(const Vec8& x) { return any(~(x == 0.0)); }
 
 // Lists the chunks of eight in which something is other than zero. The others add nothing to any sum, to the bit.
 inline std::size_t find_active(const double* x, std::size_t chunks, std::uint32_t* active) {

@@ -15,7 +15,7 @@ Vec8 held(const Vec8& score) { return smaller(larger(score, Vec8::all(-suspiciou
 
 // The scores of an octet: its linear terms, and the weights of the row's leaves, in four sums that do not wait for one
 // another.
-UNITLESS_INLINE Vec8 scores_of(const LearnerTerms& terms, const StagedRow& row, const LeafRow& leaves,
+UNITLESS_INLINE Vec8 scores_of(const LearnerTerms<Vec8>& terms, const StagedRow& row, const LeafRow& leaves,
                                const double* weights) {
     const Vec8 linear = dot(terms, Vec8::all(0.0));
     const auto weight = [&](std::size_t k) UNITLESS_INLINE_LAMBDA {
@@ -32,7 +32,7 @@ UNITLESS_INLINE Vec8 scores_of(const LearnerTerms& terms, const StagedRow& row, 
 // The scores of octet o; where the row is to be learned, its scales are applied first.
 UNITLESS_INLINE Vec8 predict_octet(Rescale how, const Stage& stage, const StagedRow& row, const LeafRow& leaves,
                                    const LeafLanes& lanes, std::size_t o) {
-    const LearnerTerms terms = terms_of(lanes.linear[o], stage, row, lanes.step);
+    const LearnerTerms terms = terms_of<Vec8>(lanes.linear[o], stage, row, lanes.step);
     if (row.weight > 0 && row.grown) rescale(how, terms);
     return scores_of(terms, row, leaves, lanes.leaves[o]);
 }
@@ -71,10 +71,10 @@ void predict_coupled(Rescale how, const Stage& stage, const StagedRow& row, cons
                      const LeafRow& leaves, const LeafLanes& lanes) {
     const Coupled heads{lanes.heads, lanes.rates};
     const Coupling at(heads, lanes.coupling);
-    Flags odd;
+    Mask8 odd{};
     for (std::size_t o = 0; o < lanes.octets; ++o) {
         const Vec8 raw = predict_octet(how, stage, row, leaves, lanes, o), p = held(raw);
-        odd.note_beyond(raw, Vec8::all(suspicious));
+        odd = odd | beyond(raw, Vec8::all(suspicious));
         p.store(lanes.p + o * width);
         p.store(at.o + o * width);
     }
@@ -85,7 +85,7 @@ void predict_coupled(Rescale how, const Stage& stage, const StagedRow& row, cons
         Vec8::load(at.slope + o * width).store(lanes.slope + o * width);
     }
     for (std::size_t k = 0; k < lanes.heads * lanes.rates; ++k) lanes.loss[k] = at.loss[k % lanes.rates];
-    for (std::size_t k = 0; odd.any() && k < lanes.heads * lanes.rates; ++k)
+    for (std::size_t k = 0; any(odd) && k < lanes.heads * lanes.rates; ++k)
         if (absolute(lanes.p[k]) >= suspicious) stop_rate(lanes, k % lanes.rates);
 }
 
@@ -153,7 +153,7 @@ void learn_row_with(const Options& options, const Stage& stage, const StagedRow&
             return lanes.coupling ? margin_of(Coupling({lanes.heads, lanes.rates}, lanes.coupling), o * width)
                                   : Vec8::load(lanes.p + o * width);
         };
-        const LearnerTerms terms = terms_of(lanes.linear[o], stage, row, lanes.step);
+        const LearnerTerms terms = terms_of<Vec8>(lanes.linear[o], stage, row, lanes.step);
         const Vec8 slope = Vec8::load(lanes.slope + o * width);
         const Vec8 linear = accumulate<adaptive>(terms, slope * slope * row.weight, row.weight, Vec8::all(0.0));
         const Vec8 reach = row.gain * linear + by_lane(reach_of_leaves);

@@ -28,13 +28,13 @@ struct LossFacts {
 
 inline namespace UNITLESS_ISA {
 
-// A number as a T: a double, or eight equal ones.
+// A number as a T: a double, or several equal ones.
 template <class T>
 T constant(double x) {
-    if constexpr (std::is_same_v<T, Vec8>) {
-        return Vec8::all(x);
-    } else {
+    if constexpr (std::is_same_v<T, double>) {
         return x;
+    } else {
+        return T::all(x);
     }
 }
 

@@ -36,36 +36,45 @@ struct Logistic {
         return change_by_reach(long_change(p, y, s, speed * reach), slope, speed, reach);
     }
 
-    // Eight learners: where all steps are short, the series; where some are not, Halley's method for those.
+    // Several learners: where all steps are short, the series; where some are not, Halley's method for those.
+    template <int n>
     struct SlopeAndValue {
-        Vec8 slope, value;
+        Vec<n> slope, value;
     };
-    UNITLESS_INLINE SlopeAndValue measure(const Vec8& p, const Vec8& y) const {
-        const Vec8 m = y * p, small = exp(-absolute(m));
-        return {slope_from(m, small, y), log1p_below_one(small) + larger(-m, Vec8::all(0.0))};
+    template <int n>
+    UNITLESS_INLINE SlopeAndValue<n> measure(const Vec<n>& p, const Vec<n>& y) const {
+        const Vec<n> m = y * p, small = exp(-absolute(m));
+        return {slope_from(m, small, y), log1p_below_one(small) + larger(-m, Vec<n>::all(0.0))};
     }
-    UNITLESS_INLINE Vec8 value(const Vec8& p, const Vec8& y) const { return measure(p, y).value; }
-    UNITLESS_INLINE Vec8 slope(const Vec8& p, const Vec8& y) const {
-        const Vec8 m = y * p;
+    template <int n>
+    UNITLESS_INLINE Vec<n> value(const Vec<n>& p, const Vec<n>& y) const {
+        return measure(p, y).value;
+    }
+    template <int n>
+    UNITLESS_INLINE Vec<n> slope(const Vec<n>& p, const Vec<n>& y) const {
+        const Vec<n> m = y * p;
         return slope_from(m, exp(-absolute(m)), y);
     }
-    UNITLESS_INLINE Vec8 change(const Vec8& p, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
+    template <int n>
+    UNITLESS_INLINE Vec<n> change(const Vec<n>& p, const Vec<n>& y, const Vec<n>& slope, const Vec<n>& tau) const {
         return change_from([&]() UNITLESS_INLINE_LAMBDA { return p; }, y, slope, tau);
     }
     // `score()` gives p: short steps do without it.
-    template <class Score>
-    UNITLESS_INLINE Vec8 change_from(const Score& score, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
-        const Vec8 s = absolute(slope), b = 1.0 - s, d = s * tau;
-        Vec8 delta = series(d, b);
-        const Mask8 far = d > 0.0625;
+    template <class Score, int n>
+    UNITLESS_INLINE Vec<n> change_from(const Score& score, const Vec<n>& y, const Vec<n>& slope,
+                                       const Vec<n>& tau) const {
+        const Vec<n> s = absolute(slope), b = 1.0 - s, d = s * tau;
+        Vec<n> delta = series(d, b);
+        const Mask<n> far = d > 0.0625;
         if (any(far)) delta = select(far, long_step(d, s, y * score(), tau, delta), delta);
         return y * delta;
     }
 
   private:
     // small = exp(-|m|).
-    static UNITLESS_INLINE Vec8 slope_from(const Vec8& m, const Vec8& small, const Vec8& y) {
-        const Vec8 part = 1.0 / (1.0 + small);
+    template <int n>
+    static UNITLESS_INLINE Vec<n> slope_from(const Vec<n>& m, const Vec<n>& small, const Vec<n>& y) {
+        const Vec<n> part = 1.0 / (1.0 + small);
         return -y * select(m > 0.0, small * part, part);
     }
 
@@ -82,49 +91,52 @@ struct Logistic {
         {0, 0, 0, 0, 0, 0, 715.0 / 128, 2431.0 / 96},
         {0, 0, 0, 0, 0, 0, 0, -2431.0 / 256}};
 
-    // f in d, as in `series` below, for eight different b.
-    static UNITLESS_INLINE Vec8 series(const Vec8& d, const Vec8& b) {
+    // f in d, as in `series` below, for several different b.
+    template <int n>
+    static UNITLESS_INLINE Vec<n> series(const Vec<n>& d, const Vec<n>& b) {
         const auto c = [&](int k) UNITLESS_INLINE_LAMBDA { return coefficient(k, b); };
-        const Vec8 d2 = d * d, d4 = d2 * d2;
-        const Vec8 first = (1.0 - d * (0.5 * b)) + d2 * (c(0) + d * c(1));
-        const Vec8 second = (c(2) + d * c(3)) + d2 * (c(4) + d * c(5));
+        const Vec<n> d2 = d * d, d4 = d2 * d2;
+        const Vec<n> first = (1.0 - d * (0.5 * b)) + d2 * (c(0) + d * c(1));
+        const Vec<n> second = (c(2) + d * c(3)) + d2 * (c(4) + d * c(5));
         return d * (first + d4 * (second + d4 * (c(6) + d * c(7))));
     }
-    static UNITLESS_INLINE Vec8 coefficient(int k, const Vec8& b) {
-        Vec8 horner = Vec8::all(table[k + 1][k]);
+    template <int n>
+    static UNITLESS_INLINE Vec<n> coefficient(int k, const Vec<n>& b) {
+        Vec<n> horner = Vec<n>::all(table[k + 1][k]);
         for (int j = k; j >= 0; --j) horner = table[j][k] + b * horner;
         return b * horner;
     }
     // From the series, or from the better of two upper bounds (see `far` below), Halley's method (cubic). A learner
     // that has arrived stays where it is, so that the others in its register make no difference to it.
-    static UNITLESS_INLINE Vec8 long_step(const Vec8& d, const Vec8& s, const Vec8& m, const Vec8& tau,
-                                          const Vec8& guess) {
-        const Vec8 b = exp(m) * s;
-        const Mask8 near = d <= 0.5;
-        Vec8 delta = guess;
+    template <int n>
+    static UNITLESS_INLINE Vec<n> long_step(const Vec<n>& d, const Vec<n>& s, const Vec<n>& m, const Vec<n>& tau,
+                                            const Vec<n>& guess) {
+        const Vec<n> b = exp(m) * s;
+        const Mask<n> near = d <= 0.5;
+        Vec<n> delta = guess;
         if (any(~near)) {
-            const Vec8 bound = log1p(smaller(tau * exp(-m), Vec8::all(0x1p1000)));
+            const Vec<n> bound = log1p(smaller(tau * exp(-m), Vec<n>::all(0x1p1000)));
             delta = select(near, delta, smaller(d, bound));
         }
-        Mask8 moving = d > 0.0625;
+        Mask<n> moving = d > 0.0625;
         for (int i = 0; i < 8 && any(moving); ++i) {
-            const Vec8 grown = expm1(delta), f = (delta - d) + b * (grown - delta);
-            const Vec8 f1 = 1.0 + b * grown, f2 = b + b * grown;
-            const Vec8 step = f * f1 / (f1 * f1 - 0.5 * (f * f2));
+            const Vec<n> grown = expm1(delta), f = (delta - d) + b * (grown - delta);
+            const Vec<n> f1 = 1.0 + b * grown, f2 = b + b * grown;
+            const Vec<n> step = f * f1 / (f1 * f1 - 0.5 * (f * f2));
             delta = select(moving, delta - step, delta);
             moving = moving & (absolute(step) > 1e-6 * delta);
         }
-        const Mask8 deep = m < -300.0;
+        const Mask<n> deep = m < -300.0;
         if (!any(deep)) return delta;
-        double out[width], from[4][width];
+        double out[n], from[4][n];
         delta.store(out);
         d.store(from[0]);
         b.store(from[1]);
         m.store(from[2]);
         tau.store(from[3]);
-        for (int i = 0; i < width; ++i)
+        for (int i = 0; i < n; ++i)
             if (from[2][i] < -300) out[i] = far(from[0][i], from[1][i], from[2][i], from[3][i]);
-        return Vec8::load(out);
+        return Vec<n>::load(out);
     }
 
     // f/d. The coefficients depend on b alone, which is known long before d: they cost no time on the way to the

@@ -205,7 +205,14 @@ Workers* LaneEngine::helpers_for(std::size_t entries) const {
 
 Octet LaneEngine::octet_of(std::size_t o, double* state, double* results, double* losses,
                            std::size_t* diverged_at) const {
-    return {state, lanes_.rate_of(o), lanes_.label_of(o), results, losses, diverged_at, lanes_.penalty_of(o)};
+    return {.state = state,
+            .rate = lanes_.rate_of(o),
+            .label = lanes_.label_of(o),
+            .prediction = results,
+            .loss = losses,
+            .diverged_at = diverged_at,
+            .penalty = lanes_.penalty_of(o),
+            .lanes = lanes_.lanes_of(o)};
 }
 
 // All lanes over a batch's staged rows.
@@ -304,7 +311,7 @@ void LaneEngine::score(LaneBatch& batch, std::size_t part) noexcept {
     }
 }
 
-// Up to eight rates, which move together. An octet that is not full has numbers in all its places.
+// Up to eight rates, which move together. What an octet that is not full has in its other places does not matter.
 void LaneEngine::score_sweep(LaneBatch& batch, std::size_t first, std::size_t end) {
     const std::size_t width = widths_.learn, count = end - first;
     const bool counting = counts_losses();

@@ -31,23 +31,23 @@ void stage_predict(const Options& options, const Clock& clock, double* scale, co
 
 // Some octets over a row. Octets are independent of each other, and each phase goes through all of them before the next
 // one begins: while one waits for its own results, the processor computes the others.
-template <bool adaptive>
+template <bool adaptive, class Numbers>
 void run_row(const Options& options, Rescale how, const Octet* octets, std::size_t count, const LaneLabels& labels,
              const Stage& stage, std::size_t r, double* steps) {
     const StagedRow& row = stage.rows[r];
     const std::size_t length = row.end - row.begin, at = r * labels.stride;
     const bool learning = row.weight > 0;
-    Vec8 p[octets_at_once], slope[octets_at_once], move[octets_at_once];
-    Flags beyond;
+    Numbers p[octets_at_once], slope[octets_at_once], move[octets_at_once];
+    bool sound = true;
     const auto terms = [&](std::size_t o) UNITLESS_INLINE_LAMBDA {
-        return terms_of(octets[o].state, stage, row, steps + o * length * width);
+        return terms_of<Numbers>(octets[o].state, stage, row, steps + o * length * width);
     };
     const auto label = [&](std::size_t o)
-                           UNITLESS_INLINE_LAMBDA { return label_of(labels, r, Vec8::load(octets[o].label)); };
+                           UNITLESS_INLINE_LAMBDA { return label_of(labels, r, Numbers::load(octets[o].label)); };
     for (std::size_t o = 0; o < count; ++o) {
         if (learning && row.grown) rescale(how, terms(o));
-        const Vec8 raw = with_offset(labels, r, row.gain * dot(terms(o), Vec8::all(0.0)));
-        beyond.note_beyond(raw, Vec8::all(suspicious));
+        const Numbers raw = with_offset(labels, r, row.gain * dot(terms(o), Numbers::all(0.0)));
+        sound = sound && !any_beyond(raw, Numbers::all(suspicious));
         p[o] = limited(options, row, raw);
         p[o].store(octets[o].prediction + at);
         move[o] = raw;
@@ -55,18 +55,18 @@ void run_row(const Options& options, Rescale how, const Octet* octets, std::size
     if (!learning) return;
     for (std::size_t o = 0; o < count; ++o) {
         if (octets[o].loss) {
-            const Measured<Vec8> measured = measure(options, p[o], label(o));
+            const Measured<Numbers> measured = measure(options, p[o], label(o));
             measured.value.store(octets[o].loss + at);
             slope[o] = measured.slope;
         } else {
             slope[o] = slope_of(options, p[o], label(o));
         }
-        beyond.note_beyond(slope[o], Vec8::all(suspicious));
+        sound = sound && !any_beyond(slope[o], Numbers::all(suspicious));
     }
-    for (std::size_t o = 0; beyond.any() && o < count; ++o) {
-        const Mask8 sound = (absolute(move[o]) <= suspicious) & (absolute(slope[o]) <= suspicious);
-        if (any(~sound)) note_divergence(octets[o], labels, sound, r);
-        slope[o] = select(sound, slope[o], 0.0);
+    for (std::size_t o = 0; !sound && o < count; ++o) {
+        const auto those = (absolute(move[o]) <= suspicious) & (absolute(slope[o]) <= suspicious);
+        if (any(~those)) note_divergence(octets[o], labels, those, r);
+        slope[o] = select(those, slope[o], 0.0);
     }
     if (!(row.damp > 0)) return;
     for (std::size_t o = 0; o < count; ++o) move[o] = reach_of<adaptive>(terms(o), row, slope[o]);
@@ -74,7 +74,7 @@ void run_row(const Options& options, Rescale how, const Octet* octets, std::size
     for (std::size_t o = 0; o < count; ++o) {
         const auto score = [&]() UNITLESS_INLINE_LAMBDA { return p[o]; };
         move[o] =
-            move_of<adaptive>(options, row, factor, Vec8::load(octets[o].rate), score, label(o), slope[o], move[o]);
+            move_of<adaptive>(options, row, factor, Numbers::load(octets[o].rate), score, label(o), slope[o], move[o]);
     }
     for (std::size_t o = 0; o < count; ++o) add(terms(o), sound_move(octets[o], labels, r, move[o]));
 }
@@ -86,8 +86,10 @@ void run(const Options& options, const Octet* octets, std::size_t count, const L
         using Rule = typename decltype(rule)::type;
         for (std::size_t first = 0; first < count; first += octets_at_once) {
             const std::size_t some = smaller(octets_at_once, count - first);
+            const bool few = some == 1 && octets[first].lanes <= Vec4::count;
+            const auto row = few ? run_row<Rule::adaptive, Vec4> : run_row<Rule::adaptive, Vec8>;
             for (std::size_t r = 0; r < rows; ++r)
-                run_row<Rule::adaptive>(options, Rule::rescale, octets + first, some, labels, stage, r, steps);
+                row(options, Rule::rescale, octets + first, some, labels, stage, r, steps);
         }
     });
 }

@@ -40,6 +40,7 @@ struct Octet {
     double* loss;
     std::size_t* diverged_at;  // by lane: the first row at which its numbers ran away; it learns nothing from there on
     const double* penalty;     // of proximal learners
+    std::size_t lanes = 8;     // in use; of four or fewer, the others' results may be anything
 };
 inline constexpr std::size_t octet_doubles = 16;
 inline constexpr std::size_t octets_at_once = 8;  // that a kernel takes through a row together

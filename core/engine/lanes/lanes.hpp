@@ -70,6 +70,10 @@ class Lanes {
     bool open() const { return open_; }
     std::size_t class_count() const { return classes_ ? heads_ - open_ : 0; }
     std::size_t octet_count() const { return octet_count_; }
+    // How many lanes an octet has, from its first place on.
+    std::size_t lanes_of(std::size_t octet) const {
+        return in_blocks_ ? 8 : std::min<std::size_t>(8, lanes_.size() - octet * 8);
+    }
     const std::vector<Block>& blocks() const { return blocks_; }
     bool in_blocks() const { return in_blocks_; }
     // Where a lane is: its octet, times eight, and its place there. In a single block, its number.

@@ -32,7 +32,7 @@ class Stager {
         const double bias_before = scale_[0];
         const Observed one = observe_bias<Scale>(scale_[0], one_, h);
         if (one_ != 0) put(0, one.z, one.rho);
-        Flags grown;
+        Mask8 grown{};
         Vec8 squares = Vec8::all(0.0);
         for_eight(r, [&](std::size_t at, const std::uint32_t* slots, const Vec8& x, std::size_t count)
                          UNITLESS_INLINE_LAMBDA {
@@ -41,7 +41,7 @@ class Stager {
                              const Observed8 seen = observe<Scale>(x, s, h, 1.0);
                              before.store(to_.before + at);
                              if (any_beyond(s, before)) scatter(s, slots, count);
-                             grown.note_below(seen.rho, Vec8::all(1.0));
+                             grown = grown | (seen.rho < 1.0);
                              squares = squares + seen.z * seen.z;
                              put_eight(slots, seen.z, seen.rho, count);
                          });
@@ -54,7 +54,7 @@ class Stager {
             return false;
         }
         row.end = at_;
-        row.grown = one.rho != 1.0 || grown.any();
+        row.grown = one.rho != 1.0 || any(grown);
         row.weight = h;
         row.gain = Rule::gain(clock.t + 1);
         clock.t = t;
@@ -136,8 +136,8 @@ class Stager {
         std::size_t k = 0;
         for (; k + width <= count; k += width) action(k, slots + k, Vec8::load(values + k), width);
         if (k == count) return;
-        std::uint32_t last[width] = {};
-        __builtin_memcpy(last, slots + k, (count - k) * sizeof(*slots));
+        std::uint32_t last[width];
+        Vec8::load_places(slots + k, count - k, last);
         action(k, last, Vec8::load(values + k, count - k), count - k);
     }
 };

@@ -62,7 +62,7 @@ class DenseBlock {
     UNITLESS_INLINE bool dots(std::size_t r, double bias, double* results) const {
         if (!is_maximum<Scale> || !plain_) return false;
         return with_floats(r, [&](const auto* x) UNITLESS_INLINE_LAMBDA {
-            Flags beyond;
+            Mask8 outside{};
             Vec8 total[rows_at_once];
             for (Vec8& one : total) one = Vec8::first(bias);
             const auto eight = [&](auto load, std::size_t j) UNITLESS_INLINE_LAMBDA {
@@ -70,7 +70,7 @@ class DenseBlock {
                            v = Vec8::load(pack_.v + j);
                 for (std::size_t i = 0; i < rows_at_once; ++i) {
                     const Vec8 value = load(row_after(x, i) + j);
-                    beyond.note_beyond(value, scale);
+                    outside = outside | beyond(value, scale);
                     total[i] = total[i] + v * (value * inverse);
                 }
             };
@@ -80,7 +80,7 @@ class DenseBlock {
                 eight([](const auto* at) UNITLESS_INLINE_LAMBDA { return Vec8::load(at); }, j);
             if (j < count) eight([&](const auto* at) UNITLESS_INLINE_LAMBDA { return Vec8::load(at, count - j); }, j);
             for (std::size_t i = 0; i < rows_at_once; ++i) results[i] = sum(total[i]);
-            return !beyond.any();
+            return !any(outside);
         });
     }
 
@@ -147,9 +147,9 @@ class DenseBlock {
     Outcome widen_and_check(std::size_t r) {
         if (!input_.columns) widen(input_, first_ + r, z(r));
         const Vec8 most = Vec8::all(largest_value);
-        Flags beyond;
-        for (std::size_t j = 0; j < length_; j += width) beyond.note_beyond(Vec8::load(z(r) + j), most);
-        if (!beyond.any()) return {};
+        Mask8 outside{};
+        for (std::size_t j = 0; j < length_; j += width) outside = outside | beyond(Vec8::load(z(r) + j), most);
+        if (!any(outside)) return {};
         std::size_t j = 0;
         while (absolute(z(r)[j]) <= largest_value) ++j;
         return {Status::bad_value, first_ + r, column_of(input_, j)};
@@ -163,11 +163,11 @@ class DenseBlock {
         if (!is_maximum<Scale> || !plain_ || count < width) return false;
         double* const to = z(r);
         std::uint32_t* const active = this->active(r);
-        Flags beyond;
+        Mask8 outside{};
         std::size_t n = 0;
         const auto eight = [&](std::size_t j, std::size_t chunk) UNITLESS_INLINE_LAMBDA {
             const Vec8 value = Vec8::load(x + j);
-            beyond.note_beyond(value, Vec8::load(pack_.scale + j));
+            outside = outside | beyond(value, Vec8::load(pack_.scale + j));
             (value * Vec8::load(pack_.inverse + j)).store(to + j);
             active[n] = static_cast<std::uint32_t>(chunk);
             n += any_nonzero(value);
@@ -176,24 +176,24 @@ class DenseBlock {
         for (; j + width <= count; j += width) eight(j, j / width);
         if (j < count) eight(count - width, j / width);  // some of them for the second time, with the same result
         active_count_[r % 2] = n;
-        return !beyond.any();
+        return !any(outside);
     }
 
     // x becomes z in place; scales learn, and rho is set. True if some rho is not 1.
     bool observe_scales(double* x, double* rho, double h) {
-        Flags grown;
+        Mask8 grown{};
         for (std::size_t j = 0; j < length_; j += width) {
             const Vec8 before = Vec8::load(pack_.scale + j);
             Vec8 scale = before;
             const Observed8 seen = unitless::observe<Scale>(Vec8::load(x + j), scale, h, 1.0);
             seen.z.store(x + j);
             seen.rho.store(rho + j);
-            grown.note_below(seen.rho, Vec8::all(1.0));
+            grown = grown | (seen.rho < 1.0);
             if (!any_beyond(scale, before)) continue;
             scale.store(pack_.scale + j);
             for (std::size_t i = j; i < j + width; ++i) refresh(i);
         }
-        return grown.any();
+        return any(grown);
     }
     void peek_scales(double* x, bool extrapolate) const {
         for (std::size_t j = 0; j < length_; j += width)

@@ -103,7 +103,7 @@ class SparsePack {
     template <class Scale>
     __attribute__((noinline)) Collected observe(std::size_t r, double h, double as) {
         const Pack pack = pack_;
-        Flags grown;
+        Mask8 grown{};
         const std::size_t chunks =
             collect(r, [&](std::size_t at, const Vec8& x, EightSlots state) UNITLESS_INLINE_LAMBDA {
                 const Observed8 seen = unitless::observe<Scale>(x, state.scale, h, as);
@@ -112,9 +112,9 @@ class SparsePack {
                 state.scale.store(pack.scale + at);
                 state.v.store(pack.v + at);
                 state.H.store(pack.H + at);
-                grown.note_below(seen.rho, Vec8::all(1.0));
+                grown = grown | (seen.rho < 1.0);
             });
-        return {{pack, chunks}, grown.any()};
+        return {{pack, chunks}, any(grown)};
     }
     template <class Scale>
     __attribute__((noinline)) FeatureTerms peek(std::size_t r, bool extrapolate) {
@@ -158,8 +158,40 @@ class SparsePack {
         to_ask_ = sooner(end + slots_ahead);
         for (std::size_t k = begin; k < end; k += 8) __builtin_prefetch(batch_.values + sooner(k + rows_ahead), 0, 2);
         for (std::size_t k = begin; k < end; k += 16) __builtin_prefetch(batch_.slots + sooner(k + rows_ahead), 0, 2);
-        const std::size_t chunks =
-            positions_ == Positions::in_sequence ? lay_out_in_sequence(begin, end) : lay_out_by_slot(begin, end);
+        return is_in_sequence(begin, end) ? collect_in_sequence(begin, end, each) : collect_by_slot(begin, end, each);
+    }
+
+    // Do a row's features stand in the pack one after another? Slots that follow one another from position 0 on do.
+    UNITLESS_INLINE bool is_in_sequence(std::size_t begin, std::size_t end) const {
+        const std::uint32_t* const slots = batch_.slots;
+        return positions_ == Positions::in_sequence || begin == end ||
+               ((slots[begin] - 1) % width == 0 && slots[end - 1] - slots[begin] == end - 1 - begin);
+    }
+
+    template <class Each>
+    UNITLESS_INLINE std::size_t collect_in_sequence(std::size_t begin, std::size_t end, const Each& each) {
+        std::size_t at = 0;
+        for (std::size_t k = begin; k < end; k += width, at += width) {
+            const std::size_t count = smaller<std::size_t>(end - k, width);
+            Vec8::load_places(batch_.slots + k, count, pack_.slot + at);
+            const Vec8 x = count == width ? Vec8::load(batch_.values + k) : Vec8::load(batch_.values + k, count);
+            each(at, x, collect_eight(slots_, pack_.slot + at));
+            ask_for(width);
+        }
+        return at / width;
+    }
+
+    // Each feature in the register position of its slot, as deep as that is filled.
+    template <class Each>
+    UNITLESS_INLINE std::size_t collect_by_slot(std::size_t begin, std::size_t end, const Each& each) {
+        std::size_t depth[width] = {}, chunks = 0;
+        for (std::size_t k = begin; k < end; ++k) {
+            const std::uint32_t slot = batch_.slots[k];
+            const std::size_t position = (slot - 1) % width, deep = depth[position]++;
+            if (deep == chunks) blank(chunks++);
+            pack_.x[deep * width + position] = batch_.values[k];
+            pack_.slot[deep * width + position] = slot;
+        }
         for (std::size_t at = 0; at < chunks * width; at += width) {
             each(at, Vec8::load(pack_.x + at), collect_eight(slots_, pack_.slot + at));
             ask_for(width);
@@ -170,39 +202,6 @@ class SparsePack {
     UNITLESS_INLINE void blank(std::size_t chunk) const {
         Vec8::all(0.0).store(pack_.x + chunk * width);
         for (std::size_t i = chunk * width; i < (chunk + 1) * width; ++i) pack_.slot[i] = 0;
-    }
-
-    UNITLESS_INLINE std::size_t lay_out_in_sequence(std::size_t begin, std::size_t end) const {
-        const std::size_t count = end - begin, chunks = (count + width - 1) / width;
-        if (count == 0) return 0;
-        if (count % width) blank(chunks - 1);
-        __builtin_memcpy(pack_.x, batch_.values + begin, count * sizeof(double));
-        __builtin_memcpy(pack_.slot, batch_.slots + begin, count * sizeof(std::uint32_t));
-        return chunks;
-    }
-
-    // Each feature in the register position of its slot, as deep as that is filled. Slots that follow one another from
-    // position 0 on have the positions of their sequence.
-    UNITLESS_INLINE std::size_t lay_out_by_slot(std::size_t begin, std::size_t end) const {
-        if (begin < end && (batch_.slots[begin] - 1) % width == 0 &&
-            batch_.slots[end - 1] - batch_.slots[begin] == end - 1 - begin)
-            return lay_out_in_sequence(begin, end);
-        const Pack pack = pack_;
-        const Batch& batch = batch_;
-        std::uint32_t depth[width] = {}, chunks = 0;
-        for (std::size_t k = begin; k < end; ++k) ++depth[(batch.slots[k] - 1) % width];
-        for (std::uint32_t& deep : depth) {
-            chunks = deep > chunks ? deep : chunks;
-            deep = 0;
-        }
-        for (std::size_t c = 0; c < chunks; ++c) blank(c);
-        for (std::size_t k = begin; k < end; ++k) {
-            const std::size_t position = (batch.slots[k] - 1) % width;
-            const std::size_t at = depth[position]++ * width + position;
-            pack.x[at] = batch.values[k];
-            pack.slot[at] = batch.slots[k];
-        }
-        return chunks;
     }
 };
 

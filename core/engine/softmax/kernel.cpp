@@ -53,23 +53,23 @@ void run_rows(const Options& options, Rescale how, const Octet* octets, const Co
     for (std::size_t r = 0; r < rows; ++r) {
         const StagedRow& row = stage.rows[r];
         const bool learning = row.weight > 0;
-        Flags beyond;
+        Mask8 outside{};
         for (std::size_t o = 0; o < count; ++o) {
-            const LearnerTerms terms = terms_of(octets[o].state, stage, row, steps);
+            const LearnerTerms terms = terms_of<Vec8>(octets[o].state, stage, row, steps);
             if (learning && row.grown) rescale(how, terms);
             const Vec8 raw = row.gain * dot(terms, Vec8::all(0.0));
-            beyond.note_beyond(raw, Vec8::all(suspicious));
+            outside = outside | beyond(raw, Vec8::all(suspicious));
             raw.store(octets[o].prediction + r * labels.stride);
             bounded(raw).store(at.o + o * width);
         }
         if (!learning) continue;
         couple(lanes, static_cast<std::size_t>(labels.y[r]), at, loss != nullptr);
-        if (beyond.any()) stop_unsound(octets, lanes, labels, r, at);
+        if (any(outside)) stop_unsound(octets, lanes, labels, r, at);
         for (std::size_t j = 0; loss && j < lanes.rates; ++j) loss[r * labels.stride + j] = at.loss[j];
         if (!(row.damp > 0)) continue;
         const double factor = label_scale_of(labels, r) * row.damp;
         for (std::size_t o = 0; o < count; ++o) {
-            const LearnerTerms terms = terms_of(octets[o].state, stage, row, steps);
+            const LearnerTerms terms = terms_of<Vec8>(octets[o].state, stage, row, steps);
             const Vec8 y = label_of(labels, r, Vec8::load(octets[o].label)), slope = Vec8::load(at.slope + o * width);
             const Vec8 reach = reach_of<adaptive>(terms, row, slope);
             const auto margin = [&]() UNITLESS_INLINE_LAMBDA { return margin_of(at, o * width); };
