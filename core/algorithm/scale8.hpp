@@ -34,12 +34,15 @@ struct EightMaxima {
     UNITLESS_INLINE Vec8 sign() const { return select(x < 0.0, -1.0, 1.0); }
 };
 
-// Can eight root mean squares follow RmsScale::observe without its special cases?
+// Can eight root mean squares follow RmsScale::observe without its special cases? Values of zero always can.
 UNITLESS_INLINE bool are_ordinary_squares(const Vec8& x, const Vec8& r, double root_h) {
     const double margin = 2 + root_h;  // so that r stays a number
     const Vec8 limit = smaller(r * Vec8::all(RmsScale::negligible / margin), Vec8::all(scale_ceiling / margin));
-    return !any(r < Vec8::all(scale_floor)) && !any(r > Vec8::all(scale_ceiling)) && !any_beyond(x, limit);
+    const Mask8 odd = (r < Vec8::all(scale_floor)) | (r > Vec8::all(scale_ceiling)) | beyond(x, limit);
+    return !any(odd & ~(x == 0.0));
 }
+// What x is divided by: its scale, which of a zero may itself be zero.
+UNITLESS_INLINE Vec8 divisor_of(const Vec8& x, const Vec8& r) { return select(x == 0.0, 1.0, r); }
 
 // x of eight features becomes z, and their scales learn; see `observe` in scale.hpp. `as`: the weight with which z sees
 // the row.
@@ -68,7 +71,8 @@ UNITLESS_INLINE Observed8 observe(const Vec8& x, Vec8& s, double h, double as) {
         s = larger(absolute(x), s);
         return {x, Vec8::all(1.0)};
     } else if (const double root_h = square_root(h); are_ordinary_squares(x, s, root_h)) {
-        const Vec8 once = x * (1.0 / s), q = once * root_h, root = square_root(1.0 + q * q), rho = 1.0 / root;
+        const Vec8 once = x * (1.0 / divisor_of(x, s)), q = once * root_h, root = square_root(1.0 + q * q),
+                   rho = 1.0 / root;
         s = s * root;
         if (h == as) return {q * rho * (1.0 / root_h), rho};
         return {once * (1.0 / square_root(1.0 + once * once)), rho};  // as: 1
@@ -98,7 +102,7 @@ UNITLESS_INLINE Vec8 peek(const Vec8& x, const Vec8& s, bool extrapolate) {
     } else if constexpr (std::is_same_v<Scale, RawScale>) {
         return x;
     } else if (!extrapolate && are_ordinary_squares(x, s, 1.0)) {
-        const Vec8 q = x * (1.0 / s);
+        const Vec8 q = x * (1.0 / divisor_of(x, s));
         return q * (1.0 / square_root(1.0 + q * q));
     }
     return peek_each<Scale>(x, s, extrapolate);

@@ -94,7 +94,7 @@ class NameCache {
         return static_cast<std::size_t>(known != -1 ? known : PyObject_Hash(name)) + 97 * column;
     }
     static bool is_same_text(PyObject* a, PyObject* b) {
-        if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b)) return false;
+        if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b) || hash_of(a, 0) != hash_of(b, 0)) return false;
         if (!PyUnicode_IS_ASCII(a) || !PyUnicode_IS_ASCII(b)) return PyUnicode_Compare(a, b) == 0;
         return std::equal(PyUnicode_1BYTE_DATA(a), PyUnicode_1BYTE_DATA(a) + PyUnicode_GET_LENGTH(a),
                           PyUnicode_1BYTE_DATA(b));

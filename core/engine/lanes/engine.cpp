@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t rows_at_once = 128;
 
 // So much work (entries of rows, times octets) is worth a thread's attention: some ten microseconds.
-constexpr std::size_t work_of_thread = 4096;
+constexpr std::size_t work_of_thread = 2048;
 
 // v of eight lanes becomes a part of their average.
 void update_average(const double* octet, double* average, const std::vector<double>& scales,

@@ -183,15 +183,19 @@ class DenseBlock {
     bool observe_scales(double* x, double* rho, double h) {
         Mask8 grown{};
         for (std::size_t j = 0; j < length_; j += width) {
-            const Vec8 before = Vec8::load(pack_.scale + j);
+            const Vec8 value = Vec8::load(x + j), before = Vec8::load(pack_.scale + j);
+            if (!any_nonzero(value)) {
+                Vec8::all(1.0).store(rho + j);
+                continue;
+            }
             Vec8 scale = before;
-            const Observed8 seen = unitless::observe<Scale>(Vec8::load(x + j), scale, h, 1.0);
+            const Observed8 seen = unitless::observe<Scale>(value, scale, h, 1.0);
             seen.z.store(x + j);
             seen.rho.store(rho + j);
             grown = grown | (seen.rho < 1.0);
             if (!any_beyond(scale, before)) continue;
             scale.store(pack_.scale + j);
-            for (std::size_t i = j; i < j + width; ++i) refresh(i);
+            for (std::size_t i = j; is_maximum<Scale> && i < j + width; ++i) refresh(i);  // others do not use them
         }
         return any(grown);
     }
