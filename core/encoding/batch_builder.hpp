@@ -144,6 +144,7 @@ class BatchBuilder {
     // order.
     bool place_distinct() {
         const std::size_t n = slots_.size() - begin_;
+        if (n == 0) return true;
         const auto [low, high] =
             std::minmax_element(slots_.begin() + static_cast<std::ptrdiff_t>(begin_), slots_.end());
         const std::uint32_t first = *low;

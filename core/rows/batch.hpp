@@ -9,7 +9,7 @@
 //
 // Ways of a row:
 //   1. encoding/ makes a Batch of it, with some hundred other rows, and the engine learns or predicts the Batch.
-//   2. A row that comes alone is a Batch of one row.
+//   2. A row that comes alone is a Batch of one row. If its names are all known and in order, it is one as it is.
 //   3. Dense rows of a plain single learner are read where they lie (engine/dense_reader.hpp), for speed.
 #pragma once
 

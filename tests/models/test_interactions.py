@@ -581,3 +581,11 @@ def test_pairs_on_the_command_line_are_split_between_their_stars(written: str, p
 def test_what_is_no_pair_on_the_command_line_is_refused(written: str) -> None:
     with pytest.raises(ul.OptionError, match="pairs such as"):
         cli_arguments.interactions(written)
+
+
+def test_rows_without_any_feature_are_rows_of_the_bias_alone() -> None:
+    plain, paired = (ul.Learner(interactions=which, learning_rate=0.5, centre=False) for which in (None, 2))
+    X = sp.csr_matrix((3, 2))
+    y = np.array([1.0, 2.0, 3.0])
+    assert (plain.learn(X, y) == paired.learn(X, y)).all()
+    assert (plain.predict(X) == paired.predict(X)).all()
