@@ -1,6 +1,6 @@
 // Checks the reader of Vowpal Wabbit's text with text that is cut anywhere, and learns from the rows.
 
-#include "into.hpp"
+#include "calls.hpp"
 #include "learner/learner.hpp"
 #include "text/vw_text.hpp"
 #include "text_pieces.hpp"
@@ -13,14 +13,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // The learner must learn from the rows, or refuse them.
     const TextRows rows = VwReader().read(reinterpret_cast<const char*>(data) + 4, size - 4, true);
     Setup setup;
-    if (data[0] % 2) setup.preparation.bits = 3;
-    if (data[1] % 2) setup.preparation.pairs = Pairs::all;
+    if (data[0] % 2) setup.encoder.bits = 3;
+    if (data[1] % 2) setup.encoder.pairs = Pairs::all;
     Learner learner(setup, kernel_baseline);
     std::vector<double> p(rows.rows());
     const Labels labels{rows.label.data(), rows.weight.data()};
     try {
-        learner.learn(rows.features, labels, Into(p).here());
-        learner.predict(rows.features, false, Into(p).here());
+        learn(learner, rows.features, labels, p);
+        predict(learner, rows.features, false, p);
     } catch (const InputError&) {
         require(learner.snapshot().engine.clock.examples == 0, "a refused call changes nothing");
     } catch (const DivergedError&) {
