@@ -137,7 +137,8 @@ class BatchBuilder {
     std::vector<std::size_t> row_ends_;
     std::vector<std::pair<std::uint32_t, double>> sorted_;
     std::vector<std::uint64_t> keys_;
-    std::vector<std::uint32_t> entry_at_;  // by slot
+    // By slot, counted from the row's lowest: the number of its entry, from 1 on; 0: it has none.
+    std::vector<std::uint32_t> entry_at_;
     std::vector<double> moved_;
 
     // Slots that lie close together, every one once: each entry is noted at its slot, then slots are gone through in

@@ -159,7 +159,7 @@ class TableRowSource final : public RowSource {
 
     static constexpr double ordinary = 0x1p500;  // products of such numbers are numbers
 
-    // Ours until the row is gone.
+    // Holds a reference to the text until the row is gone.
     void keep(std::uint32_t column, double x, PyObject* text, TableColumns::What what) {
         values_.push_back({text, x, column, what});
         Py_XINCREF(text);

@@ -1,5 +1,5 @@
-// A row of an octet: the step of algorithm/step.hpp with one learner per register position. Numbers, softmax, curves
-// and trees are built from these pieces.
+// A row of an octet: the step of algorithm/step.hpp with one learner per register position. Lanes, softmax, curves and
+// trees are built from these pieces. `Numbers`: one number of each learner, Vec8 or Vec4.
 #pragma once
 
 #include "algorithm/loss.hpp"
