@@ -73,7 +73,9 @@ struct Vec {
 
     // ---- Of eight alone
 
-    static Vec first(double x) {  // the rest is 0
+    static Vec first(double x)
+        requires(n == 8)
+    {  // the rest is 0
         Vec r{};
 #if defined(__AVX512F__)
         r.part[0] = (Register)_mm512_zextpd128_pd512(_mm_set_sd(x));
@@ -84,7 +86,9 @@ struct Vec {
 #endif
         return r;
     }
-    static Vec load(const float* from) {
+    static Vec load(const float* from)
+        requires(n == 8)
+    {
         Vec r;
         for (int i = 0; i < registers; ++i) {
             const float* at = from + i * register_width;
@@ -100,7 +104,9 @@ struct Vec {
     }
     // Only the first `count`; the rest is 0. Nothing beyond them is touched, and nothing goes through
     // memory, where a wide load would wait for the narrow stores before it.
-    static Vec load(const double* from, std::size_t count) {
+    static Vec load(const double* from, std::size_t count)
+        requires(n == 8)
+    {
         Vec r;
 #if defined(__AVX512F__)
         r.part[0] = (Register)_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1), from);
@@ -113,7 +119,9 @@ struct Vec {
 #endif
         return r;
     }
-    static Vec load(const float* from, std::size_t count) {
+    static Vec load(const float* from, std::size_t count)
+        requires(n == 8)
+    {
         Vec r;
 #if defined(__AVX512F__)
         const __m512 some = _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), from);
@@ -132,7 +140,9 @@ struct Vec {
 #endif
         return r;
     }
-    static Vec gather(const double* from, const std::uint32_t* at) {
+    static Vec gather(const double* from, const std::uint32_t* at)
+        requires(n == 8)
+    {
         Vec r;
 #if defined(__AVX512F__)
         const __m512i indices = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i*)at));
@@ -146,7 +156,9 @@ struct Vec {
         return r;
     }
     // The first `count` of eight numbers, the rest 0, for `gather`: in one store, which a load of all eight follows.
-    static void load_places(const std::uint32_t* from, std::size_t count, std::uint32_t* to) {
+    static void load_places(const std::uint32_t* from, std::size_t count, std::uint32_t* to)
+        requires(n == 8)
+    {
 #if defined(__AVX512F__)
         const __m512i some = _mm512_maskz_loadu_epi32(static_cast<__mmask16>((1u << count) - 1), from);
         _mm256_storeu_si256((__m256i*)to, (__m256i)__builtin_shufflevector(some, some, 0, 1, 2, 3));
@@ -158,7 +170,9 @@ struct Vec {
 #endif
     }
     // Rounded to floats.
-    void store(float* to) const {
+    void store(float* to) const
+        requires(n == 8)
+    {
         for (int i = 0; i < registers; ++i) {
             float* at = to + i * register_width;
 #if defined(__AVX512F__)
