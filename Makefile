@@ -1,5 +1,7 @@
 # make demo    what it is about, on bundled data: numbers and a picture
-# make test    tests, linter, types, formatting
+# make test    what a change needs: linter, types, formatting, and the tests that take no other process; make test ROOM=data
+#              runs the tests of one room
+# make test-all   all tests
 # make test-spark   distributed training on Spark; needs Java
 # make test-redis   messages of brokers; needs redis-server
 # make test-page   the server's live page in a browser; needs Chromium
@@ -25,7 +27,7 @@ CPP := $(shell find core tests -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
 export UNITLESS_TESTS := build/core
 
-.PHONY: demo test test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs gallery wheel clean bench-serve crash-serve
+.PHONY: demo test test-all test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs gallery wheel clean bench-serve crash-serve
 
 # .venv/.NAME: the package, compiled and installed, and what its extra NAME needs. The build tools stay in .venv: in the
 # temporary environment that pip makes by default they would have another path each time, and all would be compiled again.
@@ -37,8 +39,8 @@ $(VENV)/.%: $(SOURCES)
 	$(BIN)/python -m pip install --quiet 'unitless[$*]'
 	@touch $@
 
-demo: $(VENV)/.demo
-	$(BIN)/python -m unitless.demo
+demo: $(VENV)/.plot
+	$(BIN)/python -m unitless.paper.demo
 
 # Each check runs whatever the others say; the first line of the summary that is not "ok" is what failed.
 test: $(VENV)/.test
@@ -69,11 +71,16 @@ core-tests: $(VENV)/.test
 	build/core/workers_test
 	build/core/digests > build/core/digests.txt
 
+PYTEST := $(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# The marks are set in tests/conftest.py.
 pytest: $(VENV)/.test
-	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) $(if $(ROOM),tests/$(ROOM),-m "not (cluster or process or docs or long)")
+
+test-all: $(VENV)/.test
+	$(PYTEST)
 
 test-spark: $(VENV)/.test $(VENV)/.spark
-	$(BIN)/python -m pytest -q tests/distributed/test_spark.py tests/distributed/test_training_spark.py
+	$(BIN)/python -m pytest -q tests/cluster/test_spark.py tests/cluster/test_training_spark.py
 	$(BIN)/python -m pytest -q tests/test_docs.py -k spark
 
 test-page: $(VENV)/.test $(VENV)/.page-test
@@ -92,8 +99,8 @@ format: $(VENV)/.test
 # Python itself is not built for the sanitizer, so its library is loaded first, and with it the one for exceptions. The
 # environment sees the installed packages but not the installed unitless. Python's own memory would be taken for leaks.
 SANITIZED := build/sanitize/venv
-SANITIZED_TESTS := averaging bad_input centre core_calls csv_reader exact hard_cases interactions merge merge_order mixture model_file models \
-                   one_vs_all predictor repeated_names restored_state row_learning shape_reading shuffle sparse_rows sweep target text_readers weights
+SANITIZED_TESTS := averaging bad_input center core_calls csv_reader exact hard_cases interactions merge merge_order mixture model_file models \
+                   one_vs_all predictor repeated_names restored_state row_learning form_reading shuffle sparse_rows sweep target text_readers weights
 sanitize: $(VENV)/.test
 	$(BIN)/cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
 	  -DUNITLESS_BINDINGS=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
@@ -169,7 +176,7 @@ bench: $(VENV)/.bench
 
 bench-serve: $(VENV)/.bench
 	$(BIN)/python benchmarks/serve.py $(BENCH)
-	$(BIN)/python benchmarks/serve_followers.py
+	$(BIN)/python benchmarks/serve_replicas.py
 	$(BIN)/python benchmarks/serve_large.py
 
 crash-serve: $(VENV)/.test

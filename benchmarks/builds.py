@@ -1,4 +1,4 @@
-"""Another version of unitless, built from a commit in a temporary folder, to be measured beside the installed one.
+"""Another version of unitless, built from a commit in a temporary folder, to be measured next to the installed one.
 
 It has a Python of its own, which sees all packages of this one, but its own unitless first. The installed version is
 that of the working tree, committed or not.
@@ -46,7 +46,7 @@ class Build:
 
 
 def _run(*command: str | pathlib.Path, what: str) -> str:
-    """What a command says; if it is interrupted, all that it has started (compilers) ends with it."""
+    """What a command prints; if it is interrupted, all that it has started (compilers) ends with it."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen([*map(str, command)], text=True, start_new_session=True, **pipes)
     try:

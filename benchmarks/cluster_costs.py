@@ -32,7 +32,7 @@ class Workload:
     name: str
     seconds: float  # to learn a row that was read, with all learning rates, on one thread
     row_bytes: float  # of a row in a text file
-    shaped: bool  # with curves or trees
+    bent: bool  # with curves or trees
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Costs:
     add: float  # per MB of a model: what it has added to the one that it went on from
     fold: float  # per MB of the models: the sum of what eight of them have added
     settle: float  # per MB of a model: from such a sum to the merged model
-    shape: float  # of the driver, per MB of a shard's state: its curves and trees
+    trees: float  # of the driver, per MB of a partition's state: its curves and trees
     sums: float  # MB of what a model has added, per MB of the model
-    join: float  # of the driver, per shard: what it has counted of its predictions
+    join: float  # of the driver, per partition: what it has counted of its predictions
     give: float  # per MB of a model: its state as bytes
     take: float  # per MB of a model: bytes as a model that goes on
     save: float  # per MB of a model
@@ -87,7 +87,7 @@ def measured(quick: bool) -> Costs:
         give, take = _handing_over(models[0])
         found = {
             **_merging(models, size),
-            "shape": _shapes(rows),
+            "trees": _trees(rows),
             "give": give / size,
             "take": take / size,
             "save": _passing(lambda: models[0].save(pathlib.Path(folder) / "model.unitless")) / size,
@@ -130,10 +130,10 @@ def _dense(rows: int) -> list[Workload]:
     for columns in (10, 54):
         X = rng.normal(size=(rows, columns)).astype(np.float32)
         y = X @ rng.normal(size=columns) + rng.normal(size=rows) > 0
-        for shape in ("linear", "curves", "trees"):
-            model = ul.Learner(loss="logistic", learning_rate="auto", centre=True, shape=shape)
-            seconds, shaped = _learning(model, X, y), shape != "linear"
-            found.append(Workload(f"{shape}, {columns} columns", seconds, 8.0 * columns, shaped))
+        for model_type in ("linear", "curves", "trees"):
+            model = ul.Learner(loss="logistic", learning_rate="auto", center=True, model_type=model_type)
+            seconds, bent = _learning(model, X, y), model_type != "linear"
+            found.append(Workload(f"{model_type}, {columns} columns", seconds, 8.0 * columns, bent))
     return found
 
 
@@ -148,7 +148,7 @@ def _sparse(rows: int, features: int = 30, bits: int = 18) -> Workload:
     X = scipy.sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(rows, 2**bits))
     model = ul.Learner(loss="logistic", learning_rate="auto", bits=bits)
     seconds = _learning(model, X, rng.random(rows) < 0.5)
-    return Workload(f"sparse, {features} features", seconds, 8.0 * features, shaped=False)
+    return Workload(f"sparse, {features} features", seconds, 8.0 * features, bent=False)
 
 
 def _models(bits: int) -> list[Any]:
@@ -167,7 +167,7 @@ def _models(bits: int) -> list[Any]:
 
 def _merging(models: list[Any], size: float) -> dict[str, float]:
     """The parts of merging a round, per MB of a model; the first model is the one that the others went on from."""
-    from unitless.models.rounds import Agreed, Said, Sums, merged_round
+    from unitless.merging.rounds import Agreed, Said, Sums, merged_round
 
     base, *states = (model._state_and_labels() for model in models)
     said = [Said.of(state, base, 0.0) for state in states]
@@ -182,14 +182,14 @@ def _merging(models: list[Any], size: float) -> dict[str, float]:
     }
 
 
-def _shapes(rows: int, columns: int = 54) -> float:
-    """Seconds per MB to bring together trees that eight shards have gone on with."""
+def _trees(rows: int, columns: int = 54) -> float:
+    """Seconds per MB to bring together trees that eight partitions have gone on with."""
     import unitless as ul
-    from unitless.models.rounds import Agreed, Said, Sums, merged_round
-    from unitless.models.rounds_shape import shaped_round
+    from unitless.merging.round_form import shaped_round
+    from unitless.merging.rounds import Agreed, Said, Sums, merged_round
 
     rng = np.random.default_rng(0)
-    base = ul.Learner(loss="logistic", learning_rate="auto", centre=True, shape="trees")
+    base = ul.Learner(loss="logistic", learning_rate="auto", center=True, model_type="trees")
     models = [base, *(base.copy() for _ in range(FAN_IN))]
     for number, model in enumerate(models):
         if number:
@@ -210,11 +210,11 @@ def _joining(rows: int) -> float:
 
     model, rng, states = ul.Learner(loss="logistic"), np.random.default_rng(0), []
     for _ in range(FAN_IN):
-        evaluation = ul.evaluate.Evaluation(model)
+        evaluation = ul.metrics.Evaluation(model)
         scores = rng.normal(size=rows) * 3
         evaluation.add(scores, scores + rng.normal(size=rows) > 0)
         states.append(evaluation.state())
-    return _best(lambda: ul.evaluate.Evaluation.join(model, states)) / FAN_IN
+    return _best(lambda: ul.metrics.Evaluation.join(model, states)) / FAN_IN
 
 
 def _handing_over(model: Any) -> tuple[float, float]:
@@ -227,8 +227,8 @@ def _handing_over(model: Any) -> tuple[float, float]:
 
 def _files(path: pathlib.Path, megabytes: int) -> dict[str, float]:
     """Seconds per GB to survey a file that is in the system's cache, and to read its numbers."""
+    from unitless.cluster.blocks import DataSpec, survey
     from unitless.data.read_options import ReadOptions
-    from unitless.distributed.blocks import DataSpec, survey
 
     names = b",".join(b"c%d" % number for number in range(54)) + b"\n"
     line = b",".join(b"%d.12345" % (number % 10) for number in range(54)) + b"\n"

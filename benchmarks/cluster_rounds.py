@@ -1,9 +1,9 @@
 """A training on many machines, as time passes: in closed form, and event by event where tasks are slow or fail.
 
-In each round the driver ships the model to all machines; every shard takes it, judges the learning rates on its first
-rows, reads and learns its rows and gives its state; what the states have added to the model is summed in a tree; the
-driver makes a model of the sum, saves it and scores it on the rows held back. These rows are learned at the end, in one
-more round. Curves and trees are not summed: all states go up the tree, and the driver brings them together.
+In each round the driver ships the model to all machines; every partition takes it, judges the learning rates on its
+first rows, reads and learns its rows and gives its state; what the states have added to the model is summed in a tree;
+the driver makes a model of the sum, saves it and evaluates it on the held-out rows. These rows are learned at the end,
+in one more round. Curves and trees are not summed: all states go up the tree, and the driver brings them together.
 
 What is left out: the driver's own failure (it goes on from its last save), workers that are shared with others, and
 messages of the engine. Machines have one link each, full at the given speed in both directions.
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 Times: TypeAlias = NDArray[np.float64]
 
-JUDGED, LEAST_JUDGED, MOST_JUDGED = 8, 256, 4096  # of a shard's rows one in eight judges the rates, within limits
-HELD_BACK = 20_000  # rows
-FEWEST = 1000  # rows of a shard and round
+JUDGED, LEAST_JUDGED, MOST_JUDGED = 8, 256, 4096  # of a partition's rows one in eight judges the rates, within limits
+HELD_OUT = 20_000  # rows
+FEWEST = 1000  # rows of a partition and round
 HOPELESS = 8.0  # a task in whose time so many failures are expected does not end: it would be tried e^8 times
 MOST_LOSSES = 100  # results of a group that are lost so often before the group is complete: it never is
 
@@ -57,10 +57,10 @@ class Job:
     model: float  # its size in MB
     workload: Workload
     rounds: int = 8
-    per_worker: int = 1  # shards for each worker
+    per_worker: int = 1  # partitions for each worker
     text: bool = True  # files of text are surveyed; Parquet files say where their rows are
 
-    def shards(self, cluster: Cluster) -> int:
+    def partitions(self, cluster: Cluster) -> int:
         """As many as were asked for, unless there would be too few rows for each."""
         return max(1, min(cluster.workers * self.per_worker, int(self.rows / FEWEST / self.rounds)))
 
@@ -70,14 +70,14 @@ class Round:
     """Seconds of the parts of a round in which nothing fails, and MB that go over the network."""
 
     ship: float
-    task: float  # a shard: take, judge, learn, give
+    task: float  # a partition: take, judge, learn, give
     folds: tuple[float, ...]  # one merging, for each level of the tree
     finish: float
     traffic: float
 
     @property
     def aside(self) -> float:
-        """All but the shards' work."""
+        """All but the partitions' work."""
         return self.ship + sum(self.folds) + self.finish
 
 
@@ -98,63 +98,63 @@ class Outcome:
         return self.learning / self.seconds
 
 
-def levels(shards: int) -> list[int]:
-    """How many mergings there are at each level of the tree; with a single shard there is nothing to merge."""
+def levels(partitions: int) -> list[int]:
+    """How many mergings there are at each level of the tree; with a single partition there is nothing to merge."""
     found = []
-    while shards > 1:
-        shards = math.ceil(shards / FAN_IN)
-        found.append(shards)
+    while partitions > 1:
+        partitions = math.ceil(partitions / FAN_IN)
+        found.append(partitions)
     return found
 
 
 def one_round(job: Job, cluster: Cluster, costs: Costs, rows: float, first: bool = False) -> Round:
     """A round with so many rows in all; in the first one there is no model to be shipped yet."""
-    shards, size = job.shards(cluster), job.model
-    own = rows / shards
+    partitions, size = job.partitions(cluster), job.model
+    own = rows / partitions
     link = cluster.seconds(size)
     reading = cluster.seconds(own * job.workload.row_bytes / 1e6) * min(cluster.workers_per_machine, cluster.workers)
     judged = 0.0 if first else min(own, max(LEAST_JUDGED, min(MOST_JUDGED, own / JUDGED)))
     learning = own * costs.row(job.workload) + judged * job.workload.seconds
     begin = 0.0 if first else costs.take * size
     task = costs.start + begin + max(learning, reading) + costs.give * size
-    shaped = job.workload.shaped
-    folds, traffic, inputs = [], 0.0, shards
-    input_size, work = size, 0.0 if shaped else costs.add + costs.fold  # above the first level the inputs are sums
-    for nodes in levels(shards):
+    bent = job.workload.bent
+    folds, traffic, inputs = [], 0.0, partitions
+    input_size, work = size, 0.0 if bent else costs.add + costs.fold  # above the first level the inputs are sums
+    for nodes in levels(partitions):
         wide = min(FAN_IN, inputs)
         beside = min(cluster.workers_per_machine, math.ceil(nodes / cluster.machines))  # mergings that share a link
-        fetched = min(wide * input_size, shards * size) if shaped else wide * input_size
-        given = fetched if shaped else costs.sums * size
+        fetched = min(wide * input_size, partitions * size) if bent else wide * input_size
+        given = fetched if bent else costs.sums * size
         folds.append(costs.start + cluster.seconds(fetched) * beside + wide * size * work + costs.give * given)
-        traffic += shards * size if shaped else inputs * input_size
-        inputs, input_size, work = nodes, given, 0.0 if shaped else costs.fold
+        traffic += partitions * size if bent else inputs * input_size
+        inputs, input_size, work = nodes, given, 0.0 if bent else costs.fold
     copies = 0 if first else cluster.machines
     ship = 0.0 if first else costs.give * size + link * math.ceil(math.log2(cluster.machines + 1))
     finish = cluster.seconds(input_size) + (costs.settle + costs.take + costs.save) * size
-    finish += costs.shape * shards * size if shaped else 0.0
-    finish += HELD_BACK * job.workload.seconds + shards * costs.join
+    finish += costs.trees * partitions * size if bent else 0.0
+    finish += HELD_OUT * job.workload.seconds + partitions * costs.join
     return Round(ship, task, tuple(folds), finish, traffic + copies * size + input_size)
 
 
 def rounds(job: Job, cluster: Cluster, costs: Costs) -> list[Round]:
-    """All of them, the last with the rows that were held back."""
+    """All of them, the last with the held-out rows."""
     rows = job.rows / job.rounds
     usual = one_round(job, cluster, costs, rows)
     first = one_round(job, cluster, costs, rows, first=True)
-    return [first, *[usual] * (job.rounds - 1), one_round(job, cluster, costs, min(HELD_BACK, job.rows))]
+    return [first, *[usual] * (job.rounds - 1), one_round(job, cluster, costs, min(HELD_OUT, job.rows))]
 
 
 def closed_form(job: Job, cluster: Cluster, costs: Costs) -> Outcome:
     """If no task fails and all are equally fast."""
-    shards, workers, submit = job.shards(cluster), cluster.workers, costs.submit
-    waves, last = math.ceil(shards / workers), (shards - 1) % workers + 1
+    partitions, workers, submit = job.partitions(cluster), cluster.workers, costs.submit
+    waves, last = math.ceil(partitions / workers), (partitions - 1) % workers + 1
     seconds = 0.0
     for one in rounds(job, cluster, costs):
-        now = max(shards * submit + one.task, last * submit + waves * one.task)
+        now = max(partitions * submit + one.task, last * submit + waves * one.task)
         if waves > 1:  # the last of the wave before may be later, because it was submitted later
             now = max(now, workers * submit + (waves - 1) * one.task)
-        submitted = shards
-        for nodes, fold in zip(levels(shards), one.folds, strict=True):
+        submitted = partitions
+        for nodes, fold in zip(levels(partitions), one.folds, strict=True):
             submitted += nodes
             now = max(now, submitted * submit) + fold
         seconds += one.ship + now + one.finish
@@ -164,13 +164,13 @@ def closed_form(job: Job, cluster: Cluster, costs: Costs) -> Outcome:
 def simulate(job: Job, cluster: Cluster, costs: Costs, seed: int = 0) -> Outcome:
     """With tasks that fail and are tried again, results that are lost with their worker, and tasks that are slow."""
     chance = _Chance(cluster, np.random.default_rng(seed))
-    shards = job.shards(cluster)
+    partitions = job.partitions(cluster)
     seconds = 0.0
     for one in rounds(job, cluster, costs):
-        submitted = costs.submit * np.arange(1, shards + 1)
-        done = _scheduled(chance.times(np.full(shards, one.task)), submitted, cluster.workers)
-        again, count = one.task, shards
-        for nodes, fold in zip(levels(shards), one.folds, strict=True):
+        submitted = costs.submit * np.arange(1, partitions + 1)
+        done = _scheduled(chance.times(np.full(partitions, one.task)), submitted, cluster.workers)
+        again, count = one.task, partitions
+        for nodes, fold in zip(levels(partitions), one.folds, strict=True):
             submitted = costs.submit * (count + np.arange(1, nodes + 1))
             ready = chance.kept(done, again, submitted)
             done = ready + chance.times(np.full(nodes, fold))

@@ -27,7 +27,7 @@ Turn = Callable[[], float]  # takes a turn; returns its seconds
 
 @dataclass
 class Facts:
-    """What is known of a contender beside its times."""
+    """What is known of a contender in addition to its times."""
 
     rows: int
     loss: float | None = None

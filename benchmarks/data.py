@@ -1,7 +1,7 @@
 """The data of the benchmarks: Covertype, a stream like hashed text, rows of names; as arrays and as files.
 
 Each file is made when it is first needed, in the folder of a run. Covertype is `covertype.parquet` in the directory
-UNITLESS_DATA; without it synthetic data of the same shape is used, and `Store.name` says so.
+UNITLESS_DATA; without it synthetic data of the same shape is used, and `Store.name` has it.
 """
 
 from __future__ import annotations

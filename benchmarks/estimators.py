@@ -30,7 +30,7 @@ OURS, SGD = "unitless", "StandardScaler + SGDClassifier"
 
 def peers(seed: int, grid: list[float]) -> dict[str, Callable[[], Any]]:
     makers: dict[str, Callable[[], Any]] = {
-        OURS: lambda: UnitlessClassifier(shape="linear", random_state=seed),
+        OURS: lambda: UnitlessClassifier(model_type="linear", random_state=seed),
         SGD: lambda: make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=seed)),
     }
     for C in () if seed else grid:  # logistic regression does not depend on the seed

@@ -1,8 +1,8 @@
 """Scales that fall: what they change on real tables, what they cost, and what they are for.
 
-The tables of `shape_tables.py`, linear models with all that the high-level learners turn on, in the order of the files
-and shuffled, with and without `falling_scales`. Then a column that goes from millimetres to metres in mid-stream. Needs
-UNITLESS_DATA, the directory with the datasets.
+The tables of `model_type_tables.py`, linear models with all that the high-level learners turn on, in the order of the
+files and shuffled, with and without `falling_scales`. Then a column that goes from millimeters to meters in mid-stream.
+Needs UNITLESS_DATA, the directory with the datasets.
 
     python benchmarks/falling_scales.py [--rounds 5] [NAMES ...]
 """
@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 from data import folder_of_datasets
-from shape_tables import ALL_CLASSES, NUMBERS, Rows
+from model_type_tables import ALL_CLASSES, NUMBERS, Rows
 
 import unitless as ul
 
 
 def said(rows: Rows, falling: bool) -> tuple[np.ndarray, float]:
     """The progressive predictions, as `Rows.score` takes them, and the seconds of processor time."""
-    options: dict[str, Any] = {"learning_rate": "auto", "centre": True, "falling_scales": falling}
+    options: dict[str, Any] = {"learning_rate": "auto", "center": True, "falling_scales": falling}
     y: Any = np.where(rows.y, 1.0, -1.0) if rows.classes == 2 else rows.y
     if rows.classes == 0:
         model: Any = ul.Learner(target="auto", **options)
@@ -68,11 +68,11 @@ def story() -> None:
     plain = rng.normal(size=(60_000, 4)) * [3, 2, 3, 0.5] + [5, 0, 0, 1]
     y = plain @ [1, -1, 0.5, 2] + 0.5 * rng.normal(size=len(plain))
     print(f"\n{'mean squared error':32}{'before':>14}{'8,000 rows':>14}{'last 20,000':>14}")
-    for title, factor in (("millimetres, then metres", 1000.0), ("metres, then millimetres", 0.001)):
+    for title, factor in (("millimeters, then meters", 1000.0), ("meters, then millimeters", 0.001)):
         X = plain.copy()
         X[:30_000, 0] *= factor
         for falling in (False, True):
-            model = ul.Learner(learning_rate="auto", target="auto", centre=True, falling_scales=falling)
+            model = ul.Learner(learning_rate="auto", target="auto", center=True, falling_scales=falling)
             squares = (model.learn(X, y) - y) ** 2
             parts = (squares[20_000:30_000], squares[30_000:38_000], squares[40_000:])
             shown = "".join(f"{part.mean():14.3f}" for part in parts)

@@ -1,4 +1,4 @@
-"""One whole fit of an estimator that follows the conventions of scikit-learn; its loss is that of rows not seen."""
+"""One whole fit of an estimator that keeps to the conventions of scikit-learn; its loss is that of rows not seen."""
 
 from __future__ import annotations
 

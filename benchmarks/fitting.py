@@ -1,12 +1,12 @@
-"""What is shown is what is kept: `ul.train`, linear, with no other option but the target, on files as they are.
+"""The reported metrics describe the saved model: `ul.train`, linear, with nothing but the target.
 
     UNITLESS_DATA=DIRECTORY python benchmarks/fitting.py [NAME ...] [--rows N] [--seed N] [--json FILE] [--page]
 
-Each table is cut into four fifths, which stay in the order of the file, and a random fifth that nobody sees. Beside the
-kept model stand the trivial answer, scikit-learn's solver on scaled columns (LogisticRegression, Ridge), its SGD with
-the same preparation, and LightGBM with its defaults. `reported` is what `train` says of the kept model. Two ratios:
-the kept model's error over the solver's, and over what was reported. `progressive` and `followed` are of the same file
-followed in its order (`shuffle=False`): what the progressive score says, and the kept model on the fifth.
+Each table is cut into four fifths, which stay in the order of the file, and a random fifth that no model sees. Next to
+the final model stand the baseline, scikit-learn's solver on scaled columns (LogisticRegression, Ridge), its SGD with
+the same preparation, and LightGBM with its defaults. `reported` is the hold-out error that `train` reports. Two ratios:
+the final model's error over the solver's, and over what was reported. `progressive` and `streamed` are of the same file
+learned in its order (`shuffle=False`): the progressive error, and the final model on the fifth.
 Errors are the share of wrong classes, or the RMSE.
 """
 
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def _cut(rows: int, seed: int) -> np.ndarray:
-    """Which rows nobody sees."""
+    """Which rows no model sees."""
     unseen = np.zeros(rows, bool)
     unseen[np.random.default_rng(seed).permutation(rows)[: rows // 5]] = True
     return unseen
@@ -120,7 +120,7 @@ def table_of(name: str) -> Table:
 
 
 def cut_files(name: str, folder: pathlib.Path, rows: int | None, seed: int, to: str) -> tuple[str, str]:
-    """Files with the four fifths of a table and with the fifth that nobody sees."""
+    """Files with the four fifths of a table and with the fifth that no model sees."""
     table = table_of(name)
     path = folder / table.path
     return _raw(table, path, seed, rows, to) if name in RAW else _paper(path, seed, rows, to)
@@ -144,26 +144,26 @@ def compared(name: str, folder: pathlib.Path, rows: int | None, seed: int) -> di
     table = table_of(name)
     with tempfile.TemporaryDirectory() as to:
         cut = cut_files(name, folder, rows, seed, to)
-        options = {"header": False} if "header" in table.reading else {}
-        how = {**options, "shape": "linear"}  # as the models beside it; shapes.py fits trees
+        reading = ul.Reading(header=False) if "header" in table.reading else None
+        how: dict[str, Any] = {"reading": reading, "model_type": "linear"}  # as the others; model_types.py fits trees
         start = time.perf_counter()
         result = ul.train(cut[0], table.target, **how)
         seconds = time.perf_counter() - start
-        followed = ul.train(cut[0], table.target, shuffle=False, **how)
+        streamed = ul.train(cut[0], table.target, shuffle=False, **how)
         X, y = read_frame(cut[1], table)
-        labelled = np.flatnonzero(pd.notna(_read(cut[1], table)[table.target]))
-        ours, theirs = (np.asarray(one.predict(cut[1], **options))[labelled] for one in (result, followed))
+        labeled = np.flatnonzero(pd.notna(_read(cut[1], table)[table.target]))
+        ours, theirs = (np.asarray(one.predict(cut[1], reading=reading))[labeled] for one in (result, streamed))
         learned = read_frame(cut[0], table)
     return {
         "name": name,
         "rows": result.rows,
         "ours": error_of(ours, y),
-        "progressive": _main(followed.metrics),
-        "followed": error_of(theirs, y),
-        "reported": _main(result.score),
-        "interval": result.score_interval,
+        "progressive": _main(streamed.progressive),
+        "streamed": error_of(theirs, y),
+        "reported": _main(result.metrics),
+        "interval": result.metrics_ci,
         "passes": result.passes,
-        "kept": result.kept,
+        "kept": result.selected,
         "seconds": seconds,
         **_others(*learned, X, y),
     }
@@ -181,27 +181,27 @@ def noise(seed: int) -> dict[str, Any]:
     X, y = random.normal(size=(30_000, 10)), np.repeat([0, 1], 15_000)
     unseen = _cut(len(y), seed)
     start = time.perf_counter()
-    result = ul.train(X[~unseen], y[~unseen], shape="linear")
+    result = ul.train(X[~unseen], y[~unseen], model_type="linear")
     seconds = time.perf_counter() - start
-    followed = ul.train(X[~unseen], y[~unseen], shuffle=False, shape="linear")
-    ours, theirs = (float(np.mean(np.asarray(one.predict(X[unseen])) != y[unseen])) for one in (result, followed))
+    streamed = ul.train(X[~unseen], y[~unseen], shuffle=False, model_type="linear")
+    ours, theirs = (float(np.mean(np.asarray(one.predict(X[unseen])) != y[unseen])) for one in (result, streamed))
     return {
         "name": "noise, sorted",
         "rows": result.rows,
         "ours": ours,
-        "progressive": _main(followed.metrics),
-        "followed": theirs,
-        "reported": result.score["zero_one"],
-        "interval": result.score_interval,
+        "progressive": _main(streamed.progressive),
+        "streamed": theirs,
+        "reported": result.metrics["error_rate"],
+        "interval": result.metrics_ci,
         "passes": result.passes,
-        "kept": result.kept,
+        "kept": result.selected,
         "seconds": seconds,
-        "trivial": 0.5,
+        "baseline": 0.5,
     }
 
 
 def _main(score: dict[str, float]) -> float:
-    return score.get("zero_one", score.get("rmse", float("nan")))
+    return score.get("error_rate", score.get("rmse", float("nan")))
 
 
 def is_number(y: pd.Series) -> bool:
@@ -215,7 +215,7 @@ def error_of(predicted: np.ndarray, y: pd.Series) -> float:
 
 
 def _others(X: pd.DataFrame, y: pd.Series, X_unseen: pd.DataFrame, y_unseen: pd.Series) -> dict[str, Any]:
-    """The trivial answer and the peers."""
+    """The baseline and the peers."""
     import lightgbm
     from sklearn.compose import make_column_transformer
     from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -231,7 +231,7 @@ def _others(X: pd.DataFrame, y: pd.Series, X_unseen: pd.DataFrame, y_unseen: pd.
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     regression = is_number(y)
     peers = {
-        "trivial": DummyRegressor() if regression else DummyClassifier(),
+        "baseline": DummyRegressor() if regression else DummyClassifier(),
         "solver": make_pipeline(prepared, Ridge() if regression else LogisticRegression(max_iter=1000)),
         "sgd": make_pipeline(prepared, SGDRegressor() if regression else SGDClassifier(loss="log_loss")),
         "lightgbm": make_pipeline(
@@ -251,7 +251,7 @@ def _others(X: pd.DataFrame, y: pd.Series, X_unseen: pd.DataFrame, y_unseen: pd.
 
 # ---------------------------------------------------------------------------------------------------- the table
 
-COLUMNS = ("trivial", "solver", "sgd", "lightgbm", "progressive", "followed", "ours", "reported")
+COLUMNS = ("baseline", "solver", "sgd", "lightgbm", "progressive", "streamed", "ours", "reported")
 
 
 def _print(found: dict[str, Any], first: bool) -> None:
@@ -274,13 +274,13 @@ def _shown(one: dict[str, Any], name: str) -> str:
     if name not in one:
         return ""
     number = one[name]
-    return f"{number:.2%}" if one["trivial"] <= 1 else f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+    return f"{number:.2%}" if one["baseline"] <= 1 else f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _table(found: list[dict[str, Any]]) -> str:
     """For the page of benchmarks."""
-    names = {"rows": "rows", "trivial": "trivial answer", "solver": "solver", "sgd": "SGD", "lightgbm": "LightGBM"}
-    names |= {"ours": "**fitted**", "reported": "reported", "progressive": "progressive", "followed": "followed"}
+    names = {"rows": "rows", "baseline": "baseline", "solver": "solver", "sgd": "SGD", "lightgbm": "LightGBM"}
+    names |= {"ours": "**fitted**", "reported": "reported", "progressive": "progressive", "streamed": "streamed"}
     lines = [f"| table | {' | '.join(names.values())} | fitted / solver | fitted / reported | seconds |"]
     lines.append("|---|" + "---:|" * (len(names) + 3))
     for one in found:
@@ -293,22 +293,22 @@ def _table(found: list[dict[str, Any]]) -> str:
 
 def _short_table(found: list[dict[str, Any]]) -> str:
     """For the first page: tables whose order misleads."""
-    head = ("file in its own order", "followed: progressive", "followed: new rows", "fitted: score", "fitted: new rows")
+    head = ("file in its own order", "stream: progressive", "stream: new rows", "fit: hold-out", "fit: new rows")
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * 4]
     for one in found:
-        if one["followed"] > 1.3 * one["progressive"] and one["name"] != "bank":
-            shown = (_shown(one, name) for name in ("progressive", "followed", "reported", "ours"))
+        if one["streamed"] > 1.3 * one["progressive"] and one["name"] != "bank":
+            shown = (_shown(one, name) for name in ("progressive", "streamed", "reported", "ours"))
             lines.append(f"| {one['name']} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
 
 def _summary(found: list[dict[str, Any]]) -> None:
-    beside = [one for one in found if "solver" in one]
-    behind = [one["name"] for one in beside if one["ours"] > 1.02 * one["solver"]]
-    useless = [one["name"] for one in beside if one["ours"] > one["trivial"]]
+    solved = [one for one in found if "solver" in one]
+    behind = [one["name"] for one in solved if one["ours"] > 1.02 * one["solver"]]
+    useless = [one["name"] for one in solved if one["ours"] > one["baseline"]]
     untrue = [one["name"] for one in found if one["ours"] > max(1.1 * one["reported"], one["interval"][1])]
-    print(f"\nmore than 2% behind the solver: {len(behind)} of {len(beside)} ({', '.join(behind) or 'none'})")
-    print(f"worse than the trivial answer: {', '.join(useless) or 'none'}")
+    print(f"\nmore than 2% behind the solver: {len(behind)} of {len(solved)} ({', '.join(behind) or 'none'})")
+    print(f"worse than the baseline: {', '.join(useless) or 'none'}")
     print(f"more than 10% and its interval worse than reported: {', '.join(untrue) or 'none'}")
 
 

@@ -53,7 +53,7 @@ def _twice(task: str, at_least: float) -> Goal:
 
 
 def _product(count: int) -> Goal:
-    """Predictions beside NumPy with as many threads."""
+    """Predictions next to NumPy with as many threads."""
     return Goal("threads", called("predict, dense", count), called("NumPy X @ w", count), at_most=1.5)
 
 

@@ -31,6 +31,7 @@ from data import zipf_rows
 from machine import compiler
 
 import unitless as ul
+from unitless.models.kernels import kernels
 
 BASELINE = pathlib.Path(__file__).with_suffix(".json")
 ALLOWED = 0.005
@@ -60,7 +61,7 @@ def write_text(X: np.ndarray, y: np.ndarray, vw: pathlib.Path, csv: pathlib.Path
     csv.write_text(f"label,{','.join(f'c{j}' for j in range(X.shape[1]))}\n" + "".join(csv_lines) * FILE_REPEATS)
 
 
-def kernels(folder: pathlib.Path) -> dict[str, tuple[int, Callable[[], object]]]:
+def all_kernels(folder: pathlib.Path) -> dict[str, tuple[int, Callable[[], object]]]:
     """By name: how many rows, and what goes over them once."""
     X, y = dense()
     model = ul.Learner(loss="logistic")
@@ -93,7 +94,7 @@ def kernels(folder: pathlib.Path) -> dict[str, tuple[int, Callable[[], object]]]
         return run
 
     def train(path: pathlib.Path, target: str | None) -> None:
-        ul.train(path, target=target, learning_rate=0.5, centre=False, shuffle=False, shape="linear")
+        ul.train(path, target=target, learning_rate=0.5, center=False, shuffle=False, model_type="linear")
 
     return {
         "dense, learn": (len(X), lambda: ul.Learner(loss="logistic").learn(X, y)),
@@ -102,9 +103,9 @@ def kernels(folder: pathlib.Path) -> dict[str, tuple[int, Callable[[], object]]]
         "sparse, hashed, learn": (Z.shape[0], lambda: ul.Learner(loss="logistic", bits=18).learn(Z, z_labels)),
         "CSR, learn": (len(X), lambda: ul.Learner(loss="logistic").learn(S, y)),
         "CSR, predict": (len(X), lambda: model.predict(S)),
-        "automatic rate, centred, learn": (
+        "automatic rate, centered, learn": (
             len(X),
-            lambda: ul.Learner(loss="logistic", learning_rate="auto", centre=True).learn(X, y),
+            lambda: ul.Learner(loss="logistic", learning_rate="auto", center=True).learn(X, y),
         ),
         "one-vs-all, learn": (len(X), lambda: ul.OneVsAll(range(5), learning_rate=0.5).learn(X, classes)),
         "pairs, learn": (len(X) // 5, lambda: ul.Learner(loss="logistic", interactions=2).learn(X[::5], y[::5])),
@@ -122,13 +123,13 @@ def work(report: pathlib.Path) -> None:
     """What callgrind runs: two marks around each kernel."""
     with tempfile.TemporaryDirectory() as folder:
         rows = {}
-        for name, (count, run) in kernels(pathlib.Path(folder)).items():
+        for name, (count, run) in all_kernels(pathlib.Path(folder)).items():
             run()
             os.getppid()
             run()
             os.getppid()
             rows[name] = count
-    report.write_text(json.dumps({"rows": rows, "kernel": ul.kernels()[-1]}))
+    report.write_text(json.dumps({"rows": rows, "kernel": kernels()[-1]}))
 
 
 def count() -> dict[str, object]:

@@ -104,7 +104,7 @@ class Prediction:
         return (
             f"Network {one.network:g} Gbit/s for each machine of {one.workers_per_machine} workers; "
             f"{one.failures:g} failures per worker and hour; the time of a task varies by {one.spread:.0%}; "
-            "8 rounds, one shard for each worker, files of text."
+            "8 rounds, one partition for each worker, files of text."
         )
 
     def sizing(self) -> str:
@@ -129,12 +129,12 @@ class Prediction:
 
     def _memory(self, model: float, workload: str, workers: int) -> float:
         """MB that the largest merging takes: of sums, or of all states where these are not summed."""
-        if self._costs.workloads[workload].shaped:
+        if self._costs.workloads[workload].bent:
             return workers * model
         return (FAN_IN + 1) * self._costs.sums * model
 
     def rounds(self) -> str:
-        """What a round takes besides learning, and what it moves."""
+        """What a round takes in addition to learning, and what it moves."""
         lines = []
         for model, workload in MODELS:
             for workers in WORKERS:
@@ -162,12 +162,12 @@ def draw(prediction: Prediction, path: pathlib.Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(2, 3, figsize=(13, 8), layout="constrained")
-    colours = plt.get_cmap("viridis")([0.9, 0.7, 0.5, 0.3, 0.1])
+    colors = plt.get_cmap("viridis")([0.9, 0.7, 0.5, 0.3, 0.1])
     for axis, model in zip(axes.flat, MODELS, strict=False):
-        _draw_times(axis, prediction, model, colours)
+        _draw_times(axis, prediction, model, colors)
     axes.flat[0].legend(fontsize=8, reverse=True)
-    _draw_rounds(axes.flat[4], prediction, colours)
-    _draw_failures(axes.flat[5], prediction, colours)
+    _draw_rounds(axes.flat[4], prediction, colors)
+    _draw_failures(axes.flat[5], prediction, colors)
     for axis in axes.flat[:5]:
         axis.set(xlabel="workers", xscale="log", yscale="log")
         axis.set_xticks(WORKERS, [f"{one:,}" for one in WORKERS])
@@ -184,37 +184,37 @@ def draw(prediction: Prediction, path: pathlib.Path) -> None:
     plt.close(figure)
 
 
-def _draw_times(axis: Any, prediction: Prediction, model: tuple[float, str], colours: Any) -> None:
+def _draw_times(axis: Any, prediction: Prediction, model: tuple[float, str], colors: Any) -> None:
     """A line for each number of rows, and a dotted one for what cannot be avoided."""
-    for rows, colour in zip(ROWS, colours, strict=False):
+    for rows, color in zip(ROWS, colors, strict=False):
         job = prediction.job(rows, *model)
         name = f"$10^{{{exponent(rows)}}}$ rows"
-        axis.plot(DRAWN, [prediction.seconds(job, one) for one in DRAWN], color=colour, label=name)
-        axis.plot(DRAWN, [prediction.calm(job, one).learning for one in DRAWN], ":", color=colour, linewidth=1)
+        axis.plot(DRAWN, [prediction.seconds(job, one) for one in DRAWN], color=color, label=name)
+        axis.plot(DRAWN, [prediction.calm(job, one).learning for one in DRAWN], ":", color=color, linewidth=1)
     axis.set_title(f"{model[1]}: a model of {volume(model[0])}", loc="left", fontsize=10, weight="bold")
     axis.set(ylabel="time (dotted: reading and learning alone)", ylim=(10, 3e9))
 
 
-def _draw_rounds(axis: Any, prediction: Prediction, colours: Any) -> None:
+def _draw_rounds(axis: Any, prediction: Prediction, colors: Any) -> None:
     """What a round takes in which nothing is learned."""
-    for model, colour in zip(MODELS, colours, strict=False):
+    for model, color in zip(MODELS, colors, strict=False):
         parts = [prediction.round(model, one) for one in DRAWN]
         seconds = [one.aside + one.task for one in parts]
-        axis.plot(DRAWN, seconds, color=colour, label=f"{volume(model[0])}, {model[1].partition(',')[0]}")
+        axis.plot(DRAWN, seconds, color=color, label=f"{volume(model[0])}, {model[1].partition(',')[0]}")
     axis.set_title("a round without rows: ship, merge, save", loc="left", fontsize=10, weight="bold")
     axis.set(ylabel="time", ylim=(0.03, 7200))
     axis.legend(fontsize=8, loc="lower left", ncols=2, reverse=True)
 
 
-def _draw_failures(axis: Any, prediction: Prediction, colours: Any) -> None:
-    """How much longer it takes the more often workers fail, by the number of shards."""
+def _draw_failures(axis: Any, prediction: Prediction, colors: Any) -> None:
+    """How much longer it takes the more often workers fail, by the number of partitions."""
     rows, workers, rates = 10**12, 1000, [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1]
     usual = prediction.calm(prediction.job(rows, *MODELS[0]), workers).seconds
-    for per_worker, colour in zip((1, 4, 16), colours[1:], strict=False):
+    for per_worker, color in zip((1, 4, 16), colors[1:], strict=False):
         job = prediction.job(rows, *MODELS[0], per_worker)
         times = [prediction.failing(rate).seconds(job, workers) / usual for rate in rates]
-        name = f"{per_worker} shard{'s' if per_worker > 1 else ''} for each worker"
-        axis.plot(rates, times, color=colour, marker="o", markersize=3, label=name)
+        name = f"{per_worker} partition{'s' if per_worker > 1 else ''} for each worker"
+        axis.plot(rates, times, color=color, marker="o", markersize=3, label=name)
     axis.set_title("failures: 1,000 workers, $10^{12}$ rows, 3 MB", loc="left", fontsize=10, weight="bold")
     axis.set(xlabel="failures per worker and hour", ylabel="time, if 1 when all goes well", xscale="log", ylim=(0.9, 4))
     axis.legend(fontsize=8, loc="upper left")

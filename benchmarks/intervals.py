@@ -1,10 +1,10 @@
-"""Do intervals hold what they promise? Every regression table, in the order of its file.
+"""Coverage and width of prediction intervals: every regression table, in the order of its file.
 
-python benchmarks/intervals.py [--level 0.9] [--shape linear]
+python benchmarks/intervals.py [--level 0.9] [--model-type linear]
 
 Each interval is made before its row is learned. Printed are the share of the rows that are in theirs (coverage), the
-same in the worst window of 1,000 rows in a row, and the mean width beside the best fixed width: that of the narrowest
-interval around the predictions which, known in hindsight, covers as many rows. The last column says how much longer
+same in the worst window of 1,000 rows in a row, and the mean width next to the best fixed width: that of the narrowest
+interval around the predictions which, known in hindsight, covers as many rows. The last column is how much longer
 training takes than without intervals, in processor time.
 """
 
@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 import unitless as ul
-from unitless.evaluation.coverage import Coverage, Predicted
-from unitless.models.error_quantiles import USUAL_LEVEL, ErrorQuantiles
+from unitless.metrics.coverage import Coverage, Predicted
+from unitless.models.error_quantiles import ErrorQuantiles
+from unitless.options import USUAL_LEVEL
 from unitless.training.learning import Learning
 
 WINDOW = 1000
@@ -48,7 +49,7 @@ class Recording(Coverage):
         super().count(predicted, weight)
 
 
-def followed(path: pathlib.Path, target: str, shape: str, make: Any) -> tuple[Any, float]:
+def streamed(path: pathlib.Path, target: str, model_type: str, make: Any) -> tuple[Any, float]:
     """Train in the order of the file, with what `make` gives to count intervals; gives that, and the time."""
     made: list[Any] = []
 
@@ -60,17 +61,25 @@ def followed(path: pathlib.Path, target: str, shape: str, make: Any) -> tuple[An
     usual, Learning._followed = Learning._followed, counting  # type: ignore[method-assign]
     start = time.process_time()
     try:
-        ul.train(path, target=target, task="regression", shuffle=False, shape=shape, on_error="skip", progress=False)
+        ul.train(
+            path,
+            target=target,
+            task="regression",
+            shuffle=False,
+            model_type=model_type,
+            reading=ul.Reading(on_error="skip"),
+            progress=False,
+        )
     finally:
         Learning._followed = usual  # type: ignore[method-assign]
     return made[0], time.process_time() - start
 
 
-def line(name: str, folder: pathlib.Path, level: float, shape: str, rounds: int) -> str:
+def line(name: str, folder: pathlib.Path, level: float, model_type: str, rounds: int) -> str:
     """What there is to say of a table."""
     file, target = TABLES[name]
     path = folder / file
-    found, _ = followed(path, target, shape, lambda quantiles: Recording(level, quantiles))
+    found, _ = streamed(path, target, model_type, lambda quantiles: Recording(level, quantiles))
     errors, reaches = np.concatenate(found.errors), np.concatenate(found.reaches)
     counted = np.isfinite(reaches)
     errors, reaches = errors[counted], reaches[counted]
@@ -81,7 +90,7 @@ def line(name: str, folder: pathlib.Path, level: float, shape: str, rounds: int)
     for _ in range(rounds):
         for with_intervals, taken in times.items():
             make = (lambda quantiles: Coverage(level, quantiles, follows=True)) if with_intervals else lambda _: None
-            taken.append(followed(path, target, shape, make)[1])
+            taken.append(streamed(path, target, model_type, make)[1])
     cost = min(times[True]) / min(times[False]) - 1 if rounds else np.nan
     return (
         f"{name:9} {len(held):7,} {held.mean():9.2%} {worst:13.2%} {2 * reaches.mean():13.5g} {2 * fixed:13.5g} "
@@ -93,14 +102,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=pathlib.Path, default=os.environ.get("UNITLESS_DATA"))
     parser.add_argument("--level", type=float, default=USUAL_LEVEL)
-    parser.add_argument("--shape", default="auto")
+    parser.add_argument("--model-type", default="auto")
     parser.add_argument("--rounds", type=int, default=5, help="how often the time is taken")
     given = parser.parse_args()
     if given.data is None:
-        parser.error("say where the tables are, with --data or UNITLESS_DATA")
+        parser.error("name the folder of the tables, with --data or UNITLESS_DATA")
     print("table        rows  coverage  worst window    mean width    best fixed  ratio    time")
     for name in TABLES:
-        print(line(name, pathlib.Path(given.data), given.level, given.shape, given.rounds), flush=True)
+        print(line(name, pathlib.Path(given.data), given.level, given.model_type, given.rounds), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ import pathlib
 import platform
 import re
 
-import unitless as ul
 from unitless import _core
+from unitless.models.kernels import kernels
 
 PEERS = ("vowpalwabbit", "scikit-learn", "river", "numpy", "scipy", "pandas", "pyarrow", "lightgbm", "fastapi")
 
@@ -59,7 +59,7 @@ def describe() -> dict[str, object]:
         "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "python": platform.python_version(),
         "compiler": compiler(),
-        "kernel": ul.kernels()[-1],
+        "kernel": kernels()[-1],
         "versions": versions(),
     }
 

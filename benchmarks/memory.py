@@ -217,7 +217,7 @@ def scikit_classes(store: Store) -> tuple[int, Teach]:
     return count, lambda: sgd().partial_fit(X, y, classes=range(count))
 
 
-# -------------------------------------------------------------------------------------------------------- shapes
+# ----------------------------------------------------------------------------------------------------- curves and trees
 
 
 def our_columns(store: Store, **options: Any) -> tuple[int, Teach]:
@@ -262,7 +262,7 @@ def river_columns(store: Store) -> tuple[int, Teach]:
 
 ONE = {"learning_rate": 0.5}
 AUTO = {"learning_rate": "auto"}
-SHAPED = {"learning_rate": "auto", "centre": True}
+SHAPED = {"learning_rate": "auto", "center": True}
 ALL = (
     Case("unitless, hashed", "feature", sparse_features),
     Case("unitless, hashed, automatic rate", "feature", partial(sparse_features, **AUTO)),
@@ -278,8 +278,8 @@ ALL = (
     Case("Vowpal Wabbit --oaa, 100 features", "class", vw_classes),
     Case("scikit-learn SGD, 100 features", "class", scikit_classes),
     Case("unitless, linear, automatic rate", "column", partial(our_columns, **SHAPED)),
-    Case("unitless, curves", "column", partial(our_columns, shape="curves", **SHAPED)),
-    Case("unitless, trees", "column", partial(our_columns, shape="trees", **SHAPED)),
+    Case("unitless, curves", "column", partial(our_columns, model_type="curves", **SHAPED)),
+    Case("unitless, trees", "column", partial(our_columns, model_type="trees", **SHAPED)),
     Case("unitless, second order", "column", partial(our_columns, rule="newton")),
     Case("LightGBM, 100 trees", "column", lightgbm_columns),
     Case("River ARF, first rows only", "column", river_columns),

@@ -5,7 +5,7 @@
 Each measurement runs in a process of its own: two models are taught until all of their features are known, and merged
 three times, of which the quickest counts. Memory is that of both models and what merging adds at its peak, over that of
 both models: 1.5 is nothing but the merged model. `--against` names the Python of another installation of unitless,
-which is measured beside this one.
+which is measured next to this one.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ CASES: dict[str, tuple[int, str, dict[str, Any]]] = {
     "2^22 hashed, averaged": (22, "hashed", {"learning_rate": 0.5, "average": True}),
     "2^18 hashed, automatic rate": (18, "hashed", {"learning_rate": "auto"}),
     "2^18 names": (18, "names", {"learning_rate": 0.5}),
-    "2^10 centred columns": (10, "columns", {"learning_rate": 0.5, "centre": True}),
-    "2^6 centred columns and products": (6, "columns", {"learning_rate": 0.5, "centre": True, "interactions": 2}),
+    "2^10 centered columns": (10, "columns", {"learning_rate": 0.5, "center": True}),
+    "2^6 centered columns and products": (6, "columns", {"learning_rate": 0.5, "center": True, "interactions": 2}),
 }
 MERGES = 3
 

@@ -53,13 +53,13 @@ def learner(store: Store, kind: Kind = "plain", **options: Any) -> Pass:
 def our_classifier(**options: Any) -> Any:
     from unitless.river import UnitlessClassifier
 
-    return UnitlessClassifier(**{"shape": "linear", **options})
+    return UnitlessClassifier(**{"model_type": "linear", **options})
 
 
 def our_regressor(**options: Any) -> Any:
     from unitless.river import UnitlessRegressor
 
-    return UnitlessRegressor(**{"shape": "linear", **options})
+    return UnitlessRegressor(**{"model_type": "linear", **options})
 
 
 def river_classifier(scaled: bool) -> Any:
@@ -91,7 +91,7 @@ def classes(store: Store, count: int = 7, **options: Any) -> Pass:
         return scores
 
     def loss() -> float:
-        shares = ul.OneVsAll(range(count), **options).shares(np.array(run()))
+        shares = ul.OneVsAll(range(count), **options)._shares(np.array(run()))
         return float(-np.log(shares[np.arange(len(numbers)), numbers]).mean())
 
     return Pass(run, len(rows), loss)

@@ -1,4 +1,4 @@
-"""One prediction at a time, as a service makes them: `ul.Predictor` beside a pipeline of scikit-learn.
+"""One prediction at a time, as a service makes them: `ul.Predictor` next to a pipeline of scikit-learn.
 
     python benchmarks/one_prediction.py
 
@@ -53,7 +53,7 @@ def main() -> None:
         frame = table(classes)
         X, y = frame.drop(columns="label"), frame["label"]
         rows = X[:1000].to_dict("records")
-        predictor = ul.train(frame, target="label", shape="linear").predictor
+        predictor = ul.train(frame, target="label", model_type="linear").predictor
         words = [f"text{k}" for k in range(TEXTS)]
         encode = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), words), remainder=StandardScaler())
         pipeline = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(X, y)

@@ -11,7 +11,7 @@ from passes import Pass
 import unitless as ul
 
 CLASSES = range(1, 8)
-AUTOMATIC = {"learning_rate": "auto", "centre": True}
+AUTOMATIC = {"learning_rate": "auto", "center": True}
 
 
 def log_loss(scores: np.ndarray, y: np.ndarray) -> float:

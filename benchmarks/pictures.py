@@ -93,8 +93,8 @@ def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
         axis.remove()
     for axis, curve in zip(axes.flat, results, strict=False):
         for number, line in enumerate(curve["lines"]):
-            colour = (OURS, THEIRS)[number] if number < 2 else None
-            axis.plot(line["points"], line["best_ns"], marker="o", color=colour, label=line["name"])
+            color = (OURS, THEIRS)[number] if number < 2 else None
+            axis.plot(line["points"], line["best_ns"], marker="o", color=color, label=line["name"])
         axis.set(xscale="log", yscale="log", xlabel=curve["label"], ylabel=f"nanoseconds per {curve['per']}")
         low, high = axis.get_ylim()
         middle = (low * high) ** 0.5
@@ -113,7 +113,7 @@ def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
 
 
 def speedups(tasks: list[dict[str, Any]], path: pathlib.Path) -> None:
-    """How much faster each task is with more threads; the grey line is as many times as there are threads."""
+    """How much faster each task is with more threads; the gray line is as many times as there are threads."""
     groups = list(dict.fromkeys(task["group"] for task in tasks))
     counts = tasks[0]["threads"]
     figure, axes = plt.subplots(1, len(groups), figsize=(4.4 * len(groups), 6.5), layout="constrained", squeeze=False)

@@ -1,13 +1,13 @@
-"""Raw files beside models made by hand: `unitless train FILE --target NAME` with no other option.
+"""Raw files next to models made by hand: `unitless train FILE --target NAME` with no other option.
 
     UNITLESS_DATA=DIRECTORY python benchmarks/raw_files.py [NAME ...] [--linear] [--rows N] [--seed N] [--json FILE]
 
 By hand means scikit-learn, told all that a person knows about the file: ids are dropped, dates taken apart, codes
-encoded one-hot, missing numbers imputed beside an indicator, numbers scaled, and Ridge or LogisticRegression tuned by
+encoded one-hot, missing numbers imputed with an indicator, numbers scaled, and Ridge or LogisticRegression tuned by
 cross validation. Both learn the same four fifths and are scored on the same fifth, which is written with the same
 oddities. Shown are the squared error, or the log loss and the share of wrong classes; the ratio is that of the first.
-`lines` is the number of lines in which `train` says what it decided about the data; at most 12 are allowed.
-`--linear` learns with `--shape linear` as well.
+`lines` is the number of lines in which `train` reports what it inferred about the data; at most 12 are allowed.
+`--linear` learns with `--model-type linear` as well.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Learned:
-    """What the command line makes of a file: a score and lines about the data, or what it says instead."""
+    """What the command line makes of a file: a score and lines about the data, or its error message."""
 
     score: Score | None
     lines: list[str]
@@ -55,12 +55,12 @@ class Learned:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of the files' names; all files if none is given")
-    parser.add_argument("--linear", action="store_true", help="also with --shape linear")
+    parser.add_argument("--linear", action="store_true", help="also with --model-type linear")
     parser.add_argument("--rows", type=int, help="at most so many rows of a table")
     parser.add_argument("--seed", type=int, default=1, help="of the fifth that is not seen")
     parser.add_argument("--json", help="write all numbers to this file")
     parser.add_argument("--keep", help="keep the scores of the models made by hand in this file, for the next time")
-    parser.add_argument("--say", action="store_true", help="show what the program says about the data")
+    parser.add_argument("--say", action="store_true", help="show what the program reports about the data")
     given = parser.parse_args()
     folder = os.environ.get("UNITLESS_DATA")
     if folder is None:
@@ -92,7 +92,7 @@ def _compared(file: RawFile, folder: pathlib.Path, given: Any, known: dict[str, 
         if key not in known:
             known[key] = by_hand(prepared, hand_seen, hand_unseen)
         ours = by_command(seen, unseen, target)
-        linear = by_command(seen, unseen, target, "--shape", "linear") if given.linear else None
+        linear = by_command(seen, unseen, target, "--model-type", "linear") if given.linear else None
     hand = known[key]
     ratio = ours.score.loss / hand.loss if ours.score else float("inf")
     print(f"{file.name:<27}{hand!s:>20}{ours.score!s:>20}{ratio:>8.3f}{len(ours.lines):>6}", ours.failure, flush=True)
@@ -112,17 +112,17 @@ def by_command(seen: pathlib.Path, unseen: pathlib.Path, target: str, *options: 
     """Train and score as a user would."""
     model = seen.with_suffix(".unitless")
     model.unlink(missing_ok=True)
-    trained = _run("train", seen, "--target", target, "--model", model, "--quiet", *options)
+    trained = _run("train", seen, "--target", target, "--output", model, "--quiet", *options)
     lines = _about_data(trained.stdout.splitlines() + trained.stderr.splitlines())
     if trained.returncode:
         return Learned(None, lines, trained.stderr.strip().splitlines()[-1])
-    scored = _run("score", model, unseen, "--json", "--quiet")
+    scored = _run("evaluate", model, unseen, "--json", "--quiet")
     if scored.returncode:
         return Learned(None, lines, scored.stderr.strip().splitlines()[-1])
     metrics = json.loads(scored.stdout)["metrics"]
     if "rmse" in metrics:
         return Learned(Score(metrics["rmse"] ** 2), lines)
-    return Learned(Score(metrics.get("log_loss", metrics["loss"]), metrics["zero_one"]), lines)
+    return Learned(Score(metrics["log_loss"], metrics["error_rate"]), lines)
 
 
 def _run(*command: Any) -> subprocess.CompletedProcess[str]:

@@ -20,7 +20,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a person says about the columns of a table: the others are not used."""
+    """What a person knows about the columns of a table: the others are not used."""
 
     target: str
     numbers: tuple[str, ...]
@@ -273,7 +273,7 @@ REWRITTEN = (
     RawFile("house, European", "house", "1.234,56 and semicolons", _european, Written(";")),
     RawFile("house, 13/10/2014", "house", "dates with the day first", _european_dates),
     RawFile("beijing, 10/13/2014 13:00", "beijing", "moments with the month first", _with_times),
-    RawFile("credit, 30% unlabelled", "credit", "targets missing", _without_some_targets),
+    RawFile("credit, 30% unlabeled", "credit", "targets missing", _without_some_targets),
     RawFile("credit, missing", "credit", "? - null n/a NA . for missing numbers", _with_missing_marks),
     RawFile("credit, oops", "credit", "one text in a column of numbers, in row 5,501", _with_one_slip),
 )
@@ -283,7 +283,7 @@ FILES = (*ORIGINALS, *REWRITTEN)
 def both_parts(
     file: RawFile, folder: pathlib.Path, to: pathlib.Path, seed: int, most: int | None = None
 ) -> tuple[pathlib.Path, pathlib.Path, pd.DataFrame, pd.DataFrame]:
-    """Two files, with four fifths of the rows and with the fifth that nobody sees; and what a person knows of both."""
+    """Two files, with four fifths of the rows and with the fifth that no model sees; and what people know of both."""
     lines, rows = read_published(file.published, folder)
     head = [] if PUBLISHED[file.published].names else lines[:1]
     body = lines[len(head) :][:most]

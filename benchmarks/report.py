@@ -74,7 +74,7 @@ def curve(result: dict[str, Any]) -> Cells:
 
 
 def straightness(results: list[dict[str, Any]]) -> str:
-    """A sentence that says whether the time is linear in the number of rows."""
+    """A sentence about whether the time is linear in the number of rows."""
     ratio, straight = scaling.linear(next(one for one in results if one["name"] == "rows"))
     verdict = "linear" if straight else "NOT linear"
     return (

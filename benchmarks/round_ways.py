@@ -1,9 +1,9 @@
-"""Ways of merging shards after a round, compared: what docs/distributed-semantics.md says of them.
+"""Ways of merging partitions after a round, compared: see docs/distributed-semantics.md.
 
-    UNITLESS_DATA=... python benchmarks/round_ways.py [--seeds 5] [--shards 16]
+    UNITLESS_DATA=... python benchmarks/round_ways.py [--seeds 5] [--partitions 16]
 
-Linear models with automatic rates. Shards of random rows judge the rates and learn as in a training in parts; only how
-weights and H become one differs. With the growth g of a shard's H, H itself, and the change d of a weight:
+Linear models with automatic rates. Partitions of random rows judge the rates and learn as in a training in parts; only
+how weights and H become one differs. With the growth g of a partition's H, H itself, and the change d of a weight:
 
     mean H          d by H, H the mean                                  what is done
     total H         d by H, H = ΣH²/ΣH
@@ -25,16 +25,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from shards import TABLES, table
+from partitions import TABLES, table
 
 import unitless as ul
 from unitless.data import frame_reader, policy
-from unitless.models.rounds import Agreed, Said, Sums, merged_round
+from unitless.merging.rounds import Agreed, Said, Sums, merged_round
 
 ROUNDS = (2, 8, 32)
 READING = policy.Policy(booleans="categories", text="indicators", missing="absent", dates="error")
 Array = np.ndarray[Any, np.dtype[np.float64]]
-Way = Callable[[Array, Array, Array], tuple[Array, Array]]  # from g, d by shard and the base's H: how both change
+Way = Callable[[Array, Array, Array], tuple[Array, Array]]  # from g, d by partition and the base's H: how both change
 
 
 def _by(weight: Array, values: Array) -> Array:
@@ -52,19 +52,19 @@ WAYS: dict[str, Way] = {
 
 
 class Study:
-    """Shards and rounds over one table."""
+    """Partitions and rounds over one table."""
 
-    def __init__(self, frame: pd.DataFrame, centre: bool, seed: int) -> None:
+    def __init__(self, frame: pd.DataFrame, center: bool, seed: int) -> None:
         labels = frame["label"]
         self._y = np.where(labels == labels.value_counts().index[0], 1.0, -1.0)
         self._X = frame.drop(columns="label")
-        self._centre = centre
+        self._center = center
         order = np.random.default_rng(seed).permutation(len(frame))
         held = len(frame) // 5
         self._test, self._order = order[:held], order[held:]
 
     def model(self) -> ul.Learner:
-        return ul.Learner(loss="logistic", learning_rate="auto", centre=self._centre)
+        return ul.Learner(loss="logistic", learning_rate="auto", center=self._center)
 
     def _rows(self, rows: Array) -> Any:
         return frame_reader.read(self._X.iloc[rows], READING)
@@ -82,12 +82,12 @@ class Study:
         self._learn(model, self._order)
         return self.loss(model)
 
-    def together(self, way: Way, shards: int, rounds: int) -> float:
+    def together(self, way: Way, partitions: int, rounds: int) -> float:
         merged = self.model()
         for cell in np.array_split(self._order, rounds):
             base = merged._state_and_labels()
             states, said = [], []
-            for rows in np.array_split(cell, shards):
+            for rows in np.array_split(cell, partitions):
                 model, judged = self.model(), 0
                 model._go_back(base)
                 if base[0]["examples"]:
@@ -109,16 +109,16 @@ class Study:
 
 
 def _as_if(way: Way, agreed: Agreed, base: Any, sums: list[Sums]) -> Sums:
-    """Sums from which `merged_round` makes what the way makes of the shards."""
+    """Sums from which `merged_round` makes what the way makes of the partitions."""
     together = Sums.folded(agreed, sums)
-    each = [Sums.folded(agreed, [replace(together, shards=0, **_nothing(together)), one]) for one in sums]
+    each = [Sums.folded(agreed, [replace(together, partitions=0, **_nothing(together)), one]) for one in sums]
     g = np.array([one.gained for one in each])
     d = np.array([one.moved for one in each])
-    nobody = replace(together, shards=1, **_nothing(together))
+    nobody = replace(together, partitions=1, **_nothing(together))
     H = merged_H(agreed, base, nobody)
     more, moved = way(g, d, H)
     behind = H + more
-    return replace(together, shards=1, gained=more, moved=np.zeros_like(moved), weighed=moved * behind)
+    return replace(together, partitions=1, gained=more, moved=np.zeros_like(moved), weighed=moved * behind)
 
 
 def _nothing(sums: Sums) -> dict[str, Array]:
@@ -126,7 +126,7 @@ def _nothing(sums: Sums) -> dict[str, Array]:
 
 
 def merged_H(agreed: Agreed, base: Any, nobody: Sums) -> Array:
-    """The base's H in the common units: what a merge with shards that have learned nothing gives."""
+    """The base's H in the common units: what a merge with partitions that have learned nothing gives."""
     said = [replace(Said.of(base, base, 0.0), learned=True)]
     state, _ = merged_round(agreed, base, said, nobody)
     return state["H"].reshape(len(state["slots"]), -1)
@@ -135,21 +135,21 @@ def merged_H(agreed: Agreed, base: Any, nobody: Sums) -> Array:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--shards", type=int, default=16)
+    parser.add_argument("--partitions", type=int, default=16)
     given = parser.parse_args()
     if "UNITLESS_DATA" not in os.environ:
         print("set UNITLESS_DATA to the folder of the tables")
         return 1
-    print(f"{given.shards} shards, {given.seeds} seeds: loss over one stream's, in percent")
+    print(f"{given.partitions} partitions, {given.seeds} seeds: loss over one stream's, in percent")
     print(f"{'':<24}{'':<12}" + "".join(f"{f'R = {rounds}':>9}" for rounds in ROUNDS))
     for title, (name, options) in TABLES.items():
         frame = table(name)
         found = {(way, rounds): [] for way in WAYS for rounds in ROUNDS}
         for seed in range(given.seeds):
-            study = Study(frame, options.get("centre", True), seed)
+            study = Study(frame, options.get("center", True), seed)
             alone = study.alone()
             for (way, rounds), losses in found.items():
-                losses.append(100 * (study.together(WAYS[way], given.shards, rounds) / alone - 1))
+                losses.append(100 * (study.together(WAYS[way], given.partitions, rounds) / alone - 1))
         for way in WAYS:
             cells = "".join(f"{np.mean(found[way, rounds]):>+9.2f}" for rounds in ROUNDS)
             print(f"{title:<24}{way:<12}{cells}", flush=True)

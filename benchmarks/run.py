@@ -9,7 +9,7 @@ the memory. Linear algebra uses one thread. Results: benchmarks.json, benchmarks
     python benchmarks/run.py threads            1, 2, 4, ... threads up to all cores; also `scaling` and `memory`
     python benchmarks/run.py --quick            small data, to check that everything works
     python benchmarks/run.py --page             also update the numbers in docs/
-    python benchmarks/run.py dense --compare HEAD~3     this version beside that of a commit, which is built first
+    python benchmarks/run.py dense --compare HEAD~3     this version next to that of a commit, which is built first
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path(__file__).with_name("results"))
     parser.add_argument("--quick", action="store_true", help="small data; the numbers mean nothing")
     parser.add_argument("--page", action="store_true", help="update the marked blocks of the documentation")
-    parser.add_argument("--compare", metavar="COMMIT", help="beside the version of that commit; without other programs")
+    parser.add_argument(
+        "--compare", metavar="COMMIT", help="next to the version of that commit; without other programs"
+    )
     options = parser.parse_args()
     names = compare.NAMES if options.compare else names
     if unknown := [name for name in options.workloads if name not in names]:
@@ -97,7 +99,7 @@ def run_workload(workload: workloads.Workload, store: Store, rounds: int) -> dic
 
 
 def run_all(names: list[str], store: Store, results: dict[str, Any], folder: pathlib.Path) -> None:
-    """All that is chosen, beside other programs; prints and keeps each part when it is measured."""
+    """All that is chosen, next to other programs; prints and keeps each part when it is measured."""
     for name in names:
         if name in STUDIES:
             results[name] = STUDIES[name](store, results["rounds"])
@@ -111,7 +113,7 @@ def run_all(names: list[str], store: Store, results: dict[str, Any], folder: pat
 
 
 def compare_builds(options: argparse.Namespace, store: Store) -> list[dict[str, Any]]:
-    """All that is chosen, beside the version of a commit."""
+    """All that is chosen, next to the version of a commit."""
     if changed := builds.stale():
         print(f"  {changed} was changed after the installed core was compiled: install it again first", file=sys.stderr)
     print(f"Building {options.compare} ...", file=sys.stderr, flush=True)

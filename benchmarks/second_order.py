@@ -1,4 +1,4 @@
-"""What a lane of second order costs a row, beside the plain pass of NAG, in one run.
+"""What a lane of second order costs a row, next to the plain pass of NAG, in one run.
 
 Dense columns, all other than zero, one thread. Lanes that have lost are dropped in the course of a stream, so that all
 are kept here, and the time is divided by their number; staging the rows, which all lanes share, is in it. Times are the

@@ -1,4 +1,4 @@
-"""The server beside Vowpal Wabbit's daemon and a hand-made FastAPI + River: processor time per row, speed, latency.
+"""The server next to Vowpal Wabbit's daemon and a hand-made FastAPI + River: processor time per row, speed, latency.
 
     python benchmarks/serve.py                     every case
     python benchmarks/serve.py predict lines       two of them
@@ -8,9 +8,9 @@
 The servers of a case run at the same time and take turns under the same load, round after round, after a first one
 that does not count; the table has the medians, ratios are within a round. Ours has tokens, evaluation and the writer of
 snapshots on, and its metrics are read each second. Processor time is that of the process that answers, with all its
-threads; "snapshots" is that of the process beside it which writes them. Rows have 20 numbers. The model is linear with
-one rate, as VW's is, unless it says "default model". VW's daemon answers one connection at a time, and has one; nothing
-that it or River learns is durable.
+threads; "snapshots" is that of the second process, which writes them. Rows have 20 numbers. The model is linear with
+one rate, as VW's is, unless it is called "default model". VW's daemon answers one connection at a time, and has one;
+nothing that it or River learns is durable.
 """
 
 from __future__ import annotations

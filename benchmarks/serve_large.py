@@ -84,7 +84,7 @@ def predictions(server: Server, seconds: float) -> dict[str, float]:
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
 
-def snapshots_beside_predictions(folder: pathlib.Path, count: int, seconds: float) -> None:
+def snapshots_during_predictions(folder: pathlib.Path, count: int, seconds: float) -> None:
     limits = "--max-features", "2000000", "--max-model-bytes", "8GB"
     with serve_servers.unitless(folder, "disk", {"large": ONE_RATE}, "--snapshot-every", "1h", *limits) as server:
         send(server, "/v1/models/large/learn", names(count), batch=200)
@@ -106,7 +106,7 @@ def snapshots_beside_predictions(folder: pathlib.Path, count: int, seconds: floa
         writer.join()
     added = 1e3 * (beside["p99"] - alone["p99"])
     print(
-        f"{count:,} names: predictions p99 {1e3 * alone['p99']:.1f} ms, worst {1e3 * alone['worst']:.1f} ms; beside "
+        f"{count:,} names: predictions p99 {1e3 * alone['p99']:.1f} ms, worst {1e3 * alone['worst']:.1f} ms; during "
         f"{len(times)} snapshots of {sum(times) / len(times):.1f} s each p99 {1e3 * beside['p99']:.1f} ms, worst "
         f"{1e3 * beside['worst']:.1f} ms: {added:+.1f} ms ({'reached' if added < 100 else 'MISSED'}: < 100 ms)"
     )
@@ -114,7 +114,7 @@ def snapshots_beside_predictions(folder: pathlib.Path, count: int, seconds: floa
 
 def restarts(folder: pathlib.Path, count: int) -> None:
     chosen = {"large": ONE_RATE}
-    options = ("--most-waiting", str(2 * count), "--snapshot-every", "30s")
+    options = ("--max-pending", str(2 * count), "--snapshot-every", "30s")
     with serve_servers.unitless(folder, "process", chosen, *options) as server:
         send(server, "/v1/models/large/learn", names(50))
         send(server, "/v1/models/large/predict", asked(count))
@@ -141,7 +141,7 @@ def waiting_ids(server: Server) -> int:
 def main() -> None:
     options = arguments()
     with tempfile.TemporaryDirectory(prefix="unitless-large-", dir=options.data) as folder:
-        snapshots_beside_predictions(pathlib.Path(folder) / "names", options.count, options.seconds)
+        snapshots_during_predictions(pathlib.Path(folder) / "names", options.count, options.seconds)
         restarts(pathlib.Path(folder) / "ids", options.count)
 
 

@@ -23,9 +23,9 @@ ONE_RATE = {  # what Vowpal Wabbit learns with: its update is ours without what 
     "task": "binary",
     "loss": "logistic",
     "learning_rate": 0.5,
-    "shape": "linear",
-    "experts": "none",
-    "centre": False,
+    "model_type": "linear",
+    "ensemble": False,
+    "center": False,
     "falling_scales": False,
 }
 DEFAULTS = {"task": "binary"}
@@ -45,7 +45,7 @@ class Server:
 
 
 def free_port() -> int:
-    """A port of this machine on which nobody listens now."""
+    """A port of this machine that is free now."""
     with socket.create_server(("127.0.0.1", 0)) as one:
         return int(one.getsockname()[1])
 
@@ -132,7 +132,7 @@ def unitless(
     command = [python, "-m", "unitless", "serve", "--data", str(folder / "data"), "--port", str(port)]
     command += ["--token-file", str(folder / "tokens"), "--durability", durability, "--quiet", *options]
     for name, chosen in models.items():
-        command += ["--new", f"{name}={json.dumps(chosen)}"]
+        command += ["--create", f"{name}={json.dumps(chosen)}"]
     if vw_model:
         command += ["--vw-port", str(vw_port), "--vw-model", vw_model]
     begun = time.perf_counter()

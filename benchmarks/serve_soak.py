@@ -37,7 +37,7 @@ LOADS = {
     },
     "lines": {"path": "/v1/models/linear/learn", "learn": True, "batch": 500, "connections": 1, "rate": 2},
 }
-OPTIONS = ("--label-wait", "20s", "--id-window", "20s", "--retain", "200MB", "--segment", "16MB")
+OPTIONS = ("--label-wait", "20s", "--id-window", "20s", "--log-retention", "200MB", "--segment", "16MB")
 
 
 def arguments() -> argparse.Namespace:

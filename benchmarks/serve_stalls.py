@@ -186,7 +186,7 @@ def shared_bytes(path: pathlib.Path, content: bytes) -> None:
 
 def prepared(port: int) -> None:
     """Models that are large."""
-    linear = json.dumps({"shape": "linear", "experts": "none"}).encode()
+    linear = json.dumps({"model_type": "linear", "ensemble": False}).encode()
     for name, options in (("m", b"{}"), ("large", linear), ("classes", b"{}")):
         ask(port, "PUT", f"/v1/models/{name}", options)
     for start in range(0, 100_000, 4000):

@@ -1,4 +1,4 @@
-"""Softmax beside one-vs-all: how long each takes, and how good they are.
+"""Softmax next to one-vs-all: how long each takes, and how good they are.
 
     UNITLESS_THREADS=1 UNITLESS_DATA=DIRECTORY python benchmarks/softmax.py [--rounds N]
 
@@ -23,7 +23,7 @@ KINDS = {"one-vs-all": ul.OneVsAll, "softmax": ul.Softmax}
 
 
 def made(rows: int, features: int, classes: int = 7) -> tuple[Any, Any]:
-    """Rows around the centres of classes."""
+    """Rows around the centers of classes."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, classes, size=rows)
     return rng.normal(size=(classes, features))[y] + rng.normal(size=(rows, features)), y
@@ -54,7 +54,7 @@ def measured(X: Any, y: Any, rounds: int, **options: Any) -> dict[str, tuple[flo
             scores = model.learn(X, y)
             times[name].append(clock() - start)
             own = np.searchsorted(np.unique(y), y)
-            share = np.maximum(model.shares(scores)[np.arange(len(y)), own], 1e-15)
+            share = np.maximum(model._shares(scores)[np.arange(len(y)), own], 1e-15)
             quality[name] = float(np.mean(scores.argmax(axis=1) != own)), float(-np.log(share).mean())
     return {name: (min(times[name]), *quality[name]) for name in KINDS}
 
@@ -70,9 +70,9 @@ def main() -> None:
         "7 classes, 54 features": (made(20_000, 54), {}),
         "7 classes, 54 features, one rate": (made(20_000, 54), {"learning_rate": 0.5}),
         "26 classes, 16 features": (made(20_000, 16, 26), {}),
-        "shuttle": (table("shuttle", 60_000, False), {"centre": True}),
-        "covertype, file order": (table("covertype", 60_000, False), {"centre": True}),
-        "covertype, shuffled": (table("covertype", 60_000, True), {"centre": True}),
+        "shuttle": (table("shuttle", 60_000, False), {"center": True}),
+        "covertype, file order": (table("covertype", 60_000, False), {"center": True}),
+        "covertype, shuffled": (table("covertype", 60_000, True), {"center": True}),
     }
     print(f"{'':34}{'µs a row':>22}{'ratio':>8}   {'error / log loss':>16}")
     for name, (found, options) in cases.items():

@@ -1,7 +1,7 @@
 """Sparsity on a stream of clicks: how good predictions are, and how few weights make them.
 
 The stream is simulated, because no public one can be shipped: 20 fields of very different sizes whose values come as
-often as words do, a million names in all, most of which say nothing. Rows are followed once, every one predicted before
+often as words do, a million names in all, most of which say nothing. Rows are learned once, every one predicted before
 it is learned (scikit-learn: before its thousand rows are). "Random units": every name has a value between 1e-3 and 1e3
 in place of 1.
 

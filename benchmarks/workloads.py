@@ -23,8 +23,8 @@ Contenders = list[Contender]
 partial = functools.partial
 Peer, Floor = partial(Loop, by="peer"), partial(Loop, by="floor")
 
-ALONE = {"experts": "none"}  # one learner, as the other programs have
-ONE_RATE = {"learning_rate": 0.5, "centre": False, "falling_scales": False, **ALONE}
+ALONE = {"ensemble": False}  # one learner, as the other programs have
+ONE_RATE = {"learning_rate": 0.5, "center": False, "falling_scales": False, **ALONE}
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ def named(_: Store) -> Contenders:
         Loop("unitless.Learner, one rate", one.learner),
         *(Loop(f"unitless.Learner, {kind}", partial(one.learner, kind=kind)) for kind in kinds),
         Loop("unitless.Learner, automatic rate", partial(one.learner, learning_rate="auto")),
-        Loop("unitless.Learner, curves", partial(one.learner, shape="curves")),
+        Loop("unitless.Learner, curves", partial(one.learner, model_type="curves")),
         Loop("unitless.OneVsAll, 7 classes, one rate", partial(one.classes, learning_rate=0.5)),
         Loop("unitless.river, one rate", partial(classify, make=partial(estimator, **ONE_RATE))),
         Loop("unitless.river, automatic rate", partial(classify, make=partial(estimator, **ALONE))),
         Loop("unitless.river, text labels", partial(classify, make=partial(estimator, **ALONE), words=True)),
-        Loop("unitless.river, defaults", partial(classify, make=partial(estimator, shape="auto"))),
+        Loop("unitless.river, defaults", partial(classify, make=partial(estimator, model_type="auto"))),
         Peer("River logistic, no scaler", partial(classify, make=bare)),
         *(Peer(f"River logistic, no scaler, {kind}", partial(classify, make=bare, kind=kind)) for kind in kinds[:2]),
         Peer("River scaler | logistic", partial(classify, make=partial(one.river_classifier, scaled=True))),
@@ -103,7 +103,7 @@ def named_numbers(_: Store) -> Contenders:
     return [
         Loop("unitless.river, one rate", partial(one.regress, make=fixed)),
         Loop("unitless.river, automatic rate", partial(one.regress, make=partial(one.our_regressor, **ALONE))),
-        Loop("unitless.river, defaults", partial(one.regress, make=partial(one.our_regressor, shape="auto"))),
+        Loop("unitless.river, defaults", partial(one.regress, make=partial(one.our_regressor, model_type="auto"))),
         Peer("River linear, no scaler", partial(one.regress, make=partial(one.river_regressor, scaled=False))),
         Peer("River scaler | linear", partial(one.regress, make=partial(one.river_regressor, scaled=True))),
     ]
@@ -115,7 +115,7 @@ def rates(_: Store) -> Contenders:
         Loop("one rate", ours.learn),
         Loop("automatic rate, 2 threads", auto, threads=2),
         Loop("automatic rate, 1 thread", auto, threads=1),
-        Loop("automatic rate, centred, 2 threads", partial(auto, centre=True), threads=2),
+        Loop("automatic rate, centered, 2 threads", partial(auto, center=True), threads=2),
         Loop("16 rates, 2 threads", ours.sweep, threads=2),
         Loop("16 rates, 1 thread", ours.sweep, threads=1),
         Peer("Vowpal Wabbit, cache, one rate", partial(vw.learn, data="binary.vw")),
@@ -166,13 +166,13 @@ def second_order(_: Store) -> Contenders:
     ]
 
 
-def shapes(store: Store) -> Contenders:
+def model_types(store: Store) -> Contenders:
     learn = partial(ours.learn, kind="some", **ours.AUTOMATIC)
     return [
         Loop("unitless, linear", learn),
-        Loop("unitless, curves", partial(learn, shape="curves")),
-        Loop("unitless, trees", partial(learn, shape="trees")),
-        Loop("unitless, automatic shape", partial(learn, shape="auto")),
+        Loop("unitless, curves", partial(learn, model_type="curves")),
+        Loop("unitless, trees", partial(learn, model_type="trees")),
+        Loop("unitless, automatic model type", partial(learn, model_type="auto")),
         Peer("LightGBM, continued by chunks", boosting.incremental, threads=machine.cores()),
         Peer(f"River ARF, first {store.size.forest_rows:,} rows", river_rows.forest),
     ]
@@ -185,9 +185,9 @@ def fit(_: Store) -> Contenders:
     cores = machine.cores()
     return [
         Loop("UnitlessClassifier()", ours_fit, cores),
-        Loop('UnitlessClassifier(shape="trees")', partial(ours_fit, shape="trees"), cores),
-        Loop('UnitlessClassifier(shape="curves")', partial(ours_fit, shape="curves"), cores),
-        Loop('UnitlessClassifier(shape="linear")', partial(ours_fit, shape="linear"), cores),
+        Loop('UnitlessClassifier(model_type="trees")', partial(ours_fit, model_type="trees"), cores),
+        Loop('UnitlessClassifier(model_type="curves")', partial(ours_fit, model_type="curves"), cores),
+        Loop('UnitlessClassifier(model_type="linear")', partial(ours_fit, model_type="linear"), cores),
         Peer("LGBMClassifier()", boosted, cores),
         Peer("HistGradientBoostingClassifier()", histogram, cores),
     ]
@@ -223,7 +223,18 @@ def serve(_: Store) -> Contenders:
 def train(name: str, path: pathlib.Path, rows: int, *arguments: str, threads: int | None = None) -> Program:
     """`unitless train` with a linear model."""
     target = [] if path.suffix == ".vw" else ["--target", "_label"]
-    command = ["-m", "unitless", "train", str(path), *target, "--no-shuffle", "--json", "--shape", "linear", *arguments]
+    command = [
+        "-m",
+        "unitless",
+        "train",
+        str(path),
+        *target,
+        "--no-shuffle",
+        "--json",
+        "--model-type",
+        "linear",
+        *arguments,
+    ]
     return Program(name, command, rows, r'"log_loss": ([0-9.e-]+)', threads)
 
 
@@ -237,7 +248,7 @@ def _pandas(name: str, path: pathlib.Path, rows: int) -> Program:
     return Program(name, [str(script), str(path)], rows, r"log loss ([0-9.e-]+)", by="peer")
 
 
-FIXED = ("--rate", "0.5", "--no-centre", "--experts", "none")  # one learner, as the other programs have
+FIXED = ("--learning-rate", "0.5", "--no-center", "--no-ensemble")  # one learner, as the other programs have
 
 
 def vw_file(store: Store) -> Contenders:
@@ -255,7 +266,7 @@ def tables(store: Store) -> Contenders:
     rows = int(store.path("large.csv.rows").read_text())
     return [
         train("unitless, CSV, one rate", csv, rows, *FIXED),
-        train("unitless, CSV, defaults (auto, centred)", csv, rows),
+        train("unitless, CSV, defaults (auto, centered)", csv, rows),
         train("unitless, Parquet, one rate", parquet, rows, *FIXED),
         train("unitless, Parquet, defaults", parquet, rows),
         _vw("Vowpal Wabbit --csv", csv, rows, "--csv"),
@@ -324,7 +335,7 @@ ALL = {
         Workload(
             "softmax",
             "Seven classes, one model of all",
-            "Covertype, dense; one-vs-all beside it.",
+            "Covertype, dense; one-vs-all next to it.",
             "error",
             softmax,
         ),
@@ -336,11 +347,11 @@ ALL = {
             second_order,
         ),
         Workload(
-            "shapes",
+            "model_types",
             "Curves and trees, row by row",
             "Some rows of Covertype in their order, class 2 against the rest; predicted, then learned.",
             "log loss",
-            shapes,
+            model_types,
         ),
         Workload(
             "fit",

@@ -11,7 +11,7 @@ scikit-learn uses a scaler, and a grid search over penalties and step sizes with
 memory. unitless reads each row once, in order, without a scaler and without tuning. The last line, the same search
 without the scaler, shows the effect of the scaler. Seconds are the time for both sets of units together.
 
-Needs `pip install 'unitless[cli]' scikit-learn`; without scikit-learn the table shows only unitless.
+Needs `pip install unitless scikit-learn`; without scikit-learn the table shows only unitless.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 import unitless as ul
-from unitless.datasets import load_shuttle
+from unitless.paper.datasets import load_shuttle
 
-# Factors to other units for the nine columns: metres to feet, seconds to hours, grams to tonnes, and so on.
+# Factors to other units for the nine columns: meters to feet, seconds to hours, grams to tons, and so on.
 OTHER_UNITS = np.array([3.28084, 1 / 3600, 1e-6, 1000.0, 0.0254, 60.0, 1e6, 0.001, 453.59237])
 
 Fit = Callable[[Any, Any], Callable[[Any], Any]]  # from training data to a function that predicts
@@ -34,7 +34,7 @@ Fit = Callable[[Any, Any], Callable[[Any], Any]]  # from training data to a func
 
 def fit_unitless(X: Any, y: Any) -> Callable[[Any], Any]:
     """Learn in one pass, with nothing to choose."""
-    model = ul.Learner(loss="logistic", learning_rate="auto", centre=True)
+    model = ul.Learner(loss="logistic", learning_rate="auto", center=True)
     model.learn(X, y)
     return lambda rows: model.predict(rows) > 0
 
@@ -72,7 +72,7 @@ def main() -> None:
     except ImportError:
         print("scikit-learn is not installed (pip install scikit-learn), so only unitless is shown\n")
 
-    print(f"Shuttle: {split:,} rows to learn from, {len(y) - split:,} to score\n")
+    print(f"Shuttle: {split:,} rows to learn from, {len(y) - split:,} to evaluate on\n")
     print(f"{'':34}{'own units':>10}{'other units':>14}{'seconds':>10}")
     for name, fit in fits.items():
         start = time.perf_counter()

@@ -3,7 +3,7 @@
     python examples/mlflow_model.py prices.unitless mlflow-model
     mlflow models predict -m mlflow-model -i new.csv -t csv
 
-Needs `pip install mlflow 'unitless[cli]'`.
+Needs `pip install mlflow unitless`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import mlflow.pyfunc
 import pandas as pd
 
 import unitless as ul
-from unitless.predicting import Predictor
+from unitless.inference.predictor import Predictor
 
 
 class UnitlessModel(mlflow.pyfunc.PythonModel):

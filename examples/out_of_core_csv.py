@@ -3,12 +3,12 @@
     python examples/out_of_core_csv.py                                     # a file of 4 MB; takes a second
     python examples/out_of_core_csv.py --megabytes 2000 --checkpoint 1000000
 
-It writes a CSV of house prices in mixed units (square metres, kilometres, dollars, names of towns) and trains on it
+It writes a CSV of house prices in mixed units (square meters, kilometers, dollars, names of towns) and trains on it
 until a simulated crash half-way. Then it continues from the last checkpoint, and compares the result with a training
 that was not interrupted: the models are the same, to the last bit. At the end it prints the largest amount of memory
 that the process has used. Most of it is Python and its libraries; it does not grow with the file.
 
-Needs `pip install 'unitless[cli]'`.
+Needs `pip install unitless`.
 """
 
 from __future__ import annotations
@@ -97,17 +97,17 @@ def main() -> None:
         way: dict[str, Any] = {"checkpoint": given.checkpoint, "memory": "16MB", "passes": 1}
         print("training, with a crash half-way")
         try:
-            ul.train(data, "price_usd", model=model, progress=watch(rows // 2), **way)
+            ul.train(data, "price_usd", output=model, progress=watch(rows // 2), **way)
         except Crash:
             print(f"  the last checkpoint has {ul.load(model).examples:,} rows")
 
         print("continuing from the checkpoint")
-        resumed = ul.train(data, "price_usd", resume=model, model=model, progress=watch(None), **way)
+        resumed = ul.train(data, "price_usd", resume=model, output=model, progress=watch(None), **way)
         print("training again, without an interruption")
         never_stopped = ul.train(data, "price_usd", progress=watch(None), memory="16MB", passes=1)
-        same = resumed.model.weights == never_stopped.model.weights and resumed.metrics == never_stopped.metrics
+        same = resumed.model.weights == never_stopped.model.weights and resumed.progressive == never_stopped.progressive
         print(f"\nrows            {resumed.rows:,}")
-        print(f"RMSE            {resumed.score['rmse']:,.0f} dollars on rows held back; the noise is 15,000")
+        print(f"RMSE            {resumed.metrics['rmse']:,.0f} dollars on held-out rows; the noise is 15,000")
         print(f"same model      {'yes, to the last bit' if same else 'NO'}")
         if before is not None:
             print(f"memory at most  {peak_megabytes():,.0f} MB, of which {before:,.0f} before the training")

@@ -9,7 +9,7 @@ import signal
 import hypothesis
 import pytest
 
-import unitless as ul
+from unitless.models.kernels import kernels
 
 # A shell that starts the tests in the background lets them ignore Ctrl-C, which some of them test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
 
 
-@pytest.fixture(params=ul.kernels())
+@pytest.fixture(params=kernels())
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("UNITLESS_KERNEL", request.param)
     return str(request.param)

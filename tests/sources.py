@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import asked
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -63,12 +64,12 @@ def table(rows: int = 1200, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-LINEAR: dict[str, Any] = {"shape": "linear", "experts": "none"}
+LINEAR: dict[str, Any] = {"model_type": "linear", "ensemble": False}
 
 
 def train(source: Any, target: Any = None, **options: Any) -> ul.TrainResult:
     """Train the quickest model that there is, where the test is about what is read, not about what learns."""
-    return ul.train(source, target, **{**LINEAR, "passes": 1, **options})
+    return asked.train(source, target, **{**LINEAR, "passes": 1, **options})
 
 
 def json_lines(frame: pd.DataFrame) -> str:
@@ -116,7 +117,7 @@ def content(model: Any, errors: bool = True) -> bytes:
 def facts(result: ul.TrainResult) -> dict[str, Any]:
     """All that is told of a training, but for the time it took and where its data was."""
     told = result.asdict()
-    for name in ("seconds", "rows_per_second", "source", "model", "decisions"):
+    for name in ("seconds", "rows_per_second", "source", "output", "column_report"):
         told.pop(name)
     return told
 

@@ -30,7 +30,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("results")
     command = [sys.executable, str(ROOT / "benchmarks" / "run.py"), "named", "predict"]
     done = subprocess.run(
-        [*command, "--quick", "--rounds", "1", "--results", str(folder)], capture_output=True, text=True, check=False
+        [*command, "--quick", "--rounds", "1", "--results", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "\r" not in done.stderr
@@ -81,7 +84,11 @@ def test_every_mark_on_the_pages_names_a_part_of_the_benchmark(monkeypatch: pyte
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     names = {f"workload {name}" for name in importlib.import_module("workloads").ALL} | {"machine", "goals"}
     names |= set(importlib.import_module("report").STUDIES)
-    names |= {"fitting", "shapes", "shapes river", "shapes text", "shapes fitted", "shapes speed"}  # by other scripts
+    names |= {
+        "fitting",
+        "model types",
+        *(f"model types {kind}" for kind in ("river", "text", "fitted", "speed")),
+    }  # by other scripts
     marks = MARK.findall((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"))
     assert set(marks) == names
     assert set(MARK.findall((ROOT / "docs" / "river.md").read_text(encoding="utf-8"))) < names
@@ -96,10 +103,12 @@ def test_noise_sorted_by_class_is_scored_as_noise_by_the_benchmark_of_fitting() 
     assert "more than 10% and its interval worse than reported: none" in run.stdout
 
 
-def test_the_benchmark_of_shapes_says_which_it_does_not_have_and_goes_on() -> None:
+def test_the_benchmark_of_model_types_reports_which_it_does_not_have_and_goes_on() -> None:
     pytest.importorskip("pandas")
-    command = [sys.executable, str(ROOT / "benchmarks" / "shapes.py"), "--speed", "--rows", "500", "--rounds", "1"]
-    run = subprocess.run([*command, "--shapes", "linear", "dodecahedra"], capture_output=True, text=True, check=True)
+    command = [sys.executable, str(ROOT / "benchmarks" / "model_types.py"), "--speed", "--rows", "500", "--rounds", "1"]
+    run = subprocess.run(
+        [*command, "--model-types", "linear", "dodecahedra"], capture_output=True, text=True, check=True
+    )
     assert "'dodecahedra' is not available" in run.stderr
     assert "| regression, 54 columns |" in run.stdout
 
@@ -110,7 +119,7 @@ def test_peers_are_scored_as_we_are_and_their_scores_are_kept(
     pytest.importorskip("pandas")
     np = pytest.importorskip("numpy")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    peers, tables = (importlib.import_module(name) for name in ("shape_peers", "shape_tables"))
+    peers, tables = (importlib.import_module(name) for name in ("model_type_peers", "model_type_tables"))
     rows = tables.Rows("made up", "file", np.arange(6.0)[:, None], np.array([9.0, 0, 1, 2, 3, 4]))
     calls = []
 

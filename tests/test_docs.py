@@ -15,59 +15,66 @@ import sys
 import pytest
 
 import unitless as ul
-from unitless import demo
 from unitless.cli import main
+from unitless.paper import demo
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = [
-    "unitless.research.baselines.arow",
-    "unitless.research.baselines.online_newton_step",
-    "unitless.research.baselines.second_order_perceptron",
-    "unitless.research.baselines.vsgd",
-    "unitless.models.company",
+    "unitless.paper.baselines.arow",
+    "unitless.paper.baselines.online_newton_step",
+    "unitless.paper.baselines.second_order_perceptron",
+    "unitless.paper.baselines.vsgd",
+    "unitless.models.extra_members",
     "unitless.models.learner",
     "unitless.models.one_vs_all",
     "unitless.models.sweep",
     "unitless.training.compare",
-    "unitless.training.sweep_rates",
-    "unitless.convert.export.coefficients",
-    "unitless.convert.export.estimators",
-    "unitless.convert.export.onnx_graph",
-    "unitless.convert.vw.feature_hash",
+    "unitless.training.sweep",
+    "unitless.export.coefficients",
+    "unitless.export.estimators",
+    "unitless.export.onnx_graph",
+    "unitless.export.vw.feature_hash",
     "unitless.data.words",
-    "unitless.evaluation.baseline",
-    "unitless.evaluation.curves",
-    "unitless.evaluation.evaluation",
-    "unitless.evaluation.paired",
+    "unitless.metrics.baseline",
+    "unitless.metrics.curves",
+    "unitless.metrics.evaluation",
+    "unitless.metrics.paired",
     "unitless.inference.explanation",
     "unitless.inference.predictor",
     "unitless.inference.row_learning",
-    "unitless.inference.scoring",
+    "unitless.inference.evaluate",
     "unitless.frames",
     "unitless.html",
     "unitless.shown",
-    "unitless.research.paper.datasets",
-    "unitless.evaluation.intervals",
+    "unitless.paper.experiments.datasets",
+    "unitless.metrics.intervals",
     "unitless.rates",
     "unitless.models.file",
-    "unitless.models.merge",
+    "unitless.merging.merge",
     "unitless.models.model",
-    "unitless.research.paper.comparison",
-    "unitless.research.paper.experiments",
+    "unitless.paper.experiments.comparison",
+    "unitless.paper.experiments.catalog",
     "unitless.page.charts",
-    "unitless.plots",
-    "unitless.research.mixture",
-    "unitless.research.reference",
-    "unitless.research.shapes",
-    "unitless.research.theory",
-    "unitless.research.theory.adversary",
-    "unitless.research.theory.ball",
-    "unitless.research.theory.comparator",
-    "unitless.research.theory.descent",
-    "unitless.research.theory.learners",
-    "unitless.research.theory.projections",
-    "unitless.research.theory.scales",
+    "unitless.figures",
+    "unitless.plot.results",
+    "unitless.plot.curves_of_models",
+    "unitless.training.cluster",
+    "unitless.training.defaults",
+    "unitless.data.read_options",
+    "unitless.models.any_model",
+    "unitless.training.result",
+    "oracles.mixture",
+    "unitless.paper.algorithms",
+    "oracles.curves_and_trees",
+    "unitless.paper.theory",
+    "unitless.paper.theory.adversary",
+    "unitless.paper.theory.ball",
+    "unitless.paper.theory.comparator",
+    "unitless.paper.theory.descent",
+    "unitless.paper.theory.learners",
+    "unitless.paper.theory.projections",
+    "unitless.paper.theory.scales",
     "unitless.river.classifier",
     "unitless.river.regressor",
     "unitless.sklearn.classifier",
@@ -81,7 +88,7 @@ NEEDS = {
     "river.md": "river",
     "unitless.river.classifier": "river",
     "unitless.river.regressor": "river",
-    "distributed.md": "unitless.distributed.rounds",
+    "distributed.md": "unitless.cluster.rounds",
 }
 ENGINES = {"ray": "ray", "dask": "distributed", "spark": "pyspark"}  # and what they need
 
@@ -92,14 +99,14 @@ def blocks_of(page: pathlib.Path) -> list[str]:
 
 def engine_of(block: str) -> str | None:
     """The cluster that an example needs."""
-    found = re.search(r">>> import unitless\.(\w+)", block)
-    return found[1] if found and found[1] in ENGINES else None
+    marks = {'backend="ray"': "ray", "from distributed import": "dask", "from pyspark.sql import": "spark"}
+    return next((engine for mark, engine in marks.items() if mark in block), None)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_examples_of_clusters_run(engine: str, tmp_path: pathlib.Path) -> None:
     """Each in a process of its own, with the examples before that need no cluster."""
-    pytest.importorskip("unitless.distributed.rounds")
+    pytest.importorskip("unitless.cluster.rounds")
     pytest.importorskip(ENGINES[engine])
     if engine == "spark" and shutil.which("java") is None:
         pytest.skip("needs Java")
@@ -159,7 +166,7 @@ def test_commands_in_the_documentation_print_what_it_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["demo", "--data", "shuttle.csv"]) == 0
-    assert main(["train", "shuttle.csv", "-t", "label", "--positive", "1", "-m", "one.unitless", "-q"]) == 0
+    assert main(["train", "shuttle.csv", "-t", "label", "--positive", "1", "-o", "one.unitless", "-q"]) == 0
     capsys.readouterr()
     text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     ran = 0

@@ -34,7 +34,7 @@ def table() -> pd.DataFrame:
 
 def trained(folder: pathlib.Path) -> tuple[Any, str]:
     path = str(folder / "rich.unitless")
-    return ul.train(table(), "rich", model=path, passes=1), path
+    return ul.train(table(), "rich", output=path, passes=1), path
 
 
 def check(answer: pd.DataFrame, result: Any, rows: pd.DataFrame) -> None:

@@ -58,7 +58,7 @@ def test_a_driver_that_is_slow_to_submit_holds_up_both_alike(simulation: Any, co
         one, cluster = job(simulation, slow, rows=1e6, per_worker=per_worker), simulation.Cluster(workers)
         expected = simulation.closed_form(one, cluster, slow).seconds
         assert simulation.simulate(one, cluster, slow).seconds == pytest.approx(expected, rel=1e-12)
-        assert expected > 10.0 * one.shards(cluster) * (one.rounds + 1)
+        assert expected > 10.0 * one.partitions(cluster) * (one.rounds + 1)
 
 
 def test_more_workers_never_learn_slower_and_a_faster_network_never_hurts(simulation: Any, costs: Any) -> None:
@@ -97,9 +97,9 @@ def test_a_tree_has_as_many_levels_as_powers_of_eight(simulation: Any, costs: An
     assert traffic == pytest.approx(3 * 64 + 4)  # all states through both levels, and to the driver
 
 
-def test_short_data_has_fewer_shards(simulation: Any, costs: Any) -> None:
-    assert job(simulation, costs, rows=1e5).shards(simulation.Cluster(1000)) == 12
-    assert job(simulation, costs, rows=100).shards(simulation.Cluster(1000)) == 1
+def test_short_data_has_fewer_partitions(simulation: Any, costs: Any) -> None:
+    assert job(simulation, costs, rows=1e5).partitions(simulation.Cluster(1000)) == 12
+    assert job(simulation, costs, rows=100).partitions(simulation.Cluster(1000)) == 1
 
 
 def test_failing_tasks_take_as_long_as_theory_says(simulation: Any, costs: Any) -> None:
@@ -115,7 +115,7 @@ def test_failing_tasks_take_as_long_as_theory_says(simulation: Any, costs: Any) 
     assert statistics.mean(found) == pytest.approx(expected, rel=0.1)
 
 
-def test_failures_cost_time_more_shards_save_some_and_seeds_repeat(simulation: Any, costs: Any) -> None:
+def test_failures_cost_time_more_partitions_save_some_and_seeds_repeat(simulation: Any, costs: Any) -> None:
     one = job(simulation, costs, rows=1e12)
     calm, failing = (simulation.Cluster(1000, failures=rate) for rate in (0.0, 0.01))
     first = simulation.simulate(one, failing, costs, 3)

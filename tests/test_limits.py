@@ -33,7 +33,7 @@ BAD_NUMBERS = [
     *(("y", text) for text in LABELS),
     *(("w", text) for text in WEIGHTS),
 ]
-QUICK: dict[str, Any] = {"shape": "linear", "experts": "none", "passes": 1}
+QUICK: dict[str, Any] = {"model_type": "linear", "ensemble": False, "passes": 1}
 
 
 def table() -> pd.DataFrame:
@@ -89,23 +89,27 @@ BY_COLUMNS: dict[str, Callable[[Path, str, str], Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", [{}, {"shuffle": False}, {"shards": 2, "rounds": 1}], ids=["fit", "stream", "parts"])
+@pytest.mark.parametrize(
+    "way",
+    [{}, {"shuffle": False}, {"cluster": ul.Cluster(partitions=2, sync_rounds=1)}],
+    ids=["fit", "stream", "parts"],
+)
 @pytest.mark.parametrize("text", VALUES)
 @pytest.mark.parametrize("door", BY_COLUMNS)
 def test_a_value_in_a_column_counts_as_missing_and_is_reported(
     door: str, text: str, way: dict[str, Any], tmp_path: Path
 ) -> None:
     result = train(BY_COLUMNS[door](tmp_path, "x", text), **way)
-    assert (result.learned, result.odd, result.missing) == (ROWS, {"x": 1}, {"x": 1})
-    assert any("'x'" in str(line) and "treated as missing" in str(line) for line in result.decisions)
+    assert (result.details.learned, result.invalid_values, result.missing) == (ROWS, {"x": 1}, {"x": 1})
+    assert any("'x'" in str(line) and "treated as missing" in str(line) for line in result.column_report)
     empty = GOOD.copy()
     empty.loc[BAD, "x"] = np.nan
     rows = GOOD[["x", "b"]]
     assert result.model.predict(rows).tolist() == train(empty, **way).model.predict(rows).tolist()
-    scored = ul.score(result, BY_COLUMNS[door](tmp_path, "x", text))
-    assert (scored.scored, scored.odd) == (ROWS, {"x": 1})
+    scored = ul.evaluate(result, BY_COLUMNS[door](tmp_path, "x", text))
+    assert (scored.scored, scored.invalid_values) == (ROWS, {"x": 1})
     with pytest.raises(ul.InputError, match=r"row 151|line 151"):
-        train(BY_COLUMNS[door](tmp_path, "x", text), missing="error", **way)
+        train(BY_COLUMNS[door](tmp_path, "x", text), reading=ul.Reading(missing="error"), **way)
 
 
 @pytest.mark.parametrize(("column", "text"), [*(("y", text) for text in LABELS), *(("w", text) for text in WEIGHTS)])
@@ -116,8 +120,8 @@ def test_a_label_or_a_weight_in_a_column_is_refused_or_its_row_skipped(
     if (door, column, text) != ("csv", "y", "1e400"):  # text that is no number: a row without a label, as always
         with pytest.raises(ul.InputError, match=rf"(row|line) 151.*{RULES[column]}"):
             train(BY_COLUMNS[door](tmp_path, column, text))
-    result = train(BY_COLUMNS[door](tmp_path, column, text), on_error="skip")
-    assert result.learned == ROWS - 1
+    result = train(BY_COLUMNS[door](tmp_path, column, text), reading=ul.Reading(on_error="skip"))
+    assert result.details.learned == ROWS - 1
 
 
 # ------------------------------------------------------------------------------------------------ the command line
@@ -125,18 +129,18 @@ def test_a_label_or_a_weight_in_a_column_is_refused_or_its_row_skipped(
 
 def test_the_command_line_reports_it_too(tmp_path: Path) -> None:
     path, model = csv(tmp_path, "x", "-1.5e308"), str(tmp_path / "m.unitless")
-    done = command("train", path, "--target", "y", "--weight", "w", "--model", model, "--shape", "linear")
+    done = command("train", path, "--target", "y", "--weight", "w", "--output", model, "--model-type", "linear")
     assert done.returncode == 0, done.stderr
     assert "-1.5e+308" in done.stdout + done.stderr
-    assert command("score", model, path).returncode == 0
+    assert command("evaluate", model, path).returncode == 0
     assert command("train", csv(tmp_path, "w", "1e60"), "--target", "y", "--weight", "w").returncode == 1
 
 
 def test_the_limits_themselves_are_allowed(tmp_path: Path) -> None:
     assert (MOST_VALUE, MOST_LABEL, MOST_WEIGHT) == (1e300, 1e60, 1e15)
-    assert not train(with_value("x", "1e300")).odd
-    assert train(with_value("y", "-1e60")).learned == ROWS
-    assert train(with_value("w", "1e15")).learned == ROWS
+    assert not train(with_value("x", "1e300")).invalid_values
+    assert train(with_value("y", "-1e60")).details.learned == ROWS
+    assert train(with_value("w", "1e15")).details.learned == ROWS
 
 
 # ------------------------------------------------------------------------------------------------ models and estimators
@@ -182,7 +186,7 @@ def train_on_mappings(column: str, text: str) -> None:
 
 def estimator_of_scikit_learn(column: str, text: str) -> None:
     X, y, w = rows(column, text)
-    UnitlessRegressor(shape="linear", experts="none").fit(X, y, w)
+    UnitlessRegressor(model_type="linear", ensemble=False).fit(X, y, w)
 
 
 def estimator_of_river(column: str, text: str) -> None:
@@ -224,7 +228,7 @@ def test_lines_of_named_features_are_refused_or_skipped(format: str, column: str
     options: dict[str, Any] = {**QUICK, "task": "regression"}
     with pytest.raises(ul.InputError, match="line 151"):
         ul.train(path, **options)
-    assert ul.train(path, on_error="skip", **options).learned == ROWS - 1
+    assert ul.train(path, reading=ul.Reading(on_error="skip"), **options).details.learned == ROWS - 1
 
 
 @pytest.mark.parametrize("text", VALUES)
@@ -234,8 +238,8 @@ def test_predictions_refuse_it(text: str) -> None:
     array, named = ul.Learner(), ul.Learner()
     array.learn(X.to_numpy(), y)
     named.learn(X.to_dict("records"), y)
-    trained = ul.train(GOOD, "y", ignore="w", **QUICK)
-    fitted = UnitlessRegressor(shape="linear", experts="none").fit(X, y)
+    trained = ul.train(GOOD, "y", reading=ul.Reading(ignore="w"), **QUICK)
+    fitted = UnitlessRegressor(model_type="linear", ensemble=False).fit(X, y)
     frame = pd.DataFrame([one])
     doors: list[Callable[[], Any]] = [
         lambda: array.predict(frame.to_numpy()),
@@ -262,7 +266,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         ul.serve.background(data=folder, port=0, durability="process", snapshot_every="1h") as running,
         httpx.Client(base_url=running.url, timeout=20) as client,
     ):
-        assert client.put("/v1/models/m", json={"shape": "linear", "experts": "none"}).status_code == 201
+        assert client.put("/v1/models/m", json={"model_type": "linear", "ensemble": False}).status_code == 201
         for k in range(3):
             row = {"features": {"x": float(k), "b": 1.0}, "label": float(k)}
             assert client.post("/v1/models/m/learn", json=row).status_code == 200

@@ -8,8 +8,6 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 import unitless as ul
 from unitless import _core
 
@@ -52,7 +50,8 @@ def test_importing_needs_numpy_and_safetensors_alone() -> None:
 
 
 def test_scipy_is_imported_only_when_used() -> None:
-    script = "import sys, unitless.theory, unitless.reference, unitless.models.learner; print('scipy' in sys.modules)"
+    script = "import sys, unitless.paper.theory, unitless.paper.algorithms, unitless.models.learner"
+    script += "; print('scipy' in sys.modules)"
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert printed == "False\n"
 
@@ -62,30 +61,6 @@ def test_one_root_for_all_errors() -> None:
     assert all(issubclass(error, ul.Error) for error in errors)
 
 
-PUBLIC = {
-    "baselines": "research.baselines",
-    "baselines.arow": "research.baselines.arow",
-    "datasets": "research.datasets",
-    "demo": "research.demo",
-    "evaluate": "evaluation.evaluation",
-    "explaining": "inference.explanation",
-    "paper": "research.paper",
-    "paper.comparison": "research.paper.comparison",
-    "predicting": "inference.predictor",
-    "reference": "research.reference",
-    "theory": "research.theory",
-    "theory.sequences": "research.theory.sequences",
-}
-
-
-@pytest.mark.parametrize("public_first", [True, False])
-def test_public_names_are_the_modules_in_their_rooms(public_first: bool) -> None:
-    public, homes = (", ".join(f"unitless.{name}" for name in names) for names in (PUBLIC, PUBLIC.values()))
-    imports = f"import {public}, {homes}" if public_first else f"import {homes}, {public}"
-    check = f"assert all(a is b for a, b in zip([{public}], [{homes}], strict=True))"
-    subprocess.run([sys.executable, "-c", f"{imports}; {check}"], check=True)
-
-
-def test_the_demo_runs_by_its_public_name(tmp_path: pathlib.Path) -> None:
-    subprocess.run([sys.executable, "-m", "unitless.demo", str(tmp_path)], check=True, capture_output=True)
+def test_the_demo_runs_as_a_module(tmp_path: pathlib.Path) -> None:
+    subprocess.run([sys.executable, "-m", "unitless.paper.demo", str(tmp_path)], check=True, capture_output=True)
     assert (tmp_path / "demo.png").stat().st_size > 10_000

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless import reference
 from unitless.losses import DEFAULTS, LOSSES, ClassLoss, LossName, ManyClassesLoss, NumberLoss, listed, names
+from unitless.paper import algorithms as reference
 from unitless.rules import FIRST_ORDER, RULES, RuleName, like
 
 SOURCE = pathlib.Path(ul.__file__).parent
@@ -82,10 +82,10 @@ def test_names_in_messages() -> None:
 
 
 def test_no_code_compares_the_names_of_losses_or_rules() -> None:
-    """A fact that code needs belongs into the record. Research names the rules and losses that the paper studies."""
+    """A fact that code needs belongs into the record. The room of the paper names the rules and losses it studies."""
     known = {*LOSSES, *RULES}
     for path in SOURCE.rglob("*.py"):
-        if path.name in ("losses.py", "rules.py") or "research" in path.parts:
+        if path.name in ("losses.py", "rules.py") or "paper" in path.parts:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Compare):

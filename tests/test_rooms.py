@@ -18,18 +18,17 @@ CORE_INSIDE = {
     "engine/softmax": ["engine/lanes"],
     "engine/newton": ["engine/lanes"],
 }
-PYTHON = """_core aliases errors frames html inputs limits locks losses options rates rules shown version whole_file
-    page: | notebook_bar: | data: | models: data | evaluation: models | plots: models evaluation
-    inference: notebook_bar data models evaluation plots
-    training: page notebook_bar data models evaluation plots inference | convert: data models inference
-    plotting: models evaluation plots inference training
-    distributed: data models evaluation training | ray dask spark: distributed training
-    river: data models inference | sklearn: data models evaluation training
-    serve: data models evaluation inference training | client:
-    research: data models evaluation plots
-    cli: data models evaluation plots inference training convert research serve
-    baselines datasets demo evaluate explaining paper predicting reference theory: evaluation inference research
-    __init__: models evaluation inference training convert plotting serve | __main__: cli"""
+PYTHON = """_core errors frames html inputs limits locks losses options rates rules shown version whole_file
+    page: | notebook_bar: | data: | models: data | merging: data models | metrics: models | figures: models metrics
+    inference: notebook_bar data models metrics figures
+    training: page notebook_bar data models metrics figures inference
+    plot: models metrics figures inference training | export: data models inference
+    cluster: notebook_bar data models merging metrics training
+    river: data models inference training | sklearn: data models metrics training
+    serve: data models merging metrics inference training | client:
+    paper: data models metrics figures
+    cli: data models merging metrics figures plot inference training cluster export paper serve
+    __init__: data models merging metrics inference training cluster export plot serve | __main__: cli"""
 
 
 def imported(path: Path) -> set[str]:

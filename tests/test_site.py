@@ -24,12 +24,6 @@ def test_the_page_of_commands_is_what_the_code_says() -> None:
     assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == [command.name for command in app.registered_commands]
 
 
-def test_the_page_of_vowpal_wabbits_options_is_up_to_date() -> None:
-    page = runpy.run_path(str(ROOT / "tools" / "vw_options_page.py"))["page"]()
-    written = (ROOT / "docs" / "vowpal-wabbit-options.md").read_text(encoding="utf-8")
-    assert written == page, "run python tools/vw_options_page.py"
-
-
 @pytest.mark.parametrize("command", [command.name for command in app.registered_commands])
 def test_the_page_of_commands_has_every_option_that_help_shows(command: str) -> None:
     script = "from unitless.cli import main; main()"

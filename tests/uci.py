@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from unitless.research.paper.records import Dataset
+from unitless.paper.experiments.records import Dataset
 
 
 def original_text(dataset: Dataset, table: pa.Table) -> bytes:

@@ -2,7 +2,7 @@
 
 python tools/gallery.py [NAME ...]      all, or those that are named; `make gallery` runs all
 
-A script is cut at its lines `# %%`: what follows `# %% [markdown]` is text, everything else is code. What a cell
+A script is cut at its lines `# %%`: a cell after `# %% [markdown]` is text, everything else is code. What a cell
 prints, and the pictures that it leaves open, stand below it on the page. Pages and pictures go to docs/gallery/.
 """
 
@@ -63,7 +63,7 @@ def title(source: str) -> tuple[str, str]:
 
 
 def page(path: pathlib.Path) -> str:
-    """Run a script cell by cell; gives its page, and leaves its pictures beside it."""
+    """Run a script cell by cell; gives its page, and leaves its pictures next to it."""
     from matplotlib import pyplot  # noqa: PLC0415  (the backend is chosen before)
 
     source = path.read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ def feed(port: int, seconds: float) -> None:
             raise SystemExit(f"{path}: {text}")
 
     send("PUT", "houses", "{}")
-    send("PUT", "houses-linear", json.dumps({"stream": "houses", "shape": "linear", "experts": "none"}))
+    send("PUT", "houses-linear", json.dumps({"stream": "houses", "model_type": "linear", "ensemble": False}))
     draw, began, number = random.Random(1), time.monotonic(), 0
     late: deque[tuple[float, str]] = deque()
     while (since := time.monotonic() - began) < seconds:

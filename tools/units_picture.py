@@ -4,7 +4,7 @@
 
 Shuttle, class 1 against the rest, one pass. Column j is multiplied by 10^(d·u_j), with fixed u_j from -1 to 1, so that
 units spread over 2d powers of ten. AdaGrad and gradient descent use, for each spread, the best of 60 learning rates,
-chosen in hindsight; unitless finds its rate during the pass. All of them have centred columns.
+chosen in hindsight; unitless finds its rate during the pass. All of them have centered columns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import matplotlib as mpl
 import numpy as np
 
 import unitless as ul
-from unitless.datasets import load_shuttle
+from unitless.paper.datasets import load_shuttle
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -33,10 +33,10 @@ def errors(rows: int) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {"unitless": [], "AdaGrad, best rate": [], "gradient descent, best rate": []}
     for spread in SPREADS:
         scaled = X * 10.0 ** (spread * DIRECTIONS)
-        model = ul.Learner(loss="logistic", learning_rate="auto", centre=True)
+        model = ul.Learner(loss="logistic", learning_rate="auto", center=True)
         found["unitless"].append(float(np.mean((model.learn(scaled, y) > 0) != y)))
         for name, rule in (("AdaGrad, best rate", "ag"), ("gradient descent, best rate", "gd")):
-            sweep = ul.Sweep(RATES, rule=rule, loss="logistic", centre=True)
+            sweep = ul.Sweep(RATES, rule=rule, loss="logistic", center=True)
             sweep.learn(scaled, y)
             found[name].append(float(np.nanmin(sweep.errors)))
     return found
@@ -46,9 +46,9 @@ def main() -> None:
     """Compute and print the errors, and draw the picture."""
     found = errors(43_500)
     figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
-    for (name, values), colour in zip(found.items(), ("#0b7285", "#e8590c", "#868e96"), strict=True):
+    for (name, values), color in zip(found.items(), ("#0b7285", "#e8590c", "#868e96"), strict=True):
         print(f"{name:28}", *(f"{value:7.2%}" for value in values))
-        axes.plot(2 * SPREADS, 100 * np.array(values), marker="o", linewidth=2.2, color=colour, label=name)
+        axes.plot(2 * SPREADS, 100 * np.array(values), marker="o", linewidth=2.2, color=color, label=name)
     axes.set(xlabel="powers of ten between the columns' units", ylabel="progressive error, %", ylim=(0, None))
     axes.set_title("Shuttle, one pass: the same data in other units")
     axes.legend(frameon=False)

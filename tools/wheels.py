@@ -75,7 +75,7 @@ def tried(python: str, wheel: pathlib.Path) -> str:
             shutil.which(tool, path=bare["PATH"]) is None for tool in ("cc", "c++", "gcc", "g++", "clang", "cmake")
         )
         said = run(own, ROOT / "tests" / "smoke.py", cwd=name, env=bare)
-        run(own, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", f"{wheel}[cli]")
+        run(own, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", wheel)
         rows = "\n".join(f"{k % 7},{k % 3},{'yes' if k % 7 > 3 else 'no'}" for k in range(500))
         (folder / "rows.csv").write_text(f"a,b,c\n{rows}\n", encoding="utf-8")
         command = [own.parent / "unitless", "train", "rows.csv", "--target", "c", "--model", "rows.unitless"]

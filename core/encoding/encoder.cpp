@@ -166,7 +166,7 @@ EncoderState Encoder::save() const {
 }
 
 void Encoder::load(const EncoderState& from) {
-    if (!centering() && !from.center.empty()) throw InputError("a model without centring has means");
+    if (!centering() && !from.center.empty()) throw InputError("a model without centering has means");
     if (from.space == Space::columns) {
         check_columns(from.columns);
         use_columns(from.columns);
@@ -197,7 +197,7 @@ void Encoder::load_windows(const EncoderState& from) {
     for (std::size_t k = 0; k < from.windows.size(); ++k) {
         const auto& [feature, window] = from.windows[k];
         if (!center().removed(feature) || (k && feature <= from.windows[k - 1].slot))
-            throw InputError("a window belongs to a feature that is not centred");
+            throw InputError("a window belongs to a feature that is not centered");
         if (!window.is_sound()) throw InputError("a window is not such as learning gives");
         own_->center.watch(from.windows[k]);
     }

@@ -14,9 +14,9 @@ void visit_fields(Visitor& visit, State& state) {
         return [field](auto& watched) -> auto& { return watched.window.*field; };
     };
     visit("products", columns(state.products, &Product::left, &Product::right, &Product::slot), Sound::any);
-    visit("centre_features", state.center_features, Sound::any);
-    visit("centre_kinds", columns(state.center, &Column::offset), Sound::any);
-    visit("centre_means", more_columns(state.center, &Column::mean, &Column::weight), Sound::any);
+    visit("center_features", state.center_features, Sound::any);
+    visit("center_kinds", columns(state.center, &Column::offset), Sound::any);
+    visit("center_means", more_columns(state.center, &Column::mean, &Column::weight), Sound::any);
     visit("proven_scales", more_columns(state.center, &Column::proven), Sound::any);
     visit("window_features", columns(state.windows, &Center::Watched::slot), Sound::any);
     visit("windows",

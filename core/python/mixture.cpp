@@ -60,9 +60,9 @@ class PyMixture {
 
 void define_mixture(nb::module_& m) {
     nb::class_<PyMixture>(m, "Mixture", "A mixture by itself, for tests.")
-        .def(nb::init<const std::string&, std::size_t>(), "kind"_a, "experts"_a)
-        .def("say", &PyMixture::combine, "experts"_a, "offset"_a = 0.0, "The prediction of a row, by head.")
-        .def("learn", &PyMixture::learn, "experts"_a, "y"_a, "weight"_a = 1.0, "losses"_a = nb::none(),
+        .def(nb::init<const std::string&, std::size_t>(), "kind"_a, "members"_a)
+        .def("say", &PyMixture::combine, "members"_a, "offset"_a = 0.0, "The prediction of a row, by head.")
+        .def("learn", &PyMixture::learn, "members"_a, "y"_a, "weight"_a = 1.0, "losses"_a = nb::none(),
              "offset"_a = 0.0, "Learn the row's label.")
         .def("save", &PyMixture::save, "All that it knows.")
         .def("load", &PyMixture::load, "state"_a, "Go on from there.");

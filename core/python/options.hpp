@@ -35,7 +35,7 @@ inline constexpr std::array<std::pair<const char*, Clip>, 3> clips{
     {{"none", Clip::none}, {"labels", Clip::labels}, {"vw", Clip::vw}}};
 inline constexpr std::array<std::pair<const char*, Selecting>, 3> selections{
     {{"none", Selecting::none}, {"sweep", Selecting::sweep}, {"follow", Selecting::follow}}};
-inline constexpr std::array<std::pair<const char*, ModelType>, 5> shapes{{{"linear", ModelType::linear},
+inline constexpr std::array<std::pair<const char*, ModelType>, 5> model_types{{{"linear", ModelType::linear},
                                                                           {"curves", ModelType::curves},
                                                                           {"trees", ModelType::trees},
                                                                           {"curves only", ModelType::curves_only},
@@ -99,10 +99,10 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.classes = count("classes");
     setup.engine.open = flag("open");
     setup.engine.average = flag("average");
-    setup.engine.form.model_type = by_name(shapes, text("shape"));
-    setup.engine.form.ensemble = by_name(ensembles, text("experts"));
+    setup.engine.form.model_type = by_name(model_types, text("model_type"));
+    setup.engine.form.ensemble = by_name(ensembles, text("ensemble"));
     setup.encoder.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
-    setup.encoder.center = flag("centre");
+    setup.encoder.center = flag("center");
     setup.encoder.falling = flag("falling_scales");
     setup.encoder.pairs = by_name(pairings, text("pairs"));
     setup.encoder.listed = interactions(nb::cast<Listed>(given["listed"]));

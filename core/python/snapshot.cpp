@@ -1,5 +1,5 @@
 // A learner's state as Python has it: a dictionary of numbers and arrays. What only some engines have stands in the
-// dictionary "shape" in it, as arrays of float64; the members of an ensemble too, under "member.field".
+// dictionary "form" in it, as arrays of float64; the members of an ensemble too, under "member.field".
 
 #include <limits>
 
@@ -53,11 +53,11 @@ std::vector<To> numbers_of(const Field& field) {
     return numbers;
 }
 
-// At the top, fields have names and types of their own. Otherwise they are arrays of float64 in the dictionary "shape",
+// At the top, fields have names and types of their own. Otherwise they are arrays of float64 in the dictionary "form",
 // whose names begin with a prefix.
 class Writer {
   public:
-    Writer(nb::dict top, nb::dict shape) : top_(std::move(top)), shape_(std::move(shape)) {}
+    Writer(nb::dict top, nb::dict form) : top_(std::move(top)), form_(std::move(form)) {}
 
     template <class Field>
     void operator()(const char* name, const Field& field, Sound sound) {
@@ -65,7 +65,7 @@ class Writer {
             if (field) return (*this)(name, *field, sound);
             if (top_) (*top_)[name] = nb::none();
         } else if (!top_) {
-            shape_[(prefix_ + name).c_str()] = copied<NewDoubles>(numbers_of<double>(field));
+            form_[(prefix_ + name).c_str()] = copied<NewDoubles>(numbers_of<double>(field));
         } else if constexpr (is_number<Field>) {
             (*top_)[name] = field;
         } else if constexpr (is_whole<Field>()) {
@@ -92,7 +92,7 @@ class Writer {
 
   private:
     std::optional<nb::dict> top_;  // none below it
-    nb::dict shape_;
+    nb::dict form_;
     std::string prefix_;
 
     Writer within(const std::string& prefix) const {
@@ -106,7 +106,7 @@ class Writer {
 // The way back.
 class Reader {
   public:
-    Reader(nb::dict top, nb::dict shape) : top_(std::move(top)), shape_(std::move(shape)) {}
+    Reader(nb::dict top, nb::dict form) : top_(std::move(top)), form_(std::move(form)) {}
 
     template <class Field>
     void operator()(const char* name, Field&& field, Sound sound) {
@@ -115,7 +115,7 @@ class Reader {
             if (has(name)) (*this)(name, field.emplace(), sound);
         } else if (!top_) {
             if (!has(name)) throw InputError("the model has no numbers '" + prefix_ + name + "'");
-            take(name, nb::cast<Doubles>(shape_[(prefix_ + name).c_str()]), field);
+            take(name, nb::cast<Doubles>(form_[(prefix_ + name).c_str()]), field);
         } else if constexpr (is_number<Type>) {
             field = nb::cast<Type>((*top_)[name]);
         } else if constexpr (is_whole<Type>()) {
@@ -137,7 +137,7 @@ class Reader {
     void members(std::vector<MemberState>& all) {
         constexpr std::string_view mark = ".examples";
         if (!prefix_.empty()) return;
-        for (const auto& [key, value] : shape_) {
+        for (const auto& [key, value] : form_) {
             const auto name = nb::cast<std::string>(key);
             if (!name.ends_with(mark)) continue;
             all.push_back({name.substr(0, name.size() - mark.size()), {}});
@@ -148,7 +148,7 @@ class Reader {
 
   private:
     std::optional<nb::dict> top_;
-    nb::dict shape_;
+    nb::dict form_;
     std::string prefix_;
 
     Reader within(const std::string& prefix) const {
@@ -158,7 +158,7 @@ class Reader {
         return inner;
     }
     bool has(const char* name) const {
-        return top_ ? !(*top_)[name].is_none() : shape_.contains((prefix_ + name).c_str());
+        return top_ ? !(*top_)[name].is_none() : form_.contains((prefix_ + name).c_str());
     }
 
     // An array becomes the numbers of a field.
@@ -217,12 +217,12 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
         const nb::gil_scoped_release release;
         return self.learner.snapshot(slots);
     }();
-    nb::dict to, shape;
-    shape["settled"] = word_of(shapes, from.settled.model_type);
-    Writer writer(to, shape);
+    nb::dict to, form;
+    form["settled"] = word_of(model_types, from.settled.model_type);
+    Writer writer(to, form);
     visit_fields(writer, from);
-    to["shape"] = shape;
-    to["company"] = word_of(ensembles, from.settled.ensemble);
+    to["form"] = form;
+    to["ensemble"] = word_of(ensembles, from.settled.ensemble);
     to["negative"] = static_cast<int>(from.labels.negative);
     to["columns"] = from.encoder.space == Space::columns ? nb::cast(from.encoder.columns) : nb::none();
     to["names"] = from.encoder.space == Space::names ? nb::cast(from.encoder.names) : nb::none();
@@ -232,13 +232,13 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
 
 Snapshot snapshot_of(const nb::dict& from) {
     Snapshot to;
-    const auto shape = nb::cast<nb::dict>(from["shape"]);
-    Reader reader(from, shape);
+    const auto form = nb::cast<nb::dict>(from["form"]);
+    Reader reader(from, form);
     visit_fields(reader, to);
     complete(to);
     check_fields(to);
-    read_word(shapes, shape["settled"], to.settled.model_type);
-    read_word(ensembles, from["company"], to.settled.ensemble);
+    read_word(model_types, form["settled"], to.settled.model_type);
+    read_word(ensembles, from["ensemble"], to.settled.ensemble);
     to.labels.negative = static_cast<NegativeLabel>(nb::cast<int>(from["negative"]));
     if (!from["columns"].is_none()) {
         to.encoder.space = Space::columns;

@@ -3,7 +3,7 @@
 Takeaway: probabilities that can be believed turn a model into a list of whom to call, and say how long that list
 should be.
 
-python examples/gallery/churn.py      (pip install 'unitless[cli,plot]' pandas)
+python examples/gallery/churn.py      (pip install 'unitless[plot]' pandas)
 """
 
 # %% [markdown]
@@ -41,7 +41,7 @@ this_month, next_month = customers[: rows // 2], customers[rows // 2 :]
 # %%
 result = ul.train(this_month, "left")
 print(result.task)
-print(f"AUC on rows held back: {result.score['auc']:.3f}")
+print(f"AUC on held-out rows: {result.metrics['auc']:.3f}")
 
 # %% [markdown]
 # The model meets the next month. Its probabilities are worth what they say: of those that it gave 30%, about 30%
@@ -49,7 +49,7 @@ print(f"AUC on rows held back: {result.score['auc']:.3f}")
 # leavers as who calls at random.
 
 # %%
-found = ul.score(result, next_month)
+found = ul.evaluate(result, next_month)
 chance = result.predict_proba(next_month)["yes"].to_numpy()
 left = (next_month["left"] == "yes").to_numpy()[np.argsort(-chance)]
 called = np.arange(1, len(left) + 1) / len(left)
@@ -58,9 +58,9 @@ tenth = len(left) // 10
 print(f"calling 10% reaches {reached[tenth - 1]:.0%} of those who leave")
 
 figure, (reliable, calls) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-ul.plot_reliability(found, ax=reliable)
+ul.plot.reliability(found, ax=reliable)
 calls.plot(100 * called, 100 * reached, linewidth=2, label="by probability")
-calls.plot([0, 100], [0, 100], ":", color="grey", label="at random")
+calls.plot([0, 100], [0, 100], ":", color="gray", label="at random")
 calls.plot(10, 100 * reached[tenth - 1], "o", color="C0", markersize=9)
 calls.set(xlabel="customers called, %", ylabel="leavers reached, %", title="whom to call", xlim=(0, 100), ylim=(0, 101))
 calls.legend(frameon=False)

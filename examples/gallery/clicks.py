@@ -50,15 +50,15 @@ kinds = {
 }
 histories = {}
 for name, model in kinds.items():
-    histories[name] = ul.evaluate.Evaluation(model)
+    histories[name] = ul.metrics.Evaluation(model)
     for start in range(0, rows, 1000):
         part = slice(start, start + 1000)
         histories[name].add(model.learn(views[part], clicked[part]), clicked[part])
     metrics = histories[name].metrics
-    print(f"{name:>22}: loss {metrics['loss']:.4f}, AUC {metrics['auc']:.3f}, {model.nbytes / 1e6:5.1f} MB")
+    print(f"{name:>22}: log loss {metrics['log_loss']:.4f}, AUC {metrics['auc']:.3f}, {model.nbytes / 1e6:5.1f} MB")
 
 # %%
 figure, axis = plt.subplots(figsize=(8, 4.4), layout="constrained")
-ul.plot_history(histories, ax=axis)
+ul.plot.history(histories, ax=axis)
 axis.set_title("loss on views before they are learned")
 plt.show()

@@ -42,7 +42,7 @@ bought_at = np.where(bought, hours + np.minimum(rng.exponential(35, rows), WEEK)
 # %%
 def fresh() -> ul.Learner:
     """A new model of a probability."""
-    return ul.Learner(loss="logistic", learning_rate="auto", centre=True)
+    return ul.Learner(loss="logistic", learning_rate="auto", center=True)
 
 
 names = ("at once (impossible)", "when the week is over", '"no" until they buy')
@@ -56,7 +56,7 @@ for start in range(0, rows, PART):
     now = hours[part[0]]
     for name, model in models.items():
         if model.examples:
-            said[name][part] = model.link(model.predict(visits[part]))
+            said[name][part] = model.predict_proba(visits[part])[:, 1]
 
     models[names[0]].learn(visits[part], bought[part])
 
@@ -82,7 +82,7 @@ for name, chance in said.items():
     axis.plot(days, [100 * chance[day == d].mean() for d in days], linewidth=2, label=name)
 axis.plot(days, [100 * bought[day == d].mean() for d in days], ".", color="0.5", label="truth")
 axis.axvspan(0, 7, color="0.92", zorder=0)
-axis.set(xlabel="day (grey: no week is over yet)", ylabel="purchases promised, %", ylim=(0, None))
+axis.set(xlabel="day (gray: no week is over yet)", ylabel="purchases promised, %", ylim=(0, None))
 axis.legend(frameon=False, ncols=2)
 axis.grid(alpha=0.3)
 plt.show()

@@ -3,7 +3,7 @@
 Takeaway: every prediction is a sum of contributions in the unit of the answer, which can be drawn, read aloud and
 checked.
 
-python examples/gallery/explaining.py      (pip install 'unitless[cli,plot,sklearn]' pandas)
+python examples/gallery/explaining.py      (pip install 'unitless[plot,sklearn]' pandas)
 """
 
 # %% [markdown]
@@ -30,8 +30,8 @@ patients = load_diabetes(as_frame=True, scaled=False).frame.rename(
     }
 )
 patients = patients.drop(columns="sex")  # the data does not say which code stands for which
-result = ul.train(patients, "target", shape="linear" if "--quick" in sys.argv else "curves", holdout=0.25)
-print(f"typical error {result.score['mae']:.0f}; always the mean {result.baseline['mae']:.0f}")
+result = ul.train(patients, "target", model_type="linear" if "--quick" in sys.argv else "curves", holdout=0.25)
+print(f"typical error {result.metrics['mae']:.0f}; always the mean {result.baseline['mae']:.0f}")
 
 # %% [markdown]
 # First, what the model looks at in general; then, one patient. Each bar is what one measurement adds to the estimate,
@@ -41,9 +41,9 @@ print(f"typical error {result.score['mae']:.0f}; always the mean {result.baselin
 patient = patients.drop(columns="target").iloc[9]
 why = ul.explain(result, patient)
 figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.4), layout="constrained")
-ul.plot_importance(result, ax=left, most=8)
+ul.plot.importance(result, ax=left, most=8)
 left.set_title("what matters in general", fontsize="medium")
-ul.plot_explanation(why, ax=right, most=6)
+ul.plot.explanation(why, ax=right, most=6)
 right.set(title="this patient", xlabel="the disease in a year")
 plt.show()
 

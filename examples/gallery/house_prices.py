@@ -1,14 +1,14 @@
 """What is this house worth?
 
-Takeaway: a table goes in as it is, with metres, acres, years and names beside each other, and in other units it gives
+Takeaway: a table goes in as it is, with meters, acres, years and names next to each other, and in other units it gives
 the same prices.
 
-python examples/gallery/house_prices.py      (pip install 'unitless[cli,plot]' pandas)
+python examples/gallery/house_prices.py      (pip install 'unitless[plot]' pandas)
 """
 
 # %% [markdown]
 # An agency has a list of sales and wants a price for the next house. The columns have all kinds of units, some values
-# are missing, and the price per square metre depends on the place in a way that is not a straight line. The sales
+# are missing, and the price per square meter depends on the place in a way that is not a straight line. The sales
 # here are **simulated**: the price is known to be made of area, land, age, distance and district, with 10% of noise.
 
 # %%
@@ -27,45 +27,45 @@ sales = pd.DataFrame(
         "area_m2": rng.gamma(6, 20, rows).round() + 30,
         "land_acres": rng.gamma(1.5, 0.15, rows).round(3),
         "built": rng.integers(1900, 2026, rows),
-        "to_centre_m": rng.gamma(2, 3000, rows).round(),
-        "district": rng.choice(["north", "south", "harbour", "old town"], rows, p=[0.4, 0.35, 0.15, 0.1]),
+        "to_center_m": rng.gamma(2, 3000, rows).round(),
+        "district": rng.choice(["north", "south", "harbor", "old town"], rows, p=[0.4, 0.35, 0.15, 0.1]),
         "heating": rng.choice(["gas", "oil", "heat pump"], rows),
     }
 )
-per_m2 = 1500 + 3500 * np.exp(-sales["to_centre_m"] / 4000) + 8 * (sales["built"] - 1900)
+per_m2 = 1500 + 3500 * np.exp(-sales["to_center_m"] / 4000) + 8 * (sales["built"] - 1900)
 worth = per_m2 * sales["area_m2"] + 90_000 * np.sqrt(sales["land_acres"])
-worth *= sales["district"].map({"north": 0.95, "south": 1.0, "harbour": 1.35, "old town": 1.2})
+worth *= sales["district"].map({"north": 0.95, "south": 1.0, "harbor": 1.35, "old town": 1.2})
 sales["price"] = (worth * rng.lognormal(0, 0.1, rows)).round(-3)
 sales.loc[rng.random(rows) < 0.05, "land_acres"] = np.nan
 print(sales.head(4).to_string(index=False))
 
 # %% [markdown]
-# One line trains a model. Nothing is scaled, encoded or filled in before. A tenth of the rows is held back, and the
-# score is that of the model on those.
+# One line trains a model. Nothing is scaled, encoded or filled in before. A tenth of the rows is held out, and the
+# metrics are those of the model on these rows.
 
 # %%
 result = ul.train(sales, "price")
-print(f"{result.scored_on}")
-print(f"typical error: {result.score['mae']:,.0f}; always the mean: {result.baseline['mae']:,.0f}")
-print(f"R²: {result.gone:.3f}")
+print(f"{result.metrics_on}")
+print(f"typical error: {result.metrics['mae']:,.0f}; always the mean: {result.baseline['mae']:,.0f}")
+print(f"R²: {result.skill:.3f}")
 
 # %% [markdown]
-# The model can be drawn. Each panel shows what a column adds to the price: the value of being near to the centre
-# falls fast, and then not at all. The grey bars show where the houses are.
+# The model can be drawn. Each panel shows what a column adds to the price: the value of being near to the center
+# falls fast, and then not at all. The gray bars show where the houses are.
 
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(14, 4), layout="constrained")
-ul.plot_predictions(result, ax=axes[0])
-ul.plot_curves(result, column="to_centre_m", ax=axes[1])
-ul.plot_curves(result, column="district", ax=axes[2])
+ul.plot.predictions(result, ax=axes[0])
+ul.plot.curves(result, column="to_center_m", ax=axes[1])
+ul.plot.curves(result, column="district", ax=axes[2])
 plt.show()
 
 # %% [markdown]
-# The next office measures in square feet and kilometres. The same houses in those units get the same prices: the
+# The next office measures in square feet and kilometers. The same houses in those units get the same prices: the
 # model is trained again, with no other change.
 
 # %%
-imperial = sales.assign(area_m2=sales["area_m2"] * 10.7639, to_centre_m=sales["to_centre_m"] / 1000)
+imperial = sales.assign(area_m2=sales["area_m2"] * 10.7639, to_center_m=sales["to_center_m"] / 1000)
 again = ul.train(imperial, "price")
 before, after = result.predict(sales.head(500)), again.predict(imperial.head(500))
 apart = np.abs(np.asarray(after) / np.asarray(before) - 1)

@@ -1,9 +1,9 @@
 """Is somebody breaking in?
 
-Takeaway: a model that learns from every connection begins to find a new kind of attack after some dozens of labelled
+Takeaway: a model that learns from every connection begins to find a new kind of attack after some dozens of labeled
 examples; one that was trained once never does.
 
-python examples/gallery/intrusion_detection.py      (pip install 'unitless[cli,plot]')
+python examples/gallery/intrusion_detection.py      (pip install 'unitless[plot]')
 """
 
 # %% [markdown]
@@ -51,7 +51,7 @@ def connection(number: int) -> tuple[dict[str, float], str]:
 
 
 # %% [markdown]
-# The model follows the stream: it predicts each connection, then learns its label. Classes need not be known
+# The model learns the stream: it predicts each connection, then learns its label. Classes need not be known
 # beforehand, "exfiltration" joins when it is first met. Beside it stands the same model as it was before the new
 # attack began.
 
@@ -65,8 +65,8 @@ for number, (row, kind) in enumerate(stream):
     if number == NEW:
         frozen = model.copy()
     if frozen is not None:
-        said_frozen.append(str(frozen.classify_one(row)))
-    said.append(str(model.classify_one(row)) if number else "normal")
+        said_frozen.append(str(frozen.predict_label_one(row)))
+    said.append(str(model.predict_label_one(row)) if number else "normal")
     model.learn_one(row, kind)
 print(f"classes: {sorted(map(str, model.classes))}")
 
@@ -88,7 +88,7 @@ where = np.flatnonzero(late_truth == "exfiltration")
 for name, predicted in (("learns on", late), ("trained once", late_frozen)):
     hits = predicted[where] != "normal"
     axis.plot(np.arange(1, len(where) + 1), hits.cumsum(), linewidth=2, label=name)
-axis.plot([1, len(where)], [1, len(where)], ":", color="grey", label="all of them")
+axis.plot([1, len(where)], [1, len(where)], ":", color="gray", label="all of them")
 axis.set(xlabel="attacks of the new kind so far", ylabel="found", title="a kind of attack that was never seen before")
 axis.legend(frameon=False)
 axis.grid(alpha=0.3)

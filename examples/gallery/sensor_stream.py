@@ -3,7 +3,7 @@
 Takeaway: when two sensors begin to report numbers 1,000 times as large, the error rises a little and comes back by
 itself; behind a scaler that was fitted before and stays as it is, it does not come back.
 
-python examples/gallery/sensor_stream.py      (pip install 'unitless[cli,plot,sklearn]')
+python examples/gallery/sensor_stream.py      (pip install 'unitless[plot,sklearn]')
 """
 
 # %% [markdown]
@@ -21,7 +21,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 
 import unitless as ul
-from unitless.datasets import load_shuttle
+from unitless.paper.datasets import load_shuttle
 
 X, state = load_shuttle()
 unusual = state != 1
@@ -38,7 +38,7 @@ X[drift:, 0] += np.linspace(0, 2 * X[:drift, 0].std(), rows - drift)
 # no scaler.
 
 # %%
-model = ul.Learner(loss="logistic", learning_rate="auto", centre=True)
+model = ul.Learner(loss="logistic", learning_rate="auto", center=True)
 wrong = (model.learn(X, unusual) > 0) != unusual
 
 scaler = StandardScaler().fit(X[:2000])
@@ -63,7 +63,7 @@ for name, errors in (("scaler and SGD", wrong_usual), ("unitless", wrong)):
     axis.plot(np.arange(window, rows + 1), 100 * smooth, linewidth=2, label=name)
 axis.set_ylim(0, 1.2 * axis.get_ylim()[1])  # room for the words
 for at, text in ((units, "two sensors in\nother units"), (drift, "a third\ndrifts")):
-    axis.axvline(at, color="grey", linestyle=":")
+    axis.axvline(at, color="gray", linestyle=":")
     axis.annotate(
         text, (at, axis.get_ylim()[1]), xytext=(4, -4), textcoords="offset points", va="top", fontsize="small"
     )
@@ -72,7 +72,7 @@ axis.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %% [markdown]
-# A larger unit is a larger scale, and scales follow the readings. What this does not show: the model leans little on
+# A larger unit is a larger scale, and scales adapt to the readings. What this does not show: the model leans little on
 # these two sensors (with both of them dead, the error between rows 20,000 and 30,000 is 3.9%, without any change
 # 3.7%). If all nine sensors change at once to numbers 1,000 times as large, the error is 12% in the next 1,000 rows
 # and below 5% from row 30,000 on. If all become 1,000 times smaller, it stays above 20%: small numbers do not lower a

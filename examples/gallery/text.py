@@ -1,8 +1,8 @@
 """Which team should answer this message?
 
-Takeaway: a column of words needs no vectoriser, and the words that decided can be shown.
+Takeaway: a column of words needs no vectorizer, and the words that decided can be shown.
 
-python examples/gallery/text.py      (pip install 'unitless[cli,plot,sklearn]' pandas)
+python examples/gallery/text.py      (pip install 'unitless[plot,sklearn]' pandas)
 """
 
 # %% [markdown]
@@ -73,12 +73,13 @@ print()
 print(messages["message"].iloc[0])
 
 # %% [markdown]
-# The column is recognised as words, because it looks like it; `words="message"` says it. Single words and pairs of
-# neighbours are hashed, in bounded memory.
+# The column is recognized as words, because it looks like it; `words="message"` sets it. Single words and pairs of
+# neighbors are hashed, in bounded memory.
 
 # %%
-result = ul.train(messages, "team", words="message")
-print(f"sent to the wrong team: {result.score['zero_one']:.1%} ({result.trivial}: {result.baseline['zero_one']:.1%})")
+result = ul.train(messages, "team", reading=ul.Reading(words="message"))
+wrong, always_one = result.metrics["error_rate"], result.baseline["error_rate"]
+print(f"sent to the wrong team: {wrong:.1%} ({result.baseline_name}: {always_one:.1%})")
 
 # %%
 question = "How do I group the rows by a column and fill the missing values?"
@@ -86,7 +87,7 @@ why = ul.explain(result, {"message": question})
 print(f"{question}  ->  {why.prediction}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.6), layout="constrained")
-ul.plot_explanation(why, ax=left, most=8)
+ul.plot.explanation(why, ax=left, most=8)
 left.set_title(f"why {why.prediction}", fontsize="medium")
 recall = {team: of["recall"] for team, of in result.per_class.items()}
 right.barh(list(recall), [100 * value for value in recall.values()], color="C0")

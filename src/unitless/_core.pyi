@@ -36,14 +36,14 @@ class Snapshot(TypedDict):
     errors: NDArray[np.float64]
     target: NDArray[np.float64]
     products: NDArray[np.uint32]
-    centre_features: NDArray[np.uint32]
-    centre_kinds: NDArray[np.uint32]
-    centre_means: NDArray[np.float64]
-    proven_scales: NDArray[np.float64]  # of centred columns
-    window_features: NDArray[np.uint32]  # centred columns whose scales may fall (core/preparation/window.hpp)
+    center_features: NDArray[np.uint32]
+    center_kinds: NDArray[np.uint32]
+    center_means: NDArray[np.float64]
+    proven_scales: NDArray[np.float64]  # of centered columns
+    window_features: NDArray[np.uint32]  # centered columns whose scales may fall (core/preparation/window.hpp)
     windows: NDArray[np.float64]  # of each: nine numbers
-    shape: dict[str, Any]  # "settled": the shape's word, or None; and arrays of float64
-    company: Literal["none", "newton", "snag", "softmax"] | None
+    form: dict[str, Any]  # "settled": the model type, or None; and arrays of float64
+    ensemble: Literal["none", "newton", "snag", "softmax"] | None
     slopes: NDArray[np.float64]  # of a merged model: see models/merged_means.py
 
 def kernels() -> list[str]:
@@ -187,9 +187,9 @@ class Learner:
         proximal: bool,
         l2: float,
         average: bool,
-        shape: str,
+        model_type: str,
         target: bool,
-        centre: bool,
+        center: bool,
         pairs: str,
         listed: list[tuple[list[tuple[str, bool, int]], list[tuple[str, bool, int]]]],
         bits: int | None,
@@ -376,24 +376,24 @@ class Learner:
     def limited_labels(self) -> int: ...
 
 class Mixture:
-    """A mixture of experts by itself, for tests: learners mix by themselves.
+    """A mixture of members by itself, for tests: learners mix by themselves.
 
-    `kind`: "logistic", "squared", "classes" or "other". Predictions are [expert, head], with one head but for classes.
+    `kind`: "logistic", "squared", "classes" or "other". Predictions are [member, head], with one head but for classes.
     """
 
-    def __init__(self, kind: str, experts: int) -> None: ...
-    def say(self, experts: NDArray[np.float64], offset: float = 0.0) -> NDArray[np.float64]:
+    def __init__(self, kind: str, members: int) -> None: ...
+    def say(self, members: NDArray[np.float64], offset: float = 0.0) -> NDArray[np.float64]:
         """What is said of a row, by head."""
 
     def learn(
         self,
-        experts: NDArray[np.float64],
+        members: NDArray[np.float64],
         y: float,
         weight: float = 1.0,
         losses: NDArray[np.float64] | None = None,
         offset: float = 0.0,
     ) -> None:
-        """Learn the row's label. `losses`: by expert, for the kind "other"."""
+        """Learn the row's label. `losses`: by member, for the kind "other"."""
 
     def save(self) -> NDArray[np.float64]:
         """All that it knows."""

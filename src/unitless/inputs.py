@@ -63,7 +63,7 @@ class TextColumn(NamedTuple):
 
 
 class FlagColumn(NamedTuple):
-    """A column of numbers that is never to be centred: of zeros and ones, mostly."""
+    """A column of numbers that is never to be centered: of zeros and ones, mostly."""
 
     numbers: NDArray[Any]
 

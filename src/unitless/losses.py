@@ -1,6 +1,6 @@
 """The losses, one record each. Other code asks the record for what it needs to know and does not compare names.
 
-To add a loss: its formulas in `core/` (loss.hpp), its record here, and its oracle in `research/reference.py`.
+To add a loss: its formulas in `core/` (loss.hpp), its record here, and its oracle in `paper/algorithms.py`.
 """
 
 from __future__ import annotations

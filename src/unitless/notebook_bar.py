@@ -33,6 +33,12 @@ def watching(given: Watcher | Literal[False] | None) -> Iterator[Watcher | None]
         bar.end()
 
 
+def opened(watch: Watcher | None, run: Any) -> None:
+    """Before the first row is read: tell a watcher that has a method `opened`."""
+    if (tell := getattr(watch, "opened", None)) is not None:
+        tell(run)
+
+
 def in_notebook() -> bool:
     """Whether this runs in a notebook, which shows HTML and can change it later."""
     ipython = sys.modules.get("IPython")

@@ -22,19 +22,11 @@ Order = Literal["paper", "vw"]
 Clip = Literal["labels", "vw"]
 Auto = Literal["auto"]
 Kept = Literal["last", "averaged"]  # which weights predict
-Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
-Experts = Literal["none", "auto"]
-Company = Literal["none", "newton", "snag", "softmax"]  # what experts="auto" becomes
+ModelType = Literal["linear", "curves", "trees", "auto", "curves only"]
+EnsembleKind = Literal["none", "newton", "snag", "softmax"]  # which members ensemble=True has added
 
-# The shape that `train`, `compare` and the estimators take if none is asked for. This is the only place that says it.
-USUAL_SHAPE: Shape = "auto"
-# Whether they have other experts beside that.
-USUAL_EXPERTS: Experts = "auto"
 # How often an interval is to hold the truth, if nothing else is asked for.
 USUAL_LEVEL = 0.9
-
-# More classes than these are told apart by linear models if the shape is "auto": a leaf has weights for each of them.
-MANY_CLASSES = 20
 
 # One side of an interaction: a feature, the beginning of features' names ("job=*"), the beginning of namespaces
 # ("a*^*"), or a list of such.
@@ -131,13 +123,13 @@ class Options:
     order: Order = _declared("paper", _choice(*get_args(Order)))
     clip: Clip | None = _declared(None, _choice(None, *get_args(Clip)), lambda value: value or "none")
     target: Auto | None = _declared(None, _choice(None, "auto"), lambda value: value is not None)
-    centre: bool = _declared(False, _flag)
+    center: bool = _declared(False, _flag)
     falling_scales: bool = _declared(False, _flag)
     interactions: Interactions | None = _declared(None, lambda _, value: _interactions(value), passed=False)
     bits: int | None = _declared(None, _bits)
     average: bool = _declared(False, _flag)
-    shape: Shape = _declared("linear", _choice(*get_args(Shape)), passed=False)
-    experts: Experts = _declared("none", _choice(*get_args(Experts)))
+    model_type: ModelType = _declared("linear", _choice(*get_args(ModelType)), passed=False)
+    ensemble: bool = _declared(False, _flag, lambda value: "auto" if value else "none")
     sparsity: float | Auto = _declared(0.0, _penalty_or_auto, passed=False)
     l2: float = _declared(0.0, _penalty)
 
@@ -160,23 +152,25 @@ class Options:
             raise OptionError(
                 Phrase(Option("target", "auto"), " limits predictions by itself; leave out ", Option("clip"))
             )
-        if self.order == "vw" and (self.target or self.centre):
+        if self.order == "vw" and (self.target or self.center):
             raise OptionError(
                 Phrase(
                     *(Option("order", "vw"), " is Vowpal Wabbit's learner; it has neither "),
-                    *(Option("target", "auto"), " nor ", Option("centre", True)),
+                    *(Option("target", "auto"), " nor ", Option("center", True)),
                 )
             )
-        if self.centre and self.bits is not None:
+        if self.center and self.bits is not None:
             raise OptionError(
                 Phrase(
-                    *("hashed features are never centred: leave out either ", Option("bits")),
-                    *(" or ", Option("centre", True)),
+                    *("hashed features are never centered: leave out either ", Option("bits")),
+                    *(" or ", Option("center", True)),
                 )
             )
-        if self.falling_scales and not self.centre:
+        if self.falling_scales and not self.center:
             raise OptionError(
-                Phrase(Option("falling_scales", True), " is for columns that are centred: use ", Option("centre", True))
+                Phrase(
+                    Option("falling_scales", True), " is for columns that are centered: use ", Option("center", True)
+                )
             )
         if self.falling_scales and not RULES[self.rule].unit_free:
             raise OptionError(
@@ -188,8 +182,8 @@ class Options:
             self.check_lanes()
         if self.sparse:
             self._check_sparse()
-        if self.shape not in ("linear", "auto"):
-            self._check_shape()
+        if self.model_type not in ("linear", "auto"):
+            self._check_model_type()
 
     def _check_second_order(self) -> None:
         """Refuse what a rule of second order does not have."""
@@ -204,9 +198,9 @@ class Options:
                 raise OptionError(
                     Phrase(Option(name, value), " is for rules of first order; leave it out, or leave out ", rule)
                 )
-        if self.shape not in ("linear", "auto"):
+        if self.model_type not in ("linear", "auto"):
             raise OptionError(
-                Phrase(rule, " is for linear models: leave out either it or ", Option("shape", self.shape))
+                Phrase(rule, " is for linear models: leave out either it or ", Option("model_type", self.model_type))
             )
 
     @property
@@ -246,31 +240,33 @@ class Options:
         for name, value in (*_SINGLE, ("average", True)):
             if getattr(self, name) == value:
                 raise OptionError(Phrase(Option(name, value), " does not go with ", asked, ": leave out one of them"))
-        if self.shape not in ("linear", "auto"):
+        if self.model_type not in ("linear", "auto"):
             raise OptionError(
-                Phrase(asked, " is for linear models: leave it out, or leave out ", Option("shape", self.shape))
+                Phrase(
+                    asked, " is for linear models: leave it out, or leave out ", Option("model_type", self.model_type)
+                )
             )
 
-    def _check_shape(self) -> None:
+    def _check_model_type(self) -> None:
         """Refuse what goes with linear models alone."""
-        shape = Option("shape", self.shape)
+        model_type = Option("model_type", self.model_type)
         for name, value in _SINGLE:
             if getattr(self, name) == value:
                 raise OptionError(
-                    Phrase(Option(name, value), " is for linear models; leave it out, or leave out ", shape)
+                    Phrase(Option(name, value), " is for linear models; leave it out, or leave out ", model_type)
                 )
         if self.bits is not None:
             raise OptionError(
                 Phrase(
-                    *("hashed features have no columns, which ", shape, " needs: leave out either "),
-                    *(Option("bits"), " or ", Option("shape")),
+                    *("hashed features have no columns, which ", model_type, " needs: leave out either "),
+                    *(Option("bits"), " or ", Option("model_type")),
                 )
             )
-        if self.shape == "curves only" and self.interactions is not None:
+        if self.model_type == "curves only" and self.interactions is not None:
             raise OptionError(
                 Phrase(
-                    *(shape, " sees only the order of a column's numbers, which products do not keep: leave out "),
-                    *(Option("interactions"), ", or take ", Option("shape", "curves")),
+                    *(model_type, " sees only the order of a column's numbers, which products do not keep: leave out "),
+                    *(Option("interactions"), ", or take ", Option("model_type", "curves")),
                 )
             )
 
@@ -280,9 +276,9 @@ class Options:
         return is_sparse(vars(self))
 
     @property
-    def known_shape(self) -> Shape | None:
-        """The shape, as far as the options settle it; None for "auto" that the first row will settle."""
-        return known_shape(vars(self))
+    def known_model_type(self) -> ModelType | None:
+        """The model type, as far as the options settle it; None for "auto" that the first row will settle."""
+        return known_model_type(vars(self))
 
     def asdict(self) -> dict[str, Any]:
         """The options as a plain dictionary."""
@@ -298,22 +294,25 @@ class Options:
                 name: value if about["core"] is None else about["core"](value)
                 for name, (value, about) in passed.items()
             },
-            "shape": self.known_shape or "auto",
+            "model_type": self.known_model_type or "auto",
             "proximal": self.sparse,
             "pairs": "listed" if listed else kind[self.interactions],  # type: ignore[index]
             "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
         }
 
 
-def known_shape(options: Mapping[str, Any]) -> Shape | None:
-    """The shape, as far as options settle it; None for "auto" that the first row will settle."""
-    shape: Shape = options.get("shape", "linear")
-    if shape != "auto":
-        return shape
-    single = any(options.get(name) == value for name, value in _SINGLE)
+def known_model_type(options: Mapping[str, Any]) -> ModelType | None:
+    """The model type, as far as options settle it; None for "auto" that the first row will settle."""
+    model_type: ModelType = options.get("model_type", "linear")
+    if model_type != "auto":
+        return model_type
     rule = RULES.get(options.get("rule", Options.rule))
     second_order = rule is not None and rule.second_order
-    return "linear" if single or second_order or options.get("bits") is not None or is_sparse(options) else None
+    return (
+        "linear"
+        if is_single(options) or second_order or options.get("bits") is not None or is_sparse(options)
+        else None
+    )
 
 
 def is_sparse(options: Mapping[str, Any]) -> bool:
@@ -322,14 +321,14 @@ def is_sparse(options: Mapping[str, Any]) -> bool:
 
 
 def can_fall(options: Mapping[str, Any]) -> bool:
-    """Whether there are scales that can fall: those of centred columns, if the rule has scales."""
+    """Whether there are scales that can fall: those of centered columns, if the rule has scales."""
     rule = RULES.get(options.get("rule", "nag"))
-    return bool(options.get("centre")) and rule is not None and rule.unit_free
+    return bool(options.get("center")) and rule is not None and rule.unit_free
 
 
-def usual_experts(options: Mapping[str, Any]) -> Experts:
-    """Whether a model has other experts if nothing is said of them: a rate that is given asks for that one learner."""
-    return USUAL_EXPERTS if options.get("learning_rate", "auto") == "auto" else "none"
+def is_single(options: Mapping[str, Any]) -> bool:
+    """Whether options ask for what only a single linear learner has: Vowpal Wabbit's order of steps, or its limits."""
+    return any(options.get(name) == value for name, value in _SINGLE)
 
 
 def check_names(options: Iterable[str]) -> None:

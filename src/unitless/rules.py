@@ -1,8 +1,8 @@
 """The update rules, one record each. Other code asks the record for what it needs to know and does not compare names.
 
-To add a rule: its formulas in `core/` (rule.hpp), its record here, and its oracle in `research/reference.py`. Models of
+To add a rule: its formulas in `core/` (rule.hpp), its record here, and its oracle in `paper/algorithms.py`. Models of
 a rule whose state is weighed in another way than these need a case in `core/engine/merging.cpp` as well. The rule of
-second order has an engine of its own (`core/engine/newton/`), and its oracle is `research/second_order.py`.
+second order has an engine of its own (`core/engine/newton/`), and its oracle is `tests/oracles/second_order.py`.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ from vowpalwabbit import Workspace
 
 import unitless as ul
 from unitless.cli import main
-from unitless.convert import data as converting
-from unitless.data import Position, ReadOptions, open_source
+from unitless.data import Position, ReadOptions, conversion, open_source
 from unitless.data.table_schema import decide
 from unitless.data.tables import as_they_hold
 
@@ -80,9 +79,11 @@ def test_a_model_learns_the_same_bits_from_the_text_of_a_table(
     if "svm" in to:
         frame(text=False).to_csv("data.csv", index=False)
     said(capsys, "data.csv", f"out.{to}", "--target", target, "--ignore", OTHERS[target])
-    table = ul.train("data.csv", target, ignore=OTHERS[target].split(","), centre=False, shuffle=False)
-    text = ul.train(f"out.{to}", centre=False, shuffle=False)
-    assert text.target.task == table.target.task
+    table = ul.train(
+        "data.csv", target, reading=ul.Reading(ignore=OTHERS[target].split(",")), center=False, shuffle=False
+    )
+    text = ul.train(f"out.{to}", center=False, shuffle=False)
+    assert text._target.task == table._target.task
     assert bits(text.model) == bits(table.model)
     if "vw" in to:
         assert text.model._snapshot()["names"] == table.model._snapshot()["names"]
@@ -95,9 +96,9 @@ def test_missing_values_and_weights_make_the_same_bits_too(folder: pathlib.Path,
     table["h"] = np.where(np.arange(len(table)) % 5 == 0, 0.0, 1.5)
     table.to_csv("data.csv", index=False)
     said(capsys, "data.csv", "out.vw", "-t", "size", "--weight", "h", "--ignore", OTHERS["size"])
-    more: dict[str, Any] = {"missing": "absent", "centre": False, "shuffle": False}
-    one = ul.train("data.csv", "size", weight="h", ignore=OTHERS["size"].split(","), **more)
-    assert bits(ul.train("out.vw", centre=False, shuffle=False).model) == bits(one.model)
+    reading = ul.Reading(missing="absent", ignore=OTHERS["size"].split(","))
+    one = ul.train("data.csv", "size", weight="h", reading=reading, center=False, shuffle=False)
+    assert bits(ul.train("out.vw", center=False, shuffle=False).model) == bits(one.model)
 
 
 def test_labels_are_told(folder: pathlib.Path, capsys: Capture) -> None:
@@ -180,7 +181,7 @@ def test_named_text_becomes_a_table_of_few_columns(
         "-1,1,,0,4,0",
         ",1,last,-1e-9,0,0",
     ]
-    monkeypatch.setattr(converting, "MOST_COLUMNS", 2)
+    monkeypatch.setattr(conversion, "MOST_COLUMNS", 2)
     assert "more than 2 different features" in said(capsys, "a.vw", "a.parquet", code=1)[1]
     (folder / "clash.vw").write_text("1 | label:1\n")
     assert "feature named 'label'" in said(capsys, "clash.vw", "a.csv", code=1)[1]
@@ -223,18 +224,18 @@ def scores(plain: dict[str, Any], row: dict[str, Any]) -> list[float]:
 
 @pytest.mark.parametrize("target", ["size", "answer", "kind"])
 @pytest.mark.parametrize("rule", ["nag", "snag", "ng"])
-@pytest.mark.parametrize("options", [{}, {"interactions": 2}, {"centre": False}])
+@pytest.mark.parametrize("options", [{}, {"interactions": 2}, {"center": False}])
 def test_coefficients_alone_give_the_scores(
     folder: pathlib.Path, capsys: Capture, target: str, rule: Any, options: Any
 ) -> None:
     ul.train(
         "data.csv",
         target,
-        ignore=OTHERS[target].split(","),
+        reading=ul.Reading(ignore=OTHERS[target].split(",")),
         rule=rule,
-        model="m.unitless",
-        shape="linear",
-        experts="none",
+        output="m.unitless",
+        model_type="linear",
+        ensemble=False,
         **options,
     )
     said(capsys, "m.unitless", "m.json")
@@ -251,7 +252,14 @@ def test_coefficients_alone_give_the_scores(
 
 
 def test_a_model_becomes_a_graph_of_its_tables_columns(folder: pathlib.Path, capsys: Capture) -> None:
-    ul.train("data.csv", "answer", ignore=OTHERS["answer"].split(","), model="m.unitless", passes=1, shape="linear")
+    ul.train(
+        "data.csv",
+        "answer",
+        reading=ul.Reading(ignore=OTHERS["answer"].split(",")),
+        output="m.unitless",
+        passes=1,
+        model_type="linear",
+    )
     _, err = said(capsys, "m.unitless", "m.onnx", "--inputs", "columns", "--dtype", "float64", "--extrapolate")
     assert err == "Learner, logistic loss, 6 features, 400 examples\n"
     session = onnxruntime.InferenceSession("m.onnx")
@@ -264,14 +272,21 @@ def test_a_model_becomes_a_graph_of_its_tables_columns(folder: pathlib.Path, cap
 
 
 def test_a_model_with_trees_becomes_a_graph_and_text(folder: pathlib.Path, capsys: Capture) -> None:
-    ul.train("data.csv", "answer", ignore=OTHERS["answer"].split(","), model="m.unitless", passes=1, shape="trees")
+    ul.train(
+        "data.csv",
+        "answer",
+        reading=ul.Reading(ignore=OTHERS["answer"].split(",")),
+        output="m.unitless",
+        passes=1,
+        model_type="trees",
+    )
     said(capsys, "m.unitless", "m.onnx", "--inputs", "columns", "--dtype", "float64")
     rows = frame()
     feeds = {name: rows[[name]].to_numpy(np.float64) for name in ("age", "pay", "far")}
     (found,) = onnxruntime.InferenceSession("m.onnx").run(["scores"], {**feeds, "job": rows[["job"]].to_numpy(object)})
     assert found == pytest.approx(ul.load("m.unitless").predict(rows), rel=1e-9)
     said(capsys, "m.unitless", "m.json")
-    assert json.loads((folder / "m.json").read_text())["shape"] == "trees"
+    assert json.loads((folder / "m.json").read_text())["model_type"] == "trees"
 
 
 def test_a_model_of_vowpal_wabbit_becomes_one_of_ours(folder: pathlib.Path, capsys: Capture) -> None:
@@ -297,9 +312,9 @@ def test_a_model_of_vowpal_wabbit_becomes_one_of_ours(folder: pathlib.Path, caps
 
 
 def test_what_a_model_cannot_become_is_said(folder: pathlib.Path, capsys: Capture) -> None:
-    ul.train("data.csv", "size", ignore=OTHERS["size"].split(","), bits=8, model="hashed.unitless")
+    ul.train("data.csv", "size", reading=ul.Reading(ignore=OTHERS["size"].split(",")), bits=8, output="hashed.unitless")
     assert "hashed" in said(capsys, "hashed.unitless", "m.json", code=2)[1]
-    ul.train("data.csv", "size", model="m.unitless")
+    ul.train("data.csv", "size", output="m.unitless")
     assert "a model becomes .json" in said(capsys, "m.unitless", "m.csv", code=2)[1]
     assert "are for models that become ONNX" in said(capsys, "m.unitless", "m.json", "--extrapolate", code=2)[1]
     assert "are for models that become ONNX" in said(capsys, "data.csv", "d.vw", "--inputs", "columns", code=2)[1]

@@ -4,95 +4,115 @@ from __future__ import annotations
 
 import json
 import pathlib
+import shutil
 
 import pytest
+from sources import cli, command, refused
 
 import unitless as ul
 from unitless.cli import main
 
-SHUTTLE = str(pathlib.Path(ul.__file__).parent / "research" / "datasets" / "shuttle.parquet")
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Files of houses, some with another kind of column, and models of them."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+        patch.chdir(folder)
+        rows = [
+            (20 + k % 40, "villa" if k % 3 else "hut", 1000 * (k % 40) + 700 * (k % 3) + k % 7) for k in range(3000)
+        ]
+        lines = [f"{area},{kind},{price},{'yes' if price > 20_000 else 'no'}" for area, kind, price in rows]
+        pathlib.Path("houses.csv").write_text("\n".join(["area,kind,price,dear", *lines]) + "\n")
+        ul.train("houses.csv", "price", reading=ul.Reading(ignore="dear"), output="price.unitless")
+        ul.train("houses.csv", "dear", reading=ul.Reading(ignore="price"), output="dear.unitless")
+    return folder
 
 
 @pytest.fixture
-def prices(tmp_path: pathlib.Path) -> str:
-    path = tmp_path / "prices.csv"
-    rows = (f"{20 + k % 40},{'villa' if k % 3 else 'hut'},{1000 * (k % 40) + 500 * (k % 3)}" for k in range(3000))
-    path.write_text("\n".join(["area,kind,price", *rows]) + "\n")
-    return str(path)
+def folder(made: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A copy of it, to work in."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_a_table_and_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", SHUTTLE, "--target", "label", "--rules", "nag,gd"]) == 0
+def test_two_classes(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "dear.unitless", "houses.csv", "--by", "kind"]) == 0
     printed = capsys.readouterr()
-    lines = printed.out.splitlines()
-    header = next(k for k, line in enumerate(lines) if line.startswith("rule"))
-    expected = "rule loss since 32,768 error more error 90% interval rate seconds"
-    assert lines[header].split() == expected.split()
-    assert lines[header + 1].startswith("nag   best")
-    assert lines[header + 2].startswith("gd    worse")
-    assert "nag is clearly better than gd." in printed.out
-    assert "32,768" in printed.err
-    assert f"{ul.train(SHUTTLE, 'label', holdout=0, experts='none').metrics['zero_one']:.2%}" in lines[header + 1]
-
-
-def test_numbers_have_an_rmse_and_a_hold_out(prices: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", prices, "--target", "price", "--holdout", "0.2", "--rate", "0.5", "--quiet"]) == 0
-    printed = capsys.readouterr()
+    found = ul.evaluate("dear.unitless", "houses.csv", by="kind")
     assert printed.err == ""
-    assert "RMSE" in printed.out
-    assert "held out" in printed.out
+    assert f"{1 - found.metrics['error_rate']:.2%} (90% confidence interval" in printed.out
+    assert f" by always {found._baseline_answer!r}; the model's error is {found.skill:.1%} below\n" in printed.out
+    assert "3,000 rows evaluated" in printed.out
+    for name in ("precision", "recall", "f1", "auc", "brier"):
+        assert f"{name} " in printed.out
+    lines = [line.split() for line in printed.out.splitlines()]
+    assert ["class", "share", "precision", "recall"] in lines
+    assert ["kind", "rows", "error", "rate", "90%", "confidence", "interval", "auc", "log", "loss"] in lines
+    assert any(line[:2] == ["villa", "2,000"] for line in lines)
 
 
-def test_no_difference_is_said_in_words(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "coins.csv"
-    path.write_text("\n".join(["side,won", *(f"{k % 2},{'yes' if k * k % 1009 < 500 else 'no'}" for k in range(900))]))
-    assert main(["evaluate", str(path), "--target", "won", "--rules", "nag,ng", "--judged-by", "loss", "-q"]) == 0
+def test_numbers(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "price.unitless", "houses.csv", "--by", "dear", "--plot", "score.png"]) == 0
     printed = capsys.readouterr().out
-    assert "No difference found between" in printed
-    assert "more loss" in printed
-    assert main(["evaluate", str(path), "--target", "won", "--judged-by", "auc", "-q"]) == 2
-    assert "--judged-by is 'auc'" in capsys.readouterr().err
+    assert "baseline  rmse" in printed
+    assert "r2" in printed
+    assert "dear" in printed
+    assert (folder / "score.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_json_and_picture(prices: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = tmp_path / "learners.png"
-    command = ["evaluate", prices, "--target", "price", "--rules", "nag", "--rules", "ag", "--json"]
-    assert main([*command, "--plot", str(picture)]) == 0
+def test_json(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "price.unitless", "houses.csv", "--json", "--by", "kind"]) == 0
     printed = capsys.readouterr()
     found = json.loads(printed.out)
-    assert [one["rule"] for one in found["learners"]] == ["nag", "ag"]
-    assert found["learners"][0]["metrics"] == ul.train(prices, "price", holdout=0, passes=1, experts="none").metrics
+    expected = ul.evaluate("price.unitless", "houses.csv").metrics
+    assert found["metrics"] == pytest.approx(expected)
+    assert [one["group"] for one in found["groups"]] == ["villa", "hut"]
     assert printed.err == ""
-    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_those_that_diverge_are_named_and_the_others_go_on(
-    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "wild.csv"
-    path.write_text("\n".join(["x,y", *(f"{k % 9}{'e250' if k > 100 else ''},{k % 9 + 0.5}" for k in range(200))]))
-    assert main(["evaluate", str(path), "--target", "y", "--no-shuffle"]) == 0
+def test_skipped_rows_and_unknown_classes_are_told(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with open("houses.csv", "a") as file:
+        file.write("30,hut,5,\n30,hut,5,maybe\n")
+        file.write("inf,hut,5,yes\n30,hut\n")
+    assert main(["evaluate", "dear.unitless", "houses.csv"]) == 1
+    assert "houses.csv, row 3004" in capsys.readouterr().err
+    assert main(["evaluate", "dear.unitless", "houses.csv", "--on-error", "skip"]) == 0
     printed = capsys.readouterr()
-    assert f"gd diverged at {path}, row 102." in printed.out
-    assert "ag diverged" in printed.out
-    assert main(["evaluate", str(path), "--target", "y", "--rules", "gd,ag", "-q"]) == 1
-    assert "every learner diverged" in capsys.readouterr().err
+    assert "3,002 rows evaluated, 1 without label, 1 skipped" in printed.out
+    assert "skipped: houses.csv, row 3004" in printed.err
+    assert (
+        "column 'area': 'inf' in row 3,003 of houses.csv is not a number that can be used, and is treated"
+        in printed.err
+    )
+    assert "note: 1 row of classes that the model has never met ('maybe') counts as wrong" in printed.err
+
+
+def test_a_pipe_is_scored(folder: pathlib.Path) -> None:
+    data = (folder / "houses.csv").read_bytes()
+    run = cli("evaluate", "price.unitless", "-", "--format", "csv", "--json", stdin=data)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["metrics"] == pytest.approx(ul.evaluate("price.unitless", "houses.csv").metrics)
+    assert "no column 'colour'" in refused(command("evaluate", "price.unitless", "houses.csv", "--by", "colour"), 2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--rules", "sgd"], 2, "rules has 'sgd'"),
-        (["--rate", "fast"], 2, "--rate is 'fast'"),
-        (["--plot", "x.gif"], 2, "its name must end in .png"),
-        (["--task", "binary"], 1, "more than two values"),
-        (["--ignore", "size"], 2, "there is no column 'size'"),
+        (["houses.csv", "--plot", "x.gif"], 2, "its name must end in .png"),
+        (["houses.csv", "--target", "cost"], 1, "no column 'cost'"),
+        (["nothing.csv"], 1, "there is no file"),
+        (["houses.csv", "--on-error", "ignore"], 2, "--on-error is 'ignore'"),
+        (["houses.csv", "--weight", "area", "--no-weight"], 2, "two answers"),
+        (["houses.csv", "--weight", "kind"], 1, "are not numbers but text, such as"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(
-    prices: str, arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+    folder: pathlib.Path, arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["evaluate", prices, "--target", "price", *arguments]) == code
+    assert main(["evaluate", "price.unitless", *arguments]) == code
     printed = capsys.readouterr()
     assert message in printed.err
+    assert printed.err.count("\n") == 1
     assert printed.out == ""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
-from unitless.cli import failures
+from unitless.cli import failures, main
 from unitless.errors import InputError, Option, Phrase
 
 
@@ -32,7 +33,7 @@ def test_an_exit_with_a_text_says_it(capsys: pytest.CaptureFixture[str]) -> None
 def test_output_that_nobody_reads_any_more_is_no_failure(how: str) -> None:
     script = f"""
 import errno, sys
-from unitless.cli import failures
+from unitless.cli import failures, main
 from unitless.errors import InputError, Option, Phrase
 def work():
     try:
@@ -55,15 +56,15 @@ def test_a_reader_that_stops_early_is_no_failure() -> None:
     ("option", "shown"),
     [
         (Option("on_error", "skip"), "--on-error skip"),
-        (Option("learning_rate"), "--rate"),
-        (Option("learning_rate", "auto"), "--rate auto"),
+        (Option("learning_rate"), "--learning-rate"),
+        (Option("learning_rate", "auto"), "--learning-rate auto"),
         (Option("header", False), "--no-header"),
-        (Option("centre", False), "--no-centre"),
+        (Option("center", False), "--no-center"),
         (Option("zero_based", True), "--zero-based"),
         (Option("inputs", "matrix"), "--inputs matrix"),
         (Option("importance_aware", True), "importance_aware=True"),  # the command line has no such option
         (Option("clip", "labels"), "clip='labels'"),
-        (Option("centre", True), "centre=True"),
+        (Option("center", True), "center=True"),
     ],
 )
 def test_options_are_written_as_the_command_line_has_them(option: Option, shown: str) -> None:
@@ -78,3 +79,14 @@ def test_what_users_call_their_features_is_not_taken_for_an_option(capsys: pytes
 
     assert failures.answered(fail) == 1
     assert capsys.readouterr().err == ("unitless: a.csv: column 'model=golf' is on_error='skip'; use --on-error skip\n")
+
+
+@pytest.mark.parametrize("words", [["train", "a.vw", "--loss_function", "logistic"], ["train", "-d", "a.vw"]])
+def test_options_of_vowpal_wabbit_are_answered_with_their_page(words: list[str], capsys: Any) -> None:
+    assert main(words) == 2
+    assert "docs/vowpal-wabbit-options.md" in capsys.readouterr().err
+
+
+def test_a_command_that_people_look_for_is_answered_with_where_it_is(capsys: Any) -> None:
+    assert main(["explain", "m.unitless"]) == 2
+    assert "Try: unitless inspect MODEL --explain" in capsys.readouterr().err

@@ -54,7 +54,7 @@ def test_the_shell_completes_commands_and_options_and_leaves_files_to_itself(wor
 
 
 # A server has several models, and follows a folder; the same words elsewhere are about one model, and one file.
-SETTINGS_OF_A_SERVER = {("serve", "--model"), ("serve", "--follow")}
+SETTINGS_OF_A_SERVER = {("serve", "--model"), ("serve", "--replica-of")}
 
 
 def test_an_option_is_written_alike_in_every_command() -> None:

@@ -32,8 +32,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
             answer = "yes" if age > 45 and job == "pilot" else "no" if age < 40 else "may be"
             lines.append(f"{age},{job},2024-0{1 + age % 9}-11,{answer},{age * 3 + len(job)}")
         pathlib.Path("people.csv").write_text("\n".join(lines) + "\n")
-        ul.train("people.csv", "size", ignore=["answer", "day"], model="size.unitless")
-        ul.train("people.csv", "answer", ignore="day", model="answer.unitless")
+        ul.train("people.csv", "size", reading=ul.Reading(ignore=["answer", "day"]), output="size.unitless")
+        ul.train("people.csv", "answer", reading=ul.Reading(ignore="day"), output="answer.unitless")
     return folder
 
 
@@ -56,7 +56,7 @@ def test_features_come_by_importance_with_the_models_weights(folder: pathlib.Pat
     rows = list(csv.DictReader(io.StringIO(said(capsys, "size.unitless", "--csv", "--all")[0])))
     model = ul.load("size.unitless")
     assert {row["feature"]: float(row["weight"]) for row in rows} == {
-        name: weight for name, weight in model.weights.items() if name != ul.BIAS
+        name: weight for name, weight in model.weights.items() if name != "(bias)"
     }
     assert all(float(row["importance"]) == model.importance[row["feature"]] for row in rows)
     assert all(float(row["scale"]) == model.scales[row["feature"]] for row in rows)
@@ -102,7 +102,7 @@ def test_an_explanation_adds_up_to_what_predict_says(
     folder: pathlib.Path, capsys: Capture, name: str, interactions: Any
 ) -> None:
     target = {"size": "size", "answer": "answer"}[name]
-    ul.train("people.csv", target, dates="parts", interactions=interactions, model="m.unitless")
+    ul.train("people.csv", target, reading=ul.Reading(dates="parts"), interactions=interactions, output="m.unitless")
     main(["predict", "m.unitless", "people.csv", "--scores", "--format-out", "jsonl"])
     line = json.loads(capsys.readouterr().out.splitlines()[16])
     why = json.loads(said(capsys, "m.unitless", "--data", "people.csv", "--row", "17", "--json")[0])
@@ -113,7 +113,7 @@ def test_an_explanation_adds_up_to_what_predict_says(
 
 
 def test_a_row_in_json_is_read_as_the_table_was(folder: pathlib.Path, capsys: Capture) -> None:
-    ul.train("people.csv", "size", dates="parts", model="m.unitless")
+    ul.train("people.csv", "size", reading=ul.Reading(dates="parts"), output="m.unitless")
     with open("people.csv") as file:
         row: dict[str, Any] = list(csv.DictReader(file))[4]
     row["age"] = int(row["age"])
@@ -123,7 +123,7 @@ def test_a_row_in_json_is_read_as_the_table_was(folder: pathlib.Path, capsys: Ca
 
 def test_a_limit_is_told(folder: pathlib.Path, capsys: Capture) -> None:
     (folder / "line.csv").write_text("x,z,y\n" + "".join(f"{i % 50},{i % 7},{2 * (i % 50)}\n" for i in range(2000)))
-    ul.train("line.csv", "y", rule="ag", shape="linear", model="line.unitless")
+    ul.train("line.csv", "y", rule="ag", model_type="linear", output="line.unitless")
     out, _ = said(capsys, "line.unitless", "--explain", '{"x": 1000}')
     assert "beyond the labels seen in training: the model keeps to 98.0" in out
     assert "prediction  98.0" in out

@@ -12,7 +12,7 @@ import pytest
 import unitless as ul
 from unitless.cli import main
 from unitless.data.progress import Progress
-from unitless.predicting import Predictor
+from unitless.inference.predictor import Predictor
 
 Capture = pytest.CaptureFixture[str]
 
@@ -30,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
                 age, job = int(rng.integers(20, 70)), ["clerk", "pilot", "cook"][int(rng.integers(3))]
                 lines.append(f"{age},{job},{'yes' if age > 45 and job == 'pilot' else 'no'},{age * 3 + len(job)}")
             pathlib.Path(f"{part}.csv").write_text("\n".join(lines) + "\n")
-            ul.train(f"{part}.csv", "answer", ignore="size", model=f"{part}.unitless", passes=1)
+            ul.train(f"{part}.csv", "answer", reading=ul.Reading(ignore="size"), output=f"{part}.unitless", passes=1)
     return folder
 
 
@@ -70,7 +70,7 @@ def test_rows_add_up_and_training_is_done(folder: pathlib.Path, capsys: Capture)
 
 def test_rounds_are_merged_from_their_base(folder: pathlib.Path, capsys: Capture) -> None:
     for part in ("a", "b"):
-        ul.train(f"{part}.csv", resume="a.unitless", model=f"{part}2.unitless", passes=1)
+        ul.train(f"{part}.csv", resume="a.unitless", output=f"{part}2.unitless", passes=1)
     said(capsys, "a2.unitless", "b2.unitless", "--base", "a.unitless", "-o", "c.unitless")
     merged = ul.load("c.unitless")
     assert merged.examples == 1200
@@ -80,12 +80,14 @@ def test_rounds_are_merged_from_their_base(folder: pathlib.Path, capsys: Capture
 
 def test_models_that_mean_other_things_are_not_merged(folder: pathlib.Path, capsys: Capture) -> None:
     def refused(**options: object) -> str:
-        ul.train("b.csv", **{"target": "answer", "ignore": "size", "model": "other.unitless", **options})  # type: ignore[arg-type]
+        ul.train(
+            "b.csv", **{"target": "answer", "reading": ul.Reading(ignore="size"), "output": "other.unitless", **options}
+        )  # type: ignore[arg-type]
         return said(capsys, "a.unitless", "other.unitless", "-o", "c.unitless", code=1)[1]
 
-    assert "one predicts 'answer', the other 'size'" in refused(target="size", ignore="answer")
+    assert "one predicts 'answer', the other 'size'" in refused(target="size", reading=ul.Reading(ignore="answer"))
     assert "the positive label is 'yes' in one, 'no' in the other" in refused(positive="no")
-    assert "only one of them knows the column 'job'" in refused(ignore=["size", "job"])
+    assert "only one of them knows the column 'job'" in refused(reading=ul.Reading(ignore=["size", "job"]))
     assert "task binary, the other classes" in refused(task="classes")
     assert "differ in rule" in refused(rule="snag")
     assert not (folder / "c.unitless").exists()
@@ -110,10 +112,17 @@ def test_usage_is_checked_before_work(folder: pathlib.Path, capsys: Capture) -> 
 
 def test_models_with_trees_are_merged_too(folder: pathlib.Path, capsys: Capture) -> None:
     for part in ("a", "b"):
-        ul.train(f"{part}.csv", "answer", ignore="size", model=f"{part}.unitless", passes=1, shape="trees")
+        ul.train(
+            f"{part}.csv",
+            "answer",
+            reading=ul.Reading(ignore="size"),
+            output=f"{part}.unitless",
+            passes=1,
+            model_type="trees",
+        )
     said(capsys, "a.unitless", "b.unitless", "-o", "c.unitless")
     merged = ul.load("c.unitless")
-    assert (merged.settled_shape, merged.examples) == ("trees", 800)
-    ul.train("a.csv", "answer", ignore="size", model="a.unitless", passes=1, shape="curves")
+    assert (merged.model_type, merged.examples) == ("trees", 800)
+    ul.train("a.csv", "answer", reading=ul.Reading(ignore="size"), output="a.unitless", passes=1, model_type="curves")
     _, err = said(capsys, "a.unitless", "b.unitless", "-o", "d.unitless", code=1)
-    assert "differ in shape" in err
+    assert "the models differ in model_type: 'curves' and 'trees'" in err

@@ -82,7 +82,7 @@ def test_a_mistake_is_answered_in_the_words_of_the_command_line(
 
 
 def test_explaining_needs_names_and_values(folder: pathlib.Path, capsys: Capture) -> None:
-    ul.train("plain.csv", "Price", model="a.unitless")
+    ul.train("plain.csv", "Price", output="a.unitless")
     assert main(["inspect", "a.unitless", "--explain", "[1]"]) == 1
     assert 'the row is of type list; it must have names and values, such as {"age": 31}' in capsys.readouterr().err
     assert main(["inspect", "a.unitless", "--class", "cook"]) == 2
@@ -99,8 +99,8 @@ def test_explaining_needs_names_and_values(folder: pathlib.Path, capsys: Capture
     ],
 )
 def test_an_interruption_in_a_later_pass_says_which(passes: int, interrupted: bool, rows: str, after: str) -> None:
-    outcome = SimpleNamespace(rows=100, learned=90, passes=passes, held=0, unlabelled=0, skipped=0)
-    vars(outcome).update(fitted=False, shuffled="", kept="last", kept_pass=1)
+    details = SimpleNamespace(learned=90, held_out=0, unlabeled=0, skipped=0, shuffled="", selected_pass=1)
+    outcome = SimpleNamespace(rows=100, passes=passes, fitted=False, selected="last", details=details)
     assert display.learned(outcome, interrupted) == rows
     assert not interrupted or display.of_pass(outcome) == after
 
@@ -109,6 +109,6 @@ def test_a_terminal_without_a_character_gets_its_number(folder: pathlib.Path) ->
     (folder / "names.csv").write_text("a,job,y\n" + "1,łó,2\n2,x,3\n" * 20, encoding="utf-8")
     out = io.TextIOWrapper(io.BytesIO(), "latin-1", write_through=True)
     with contextlib.redirect_stdout(out):
-        assert main(["train", "names.csv", "--target", "y", "--model", "m", "--quiet"]) == 0
+        assert main(["train", "names.csv", "--target", "y", "--output", "m", "--quiet"]) == 0
         assert main(["inspect", "m", "--all"]) == 0
     assert "job=\\u0142ó" in out.buffer.getvalue().decode("latin-1")  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ import pathlib
 import pytest
 
 from unitless.cli import main
-from unitless.paper import EXPERIMENTS, bounds, figure1
+from unitless.paper.experiments import EXPERIMENTS, bounds, figure1
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from unitless.cli import main
 from unitless.data import Position, ReadOptions, open_source
 from unitless.data.table_schema import decide
 from unitless.data.tables import as_they_hold
-from unitless.predicting import Predictor
+from unitless.inference.predictor import Predictor
 
 Capture = pytest.CaptureFixture[str]
 
@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
         patch.chdir(folder)
         people(pathlib.Path("people.csv"))
-        ul.train("people.csv", "answer", ignore="id", model="people.unitless")
+        ul.train("people.csv", "answer", reading=ul.Reading(ignore="id"), output="people.unitless")
     return folder
 
 
@@ -72,7 +72,7 @@ def test_a_line_per_row_as_the_library_says(folder: pathlib.Path, capsys: Captur
 def test_numbers_read_back_the_same(folder: pathlib.Path, capsys: Capture, task: str) -> None:
     people(folder / "data.csv", classes=3 if task == "classes" else 2)
     target, ignored = ("age", "id") if task == "regression" else ("answer", "id")
-    result = ul.train("data.csv", target, ignore=ignored, model="m.unitless")
+    result = ul.train("data.csv", target, reading=ul.Reading(ignore=ignored), output="m.unitless")
     arguments = ["--scores"] if task == "regression" else ["--scores", "--probabilities"]
     lines, _ = said(capsys, "m.unitless", "data.csv", *arguments)
     read = pyarrow.csv.read_csv(pyarrow.BufferReader("\n".join(lines).encode()))
@@ -105,7 +105,7 @@ def test_rows_that_cannot_be_read_have_no_prediction(folder: pathlib.Path, capsy
 
 def test_many_bad_lines_of_text_keep_their_places(folder: pathlib.Path, capsys: Capture) -> None:
     (folder / "a.vw").write_text("".join(f"{1 if i % 2 else -1} | x:{i % 2}\n" for i in range(100)))
-    ul.train("a.vw", model="vw.unitless")
+    ul.train("a.vw", output="vw.unitless")
     (folder / "b.vw").write_text("oops\n" * 1500 + "\n| x:1\n" + "oops\n" * 1500 + "| x:0\n")
     lines, err = said(capsys, "vw.unitless", "b.vw", "--on-error", "skip")
     assert lines == ["prediction", *['""'] * 1500, "1", *['""'] * 1500, "-1"]
@@ -114,7 +114,7 @@ def test_many_bad_lines_of_text_keep_their_places(folder: pathlib.Path, capsys: 
 
 def test_tags_are_a_column(folder: pathlib.Path, capsys: Capture) -> None:
     (folder / "a.vw").write_text("".join(f"{1 if i % 2 else -1} 't{i}| x:{i % 2}\n" for i in range(100)))
-    ul.train("a.vw", model="vw.unitless")
+    ul.train("a.vw", output="vw.unitless")
     assert said(capsys, "vw.unitless", "a.vw")[0][:3] == ["tag,prediction", "t0,-1", "t1,1"]
     _, err = said(capsys, "vw.unitless", "a.vw", "--keep", code=2)
     assert "no columns to keep" in err
@@ -178,7 +178,7 @@ def test_a_reader_that_stops_is_no_error(folder: pathlib.Path) -> None:
 
 
 def test_options_that_cannot_be_are_refused(folder: pathlib.Path, capsys: Capture) -> None:
-    ul.train("people.csv", "age", ignore="id", model="ages.unitless")
+    ul.train("people.csv", "age", reading=ul.Reading(ignore="id"), output="ages.unitless")
     assert "--probabilities" in said(capsys, "ages.unitless", "people.csv", "-p", code=2)[1]
     assert "--format-out is 'xml'" in said(capsys, "people.unitless", "people.csv", "--format-out", "xml", code=2)[1]
     (folder / "own.csv").write_text("age,job,prediction\n30,pilot,1\n")
@@ -192,7 +192,7 @@ def test_options_that_cannot_be_are_refused(folder: pathlib.Path, capsys: Captur
 
 def test_extrapolation_goes_on_beyond_what_was_seen(folder: pathlib.Path, capsys: Capture) -> None:
     (folder / "line.csv").write_text("x,y\n" + "".join(f"{i % 50},{2 * (i % 50)}\n" for i in range(2000)))
-    ul.train("line.csv", "y", model="line.unitless", shape="linear", experts="none")
+    ul.train("line.csv", "y", output="line.unitless", model_type="linear", ensemble=False)
     (folder / "far.csv").write_text("x\n1000\n")
     within = float(said(capsys, "line.unitless", "far.csv")[0][1])
     beyond = float(said(capsys, "line.unitless", "far.csv", "--extrapolate")[0][1])

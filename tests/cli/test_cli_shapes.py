@@ -1,4 +1,4 @@
-"""The command line and `--shape`."""
+"""The command line and `--model-type`."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ def table(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "table.csv"
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_train_takes_a_shape_and_says_which_it_was(table: str, shape: str, capsys: Capture) -> None:
+@pytest.mark.parametrize("model_type", SHAPES)
+def test_train_takes_a_shape_and_says_which_it_was(table: str, model_type: str, capsys: Capture) -> None:
     asked = ["train", table, "-t", "y", "--passes", "2", "-q"]
-    assert main([*asked, "--shape", shape, "-m", "m.unitless"]) == 0
+    assert main([*asked, "--model-type", model_type, "-o", "m.unitless"]) == 0
     shown = capsys.readouterr().out
     model = ul.load("m.unitless")
-    assert model.options.shape == shape
-    assert (f"shape        {model.settled_shape}\n" in shown) == (shape != "linear")
+    assert model.options.model_type == model_type
+    assert (f"model type   {model.model_type}\n" in shown) == (model_type != "linear")
     assert main(["inspect", "m.unitless", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["shape"] == model.settled_shape
+    assert json.loads(capsys.readouterr().out)["model_type"] == model.model_type
     assert main(["inspect", "m.unitless"]) == 0
-    assert (f"shape     {model.settled_shape}: " in (shown := capsys.readouterr().out)) == (shape != "linear")
-    assert ("importance counts curves and trees too" in shown) == (shape != "linear")
+    assert (f"model type  {model.model_type}: " in (shown := capsys.readouterr().out)) == (model_type != "linear")
+    assert ("importance counts curves and trees too" in shown) == (model_type != "linear")
     assert main(["train", table, "--resume", "m.unitless", "--passes", "2", "-q", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["shape"] == model.settled_shape
+    assert json.loads(capsys.readouterr().out)["model_type"] == model.model_type
 
 
 def test_evaluate_takes_a_shape(table: str, capsys: Capture) -> None:
-    assert main(["evaluate", table, "-t", "y", "--rules", "nag", "--shape", "curves", "-q"]) == 0
-    assert "shape     curves\n" in capsys.readouterr().out
+    assert main(["compare", table, "-t", "y", "--rules", "nag", "--model-type", "curves", "-q"]) == 0
+    assert "model type  curves\n" in capsys.readouterr().out
 
 
 def test_a_report_shows_the_shape(table: str) -> None:
-    assert main(["train", table, "-t", "y", "--passes", "1", "--shape", "trees", "--report", "r.html", "-q"]) == 0
+    assert main(["train", table, "-t", "y", "--passes", "1", "--model-type", "trees", "--report", "r.html", "-q"]) == 0
     assert ">trees<" in pathlib.Path("r.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--shape", "round"], "--shape is 'round'; it must be one of 'linear', 'curves', 'trees', 'auto'"),
-        (["--shape", "trees", "--bits", "8"], "--shape trees needs: leave out either --bits or --shape"),
+        (["--model-type", "round"], "--model-type is 'round'; it must be one of 'linear', 'curves', 'trees', 'auto'"),
+        (["--model-type", "trees", "--bits", "8"], "--model-type trees needs: leave out either --bits or --model-type"),
         (
-            ["--shape", "curves only", "--interactions", "2"],
-            "--shape 'curves only' sees only the order of a column's numbers, which products do not keep: leave out "
-            "--interactions, or take --shape curves",
+            ["--model-type", "curves only", "--interactions", "2"],
+            "--model-type 'curves only' sees only the order of a column's numbers, which products do not keep: leave "
+            "out --interactions, or take --model-type curves",
         ),
     ],
 )
@@ -67,19 +67,21 @@ def test_what_does_not_go_together_is_refused(table: str, options: list[str], me
 
 
 def test_sweep_has_no_shape(table: str, capsys: Capture) -> None:
-    assert main(["sweep", table, "-t", "y", "--shape", "trees"]) == 2
-    assert "--shape" in capsys.readouterr().err
+    assert main(["sweep", table, "-t", "y", "--model-type", "trees"]) == 2
+    assert "--model-type" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
-def test_inspect_shows_what_a_model_consists_of_and_draws_its_curves(table: str, shape: str, capsys: Capture) -> None:
-    assert main(["train", table, "-t", "y", "--shape", shape, "-m", "m.unitless", "-q"]) == 0
+@pytest.mark.parametrize("model_type", ["curves", "trees", "curves only"])
+def test_inspect_shows_what_a_model_consists_of_and_draws_its_curves(
+    table: str, model_type: str, capsys: Capture
+) -> None:
+    assert main(["train", table, "-t", "y", "--model-type", model_type, "-o", "m.unitless", "-q"]) == 0
     capsys.readouterr()
     assert main(["inspect", "m.unitless", "--plot", "curves.png", "--json"]) == 0
     about = json.loads(capsys.readouterr().out)
     assert pathlib.Path("curves.png").stat().st_size > 5_000
-    assert sum(of["share"] for of in about["experts"].values()) == pytest.approx(1)
-    assert about["experts"]["curves"]["intervals"] > 2
+    assert sum(of["share"] for of in about["members"].values()) == pytest.approx(1)
+    assert about["members"]["curves"]["intervals"] > 2
     assert {row["feature"] for row in about["features"]} >= {"a", "b"}
     assert main(["inspect", "m.unitless", "--explain", '{"a": 3}', "--json"]) == 0
     why = json.loads(capsys.readouterr().out)
@@ -90,7 +92,7 @@ def test_inspect_shows_what_a_model_consists_of_and_draws_its_curves(table: str,
 
 
 def test_a_linear_model_has_no_curves_to_draw(table: str, capsys: Capture) -> None:
-    assert main(["train", table, "-t", "y", "--shape", "linear", "-m", "m.unitless", "-q"]) == 0
+    assert main(["train", table, "-t", "y", "--model-type", "linear", "-o", "m.unitless", "-q"]) == 0
     assert main(["inspect", "m.unitless", "--plot", "curves.png"]) == 2
     assert "a linear model has no curves" in capsys.readouterr().err
     assert main(["inspect", "m.unitless", "--plot", "m.unitless"]) == 2

@@ -11,8 +11,9 @@ import pytest
 
 import unitless as ul
 from unitless.cli import main
+from unitless.rates import rate_grid
 
-SHUTTLE = str(pathlib.Path(ul.__file__).parent / "research" / "datasets" / "shuttle.parquet")
+SHUTTLE = str(pathlib.Path(ul.__file__).parent / "paper" / "datasets" / "shuttle.parquet")
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_every_rate_on_request(prices: str, capsys: pytest.CaptureFixture[str]) 
     assert main([*command, "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     header = next(k for k, line in enumerate(lines) if "nag loss" in line)
-    assert len(lines[header + 1 : lines.index("", header)]) == len(ul.rate_grid())
+    assert len(lines[header + 1 : lines.index("", header)]) == len(rate_grid())
     assert sum(line.count("*") for line in lines) == 2
 
 
@@ -51,8 +52,10 @@ def test_json_and_picture(prices: str, tmp_path: pathlib.Path, capsys: pytest.Ca
     found = json.loads(capsys.readouterr().out)
     assert list(found["rules"]) == ["nag", "snag", "ag"]
     assert [row["rate"] for row in found["rules"]["nag"]] == [0.1, 1.0]
-    alone = ul.train(prices, "price", learning_rate=1.0, shape="linear", experts="none", holdout=0, passes=1).metrics
-    assert found["rules"]["nag"][1]["loss"] == pytest.approx(alone["loss"], rel=1e-12)
+    alone = ul.train(
+        prices, "price", learning_rate=1.0, model_type="linear", ensemble=False, holdout=0, passes=1
+    ).progressive
+    assert found["rules"]["nag"][1]["loss"] == pytest.approx(alone["mse"], rel=1e-12)
     assert found["rules"]["nag"][1]["rmse"] == pytest.approx(alone["rmse"], rel=1e-12)
     assert found["best"]["nag"]["rate"] in (0.1, 1.0)
     assert picture.read_bytes().startswith(b"\x89PNG")

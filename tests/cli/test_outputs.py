@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / "d" / "a.csv", CSV)
     write(tmp_path / "d" / "b.csv", CSV)
     for name in ("m", "n"):
-        train("d/a.csv", "y", model=f"{name}.unitless")
+        train("d/a.csv", "y", output=f"{name}.unitless")
     os.symlink("d/a.csv", "link.csv")
     os.link("d/a.csv", "hard.csv")
     os.link("m.unitless", "hard.unitless")
@@ -46,19 +46,19 @@ TARGET = ("--target", "y")
         ("predict", "m.unitless", "d", "--output", "link.csv"),
         ("predict", "m.unitless", "link.csv", "--output", "d/a.csv"),
         ("predict", "m.unitless", "d", "--output", "model.csv"),
-        ("score", "m.unitless", "d", "--plot", "link.svg"),
-        ("score", "m.unitless", "d/a.csv", "--plot", "model.svg"),
+        ("evaluate", "m.unitless", "d", "--plot", "link.svg"),
+        ("evaluate", "m.unitless", "d/a.csv", "--plot", "model.svg"),
         ("convert", "d/*.csv", "d/a.csv"),
         ("convert", "d", "link.csv"),
         ("convert", "d", "d/b.csv", "--to", "jsonl"),
         ("convert", "d/a.csv", "hard.csv"),
         ("convert", "m.unitless", "hard.unitless", "--to", "json"),
-        ("train", "d", *TARGET, "--model", "hard.csv"),
-        ("train", "d/*.csv", *TARGET, "--model", "link.csv"),
+        ("train", "d", *TARGET, "--output", "hard.csv"),
+        ("train", "d/*.csv", *TARGET, "--output", "link.csv"),
         ("train", "d", *TARGET, "--plot", "link.svg"),
         ("train", "d", *TARGET, "--report", "link.html"),
         ("train", "d", "--resume", "m.unitless", "--report", "model.html"),
-        ("evaluate", "d", *TARGET, "--plot", "link.svg"),
+        ("compare", "d", *TARGET, "--plot", "link.svg"),
         ("sweep", "d", *TARGET, "--rates", "0.1", "--plot", "link.svg"),
         ("merge", "m.unitless", "n.unitless", "--output", "hard.unitless"),
         ("merge", "n.unitless", "--base", "m.unitless", "--output", "m.unitless"),
@@ -76,7 +76,9 @@ def test_nothing_is_written_over_what_is_read(
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("command", [("predict", "m.unitless", "-", "-o"), ("convert", "-"), ("train", "-", "--model")])
+@pytest.mark.parametrize(
+    "command", [("predict", "m.unitless", "-", "-o"), ("convert", "-"), ("train", "-", "--output")]
+)
 def test_nothing_is_written_over_the_file_that_is_the_standard_input(folder: Path, command: tuple[str, ...]) -> None:
     more = ["--target", "y"] if command[0] == "train" else []
     with open("d/a.csv", "rb") as file:
@@ -101,6 +103,6 @@ def test_a_pipe_that_is_converted_is_read_from_its_beginning(folder: Path) -> No
 def test_a_picture_is_not_written_over_the_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.symlink(folder / "d", folder / "same")
     for plot in ("d/one.svg", "same/one.svg"):
-        assert main(["train", "d/a.csv", "--target", "y", "--model", "d/one.svg", "--plot", plot]) == 2
+        assert main(["train", "d/a.csv", "--target", "y", "--output", "d/one.svg", "--plot", plot]) == 2
         assert "the picture would be written over the model" in capsys.readouterr().err
         assert not (folder / "d" / "one.svg").exists()

@@ -122,7 +122,7 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
     }
     learn(frame, table, data.labels(), d);
     check(same_bits(a, d), "dense = frame");
-    if (!setup.encoder.center) {  // sparse features are not centerd
+    if (!setup.encoder.center) {  // sparse features are not centered
         learn(sparse, data.compressed(), data.labels(), b);
         c = named(names, data);
         check(same_bits(a, b), "dense = sparse");

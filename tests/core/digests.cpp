@@ -318,7 +318,7 @@ Configuration configuration(RuleKind rule, LossKind loss, Width width, bool cent
                             Input input) {
     Configuration to;
     to.name = std::string(name_of(rule)) + " " + facts_of(loss).name + " " +
-              width_names[static_cast<std::size_t>(width)] + " centre=" + (center ? "1" : "0") +
+              width_names[static_cast<std::size_t>(width)] + " center=" + (center ? "1" : "0") +
               " target=" + (target ? "1" : "0") + " pairs=" + pairs_names[static_cast<std::size_t>(pairs)] + " " +
               input_names[static_cast<std::size_t>(input)];
     Setup& setup = to.setup;

@@ -292,7 +292,7 @@ int main(int count, char** arguments) {
         rates.engine.selecting = Selecting::follow;
         rates.encoder.center = true;
         rates.encoder.pairs = Pairs::all;
-        predict_beside("automatic rate, centred, interactions", rates, kernel, rounds);
+        predict_beside("automatic rate, centered, interactions", rates, kernel, rounds);
         rates.encoder.pairs = Pairs::none;
         rates.engine.options.loss = loss_of("logistic");
         rates.engine.classes = 3;

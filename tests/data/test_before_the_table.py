@@ -30,9 +30,9 @@ def test_a_file_in_another_encoding_gives_the_model_of_its_text(
 
 def test_an_encoding_that_was_found_is_said(tmp_path: Path) -> None:
     path, model = write(tmp_path / "a.csv", PLAIN.encode("cp1252")), str(tmp_path / "m.unitless")
-    run = command("train", path, "--target", "preis", "--shape", "linear", "--model", model)
+    run = command("train", path, "--target", "preis", "--model-type", "linear", "--output", model)
     assert "the text is not UTF-8 and was read as windows-1252 (--encoding NAME)" in run.stdout
-    assert command("score", model, path).returncode == 0
+    assert command("evaluate", model, path).returncode == 0
 
 
 def test_text_that_is_no_encoding_is_refused(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_text_that_is_no_encoding_is_refused(tmp_path: Path) -> None:
 def test_comment_lines_before_a_table_are_skipped_and_said(plain: ul.TrainResult, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "# exported on Monday, by the logger\n# site: A\n" + PLAIN)
     assert content(train(path, "preis").model) == content(plain.model)
-    run = command("train", path, "--target", "preis", "--shape", "linear")
+    run = command("train", path, "--target", "preis", "--model-type", "linear")
     assert "2 comment lines (#) before the table: skipped" in run.stdout
 
 

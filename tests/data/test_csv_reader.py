@@ -184,7 +184,7 @@ def test_a_carriage_return_outside_of_quotes_means_the_same_to_all_readers(row: 
     """pyarrow, which reads the first rows and whatever is kept, ends a row there."""
     data = "a,b,y\n" + "2.5,two,1\n3.5,three,2\n" * 4000
     model = str(tmp_path / "m")
-    ul.train(write(tmp_path / "t.csv", data), "y", model=model, passes=1, shape="linear", experts="none")
+    ul.train(write(tmp_path / "t.csv", data), "y", output=model, passes=1, model_type="linear", ensemble=False)
     path = write(tmp_path / "a.csv", data + row)
     plain, kept = (command("predict", model, path, "--on-error", "skip", *more) for more in ([], ["--keep"]))
     assert plain.returncode == kept.returncode == 0

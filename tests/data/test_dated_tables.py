@@ -89,7 +89,7 @@ FORMATS: dict[str, Callable[[dict[str, list[Any]], Path], Any]] = {
 
 
 def trained(source: Any, **options: Any) -> Any:
-    return ul.train(source, "y", shape="linear", learning_rate=0.5, shuffle=False, **options)
+    return ul.train(source, "y", model_type="linear", learning_rate=0.5, shuffle=False, **options)
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +100,8 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.mark.parametrize("format", FORMATS)
 def test_decisions_and_models_are_the_same_in_every_format(format: str, first: Any, tmp_path: Path) -> None:
     result = trained(FORMATS[format](table(), tmp_path))
-    assert dict(result.schema.columns) == KINDS
-    assert result.schema == first.schema
+    assert dict(result.details.schema.columns) == KINDS
+    assert result.details.schema == first.details.schema
     assert dict(result.model.weights) == dict(first.model.weights)
 
 
@@ -137,7 +137,7 @@ def test_typed_columns_have_the_features_of_text(first: Any, tmp_path: Path) -> 
         ],
     }
     one, other = trained(csv(columns, tmp_path)), trained(parquet(typed, tmp_path))
-    assert one.schema.columns == other.schema.columns
+    assert one.details.schema.columns == other.details.schema.columns
     assert dict(one.model.weights) == dict(other.model.weights)
     text, types = csv(columns, tmp_path), parquet(typed, tmp_path)
     assert list(one.predict(types)) == list(one.predict(text)) == list(other.predict(types))
@@ -210,10 +210,15 @@ def test_day_and_month_in_two_ways_are_said(tmp_path: Path) -> None:
     note = "column 'when': 01/02/2020 could be January 2 or February 1; read as January 2; "
     result = trained(path)
     assert f"{note}dates='day-first' reads it the other way" in [str(one) for one in result.notes]
-    other = trained(path, dates="day-first")
+    other = trained(path, reading=ul.Reading(dates="day-first"))
     assert not [one for one in other.notes if "could be" in one]
-    assert (result.schema.how("when").date, other.schema.how("when").date) == ("02/13/2020", "13/02/2020")
-    said = command("train", str(path), "--target", "y", "--shape", "linear", "--model", str(tmp_path / "m.unitless"))
+    assert (result.details.schema.how("when").date, other.details.schema.how("when").date) == (
+        "02/13/2020",
+        "13/02/2020",
+    )
+    said = command(
+        "train", str(path), "--target", "y", "--model-type", "linear", "--output", str(tmp_path / "m.unitless")
+    )
     assert "--dates day-first reads it the other way" in " ".join(f"{said.stdout} {said.stderr}".split())
 
 
@@ -221,8 +226,8 @@ def test_training_goes_on_with_the_same_form(tmp_path: Path) -> None:
     columns = {"when": [f"{k % 28 + 1}/{k % 12 + 1}/2020" for k in range(80)], "y": [k % 7 + 0.5 for k in range(80)]}
     whole = trained(csv(columns, tmp_path))
     begun = csv({name: values[:60] for name, values in columns.items()}, tmp_path)
-    half = trained(begun, model=tmp_path / "m.unitless")
-    assert half.schema == whole.schema
+    half = trained(begun, output=tmp_path / "m.unitless")
+    assert half.details.schema == whole.details.schema
     rest = csv({name: values[60:] for name, values in columns.items()}, tmp_path)
     more = ul.train(rest, "y", resume=tmp_path / "m.unitless", shuffle=False)
     assert dict(more.model.weights) == dict(whole.model.weights)
@@ -230,18 +235,18 @@ def test_training_goes_on_with_the_same_form(tmp_path: Path) -> None:
 
 def test_numbers_and_text_keep_columns_that_look_like_dates(tmp_path: Path) -> None:
     columns = {name: values for name, values in table().items() if name in ("day", "sold", "x", "y")}
-    result = trained(csv(columns, tmp_path), numbers="day", text="sold")
-    assert dict(result.schema.columns) == {"sold": "text", "day": "number", "x": "number"}
+    result = trained(csv(columns, tmp_path), reading=ul.Reading(numbers="day", text="sold"))
+    assert dict(result.details.schema.columns) == {"sold": "text", "day": "number", "x": "number"}
 
 
 def test_dates_can_be_an_error(tmp_path: Path) -> None:
     with pytest.raises(ul.InputError, match=r"'sold' holds dates or times.*ignore='sold'.*dates='parts'.*text='sold'"):
-        trained(csv({"sold": table()["sold"], "y": table()["y"]}, tmp_path), dates="error")
+        trained(csv({"sold": table()["sold"], "y": table()["y"]}, tmp_path), reading=ul.Reading(dates="error"))
 
 
 @pytest.mark.parametrize("form", ["%d", "13/13/2020", 5, None])
 def test_forged_forms_of_dates_are_refused(form: Any, first: Any, tmp_path: Path) -> None:
-    plain = first.schema.plain()
+    plain = first.details.schema.plain()
     plain["written"]["sold"] = {"date": form}
     with pytest.raises(ul.ModelFileError):
         Schema.read(plain)

@@ -32,7 +32,7 @@ def append(path: str, text: str) -> None:
 @pytest.fixture(scope="module")
 def predictor(tmp_path_factory: pytest.TempPathFactory) -> ul.Predictor:
     path = write(tmp_path_factory.mktemp("model") / "t.csv", HEADER + rows(0, 300))
-    return ul.Predictor(ul.train(path, "y", shape="linear"))
+    return ul.Predictor(ul.train(path, "y", model_type="linear"))
 
 
 def until(count: int) -> Callable[[Any], None]:
@@ -42,7 +42,7 @@ def until(count: int) -> Callable[[Any], None]:
 
 def test_rows_are_predicted_as_they_are_appended(tmp_path: Path, predictor: ul.Predictor) -> None:
     path = write(tmp_path / "log.csv", "a,b\n1,2\n")
-    batches = predictor.batches(path, follow=True)
+    batches = predictor.batches(path, reading=ul.Reading(tail=True))
     found = next(batches).values
     append(path, "3,")
     append(path, "4\n5,6\n7")  # the last row is not there yet
@@ -64,7 +64,7 @@ def test_an_empty_file_is_waited_for(tmp_path: Path, predictor: ul.Predictor) ->
             append(path, "a,b\n1,2\n")
         return len(asked) > 12
 
-    found = [part.values for part in predictor.batches(path, follow=True, stopped=stopped)]
+    found = [part.values for part in predictor.batches(path, reading=ul.Reading(tail=True), stopped=stopped)]
     assert found == [predictor.predict([{"a": 1, "b": 2}])]
 
 
@@ -73,7 +73,7 @@ def test_what_stands_behind_the_last_newline_is_not_a_row_when_reading_is_stoppe
 ) -> None:
     path = write(tmp_path / "log.csv", "a,b\n1,2\n3,1")
     seen = threading.Event()
-    for part in predictor.batches(path, follow=True, stopped=seen.is_set):
+    for part in predictor.batches(path, reading=ul.Reading(tail=True), stopped=seen.is_set):
         assert len(part.values) == 1
         seen.set()
     assert seen.is_set()
@@ -81,9 +81,10 @@ def test_what_stands_behind_the_last_newline_is_not_a_row_when_reading_is_stoppe
 
 def test_a_file_that_was_written_anew_and_is_longer_now_is_another_one(tmp_path: Path, predictor: ul.Predictor) -> None:
     path = write(tmp_path / "log.csv", "a,b\n1,2\n")
-    batches = predictor.batches(path, follow=True)
+    batches = predictor.batches(path, reading=ul.Reading(tail=True))
     next(batches)
-    write(tmp_path / "log.csv", "a,b\n3,4\n5,6\n")
+    with open(path, "r+b") as file:  # in one piece: a file that is emptied first may be found empty
+        file.write(b"a,b\n3,4\n5,6\n")
     second = next(batches)
     batches.close()
     assert second.batch.note == f"{path} was replaced; it is read again from its beginning"
@@ -95,7 +96,7 @@ def test_a_file_that_is_replaced_or_cut_is_read_again_from_its_beginning(
     how: str, tmp_path: Path, predictor: ul.Predictor
 ) -> None:
     path = write(tmp_path / "log.csv", "a,b\n1,2\n3,4\n")
-    batches = predictor.batches(path, follow=True)
+    batches = predictor.batches(path, reading=ul.Reading(tail=True))
     first = next(batches)
     if how == "was replaced":  # as `logrotate` does it
         os.rename(path, tmp_path / "log.csv.1")
@@ -110,20 +111,20 @@ def test_a_file_that_is_replaced_or_cut_is_read_again_from_its_beginning(
 
 def test_training_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path, model = write(tmp_path / "log.csv", HEADER + rows(0, 5000)), str(tmp_path / "m.unitless")
-    first = ul.train(path, "y", follow=True, model=model, shape="linear", progress=until(5000))
+    first = ul.train(path, "y", reading=ul.Reading(tail=True), output=model, model_type="linear", progress=until(5000))
     assert (first.rows, first.interrupted) == (5000, True)
     append(path, rows(5000, 5200))
-    second = ul.train(path, follow=True, resume=model, model=model, progress=until(5001))
+    second = ul.train(path, reading=ul.Reading(tail=True), resume=model, output=model, progress=until(5001))
     assert second.rows == 5200
-    whole = ul.train(write(tmp_path / "whole.csv", HEADER + rows(0, 5200)), "y", shuffle=False, shape="linear")
+    whole = ul.train(write(tmp_path / "whole.csv", HEADER + rows(0, 5200)), "y", shuffle=False, model_type="linear")
     assert content(ul.load(model)) == content(whole.model)
 
 
 def test_training_that_goes_on_with_another_file_of_the_name_begins_with_its_first_row(tmp_path: Path) -> None:
     path, model = write(tmp_path / "log.csv", HEADER + rows(0, 5000)), str(tmp_path / "m.unitless")
-    ul.train(path, "y", follow=True, model=model, shape="linear", progress=until(5000))
+    ul.train(path, "y", reading=ul.Reading(tail=True), output=model, model_type="linear", progress=until(5000))
     write(tmp_path / "log.csv", HEADER + rows(7, 400))
-    result = ul.train(path, follow=True, resume=model, progress=until(5001))
+    result = ul.train(path, reading=ul.Reading(tail=True), resume=model, progress=until(5001))
     assert result.rows == 5000 + 393
     said = f"{path} is another file than when training stopped; it is read from its beginning"
     assert said in map(str, result.notes)
@@ -138,7 +139,7 @@ def test_a_replaced_file_is_said_after_training(tmp_path: Path) -> None:
             write(tmp_path / "log.csv", HEADER + rows(0, 10))
         until(5001)(run)
 
-    result = ul.train(path, "y", follow=True, shape="linear", progress=watch)
+    result = ul.train(path, "y", reading=ul.Reading(tail=True), model_type="linear", progress=watch)
     assert result.rows == 5010
     assert f"{path} was replaced; it is read again from its beginning" in map(str, result.notes)
 
@@ -151,7 +152,9 @@ def test_checkpoints_are_written_while_a_file_is_followed(tmp_path: Path) -> Non
         seen.append((run.progress.rows, model.exists()))
         until(5000)(run)
 
-    ul.train(path, "y", follow=True, model=model, checkpoint=2000, shape="linear", progress=watch)
+    ul.train(
+        path, "y", reading=ul.Reading(tail=True), output=model, checkpoint=2000, model_type="linear", progress=watch
+    )
     assert (2000, False) in seen
     assert (4000, True) in seen
 
@@ -159,7 +162,7 @@ def test_checkpoints_are_written_while_a_file_is_followed(tmp_path: Path) -> Non
 def test_the_command_line_follows_until_it_is_interrupted(tmp_path: Path, predictor: ul.Predictor) -> None:
     model, path = str(tmp_path / "m.unitless"), write(tmp_path / "log.csv", "a,b\n1,2\n")
     predictor.model.save(model)
-    command = [sys.executable, "-m", "unitless", "predict", model, path, "--follow"]
+    command = [sys.executable, "-m", "unitless", "predict", model, path, "--tail"]
     with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline(), process.stdout.readline()]
@@ -183,13 +186,20 @@ def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
     frame = pytest.importorskip("pandas").DataFrame({"a": [1.0, 2.0], "y": [1.0, 2.0]})
     frame.to_parquet(tmp_path / "a.parquet")
     frame.to_csv(tmp_path / "a.csv.gz", index=False)
-    with pytest.raises(ul.OptionError, match=r"follow=True is for csv, tsv, jsonl, vw or libsvm; the data is parquet"):
-        ul.train(tmp_path / "a.parquet", "y", follow=True)
-    with pytest.raises(ul.OptionError, match="follow is for plain text files on this machine"):
-        ul.train(tmp_path / "a.csv.gz", "y", follow=True)
-    with pytest.raises(ul.OptionError, match="follow is for files, which grow while they are read"):
-        ul.train(frame, "y", follow=True)
-    with pytest.raises(ul.OptionError, match="rows that are yet to come are learned in one part"):
-        ul.train(write(tmp_path / "a.csv", HEADER + rows(0, 9)), "y", follow=True, workers=2)
-    message = refused(command("train", str(tmp_path / "a.parquet"), "--target", "y", "--follow"), 2)
-    assert "--follow is for csv, tsv, jsonl, vw or libsvm; the data is parquet" in message
+    with pytest.raises(ul.OptionError, match=r"tail=True is for csv, tsv, jsonl, vw or libsvm; the data is parquet"):
+        ul.train(tmp_path / "a.parquet", "y", reading=ul.Reading(tail=True))
+    with pytest.raises(ul.OptionError, match="tail is for plain text files on this machine"):
+        ul.train(tmp_path / "a.csv.gz", "y", reading=ul.Reading(tail=True))
+    with pytest.raises(ul.OptionError, match="tail is for files, which grow while they are read"):
+        ul.train(frame, "y", reading=ul.Reading(tail=True))
+    with pytest.raises(
+        ul.OptionError, match=r"learned in its order, which cannot be done in parts: leave out cluster, or .* tail"
+    ):
+        ul.train(
+            write(tmp_path / "a.csv", HEADER + rows(0, 9)),
+            "y",
+            reading=ul.Reading(tail=True),
+            cluster=ul.Cluster(workers=2),
+        )
+    message = refused(command("train", str(tmp_path / "a.parquet"), "--target", "y", "--tail"), 2)
+    assert "--tail is for csv, tsv, jsonl, vw or libsvm; the data is parquet" in message

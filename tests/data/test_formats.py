@@ -69,8 +69,8 @@ def test_a_format_that_is_registered_is_known_everywhere(monkeypatch: pytest.Mon
     )
     monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, toy))
     path = write(tmp_path / "a.toy", "x,y\n" + "1,2\n3,4.5\n" * 20)
-    assert ul.train(path, "y").learned == 40
-    assert ul.train(write(tmp_path / "a", "#toy,y\n" + "1,2\n3,4.5\n" * 20), "y").learned == 40
+    assert ul.train(path, "y").details.learned == 40
+    assert ul.train(write(tmp_path / "a", "#toy,y\n" + "1,2\n3,4.5\n" * 20), "y").details.learned == 40
     assert open_source(tmp_path / "a.toy", ReadOptions(format="toy")).family == "table"
     with pytest.raises(ul.OptionError, match="'libsvm', 'toy'"):
         ReadOptions(format="tpy")

@@ -58,7 +58,7 @@ def whole() -> pd.DataFrame:
 
 
 def options(**more: Any) -> dict[str, Any]:
-    return {"shuffle": False, "shape": "linear", **more}
+    return {"shuffle": False, "model_type": "linear", **more}
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -80,10 +80,12 @@ def test_one_file_of_the_folder_is_predicted_as_the_whole(kind: str, folders: Pa
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_folders_give_columns_to_training_in_parts(kind: str, folders: Path) -> None:
-    found = ul.train(folders / kind, "y", shape="linear", shards=2, workers=1)
+    found = ul.train(folders / kind, "y", model_type="linear", cluster=ul.Cluster(partitions=2, workers=1))
     assert ul.Predictor(found).features == {"a": "number", "year": "number", "country": "text"}
-    assert content(found.model) == content(ul.train(folders / kind, "y", shape="linear", shards=2, workers=2).model)
-    assert found.score["rmse"] < 2
+    assert content(found.model) == content(
+        ul.train(folders / kind, "y", model_type="linear", cluster=ul.Cluster(partitions=2, workers=2)).model
+    )
+    assert found.metrics["rmse"] < 2
 
 
 def test_folders_give_columns_to_files_elsewhere(folders: Path) -> None:
@@ -104,8 +106,8 @@ def test_a_column_of_the_file_itself_counts_and_not_its_folder(kind: str, tmp_pa
 
 
 def test_rows_are_scored_and_kept_by_a_column_that_a_folder_gives(folders: Path) -> None:
-    found = ul.train(folders / "csv", "y", **options(ignore="year"))
-    assert set(ul.score(found, folders / "csv", by="year").groups) == {"2020", "2021"}
+    found = ul.train(folders / "csv", "y", **options(reading=ul.Reading(ignore="year")))
+    assert set(ul.evaluate(found, folders / "csv", by="year").groups) == {"2020", "2021"}
     kept = [part.batch.original for part in ul.Predictor(found).batches(folders / "csv", keep=True)]
     assert kept[0].column_names == ["a", "y", "year", "country"]
 
@@ -114,18 +116,18 @@ def test_a_folder_can_name_the_classes(tmp_path: Path) -> None:
     for label in ("ham", "spam"):
         frame = pd.DataFrame({"length": [k % 10 + 10 * (label == "spam") for k in range(100)]})
         write(frame, tmp_path / f"label={label}" / "mails.csv")
-    found = ul.train(tmp_path, "label", shape="linear")
-    assert found.score["zero_one"] < 0.1
+    found = ul.train(tmp_path, "label", model_type="linear")
+    assert found.metrics["error_rate"] < 0.1
     assert ul.Predictor(found).predict_one({"length": 18}) == "spam"
 
 
 def test_values_of_all_folders_decide_what_a_column_holds(tmp_path: Path) -> None:
     for month, day, region in (("01", "2020-01-05", "1"), ("02", "2020-02-05", "2"), ("03", "2020-03-05", "north")):
         write(rows(2020, "DE"), tmp_path / f"month={month}" / f"day={day}" / f"region={region}" / "part.csv")
-    found = ul.train(tmp_path, "y", shape="linear")
+    found = ul.train(tmp_path, "y", model_type="linear")
     kinds = {"a": "number", "month": "number", "day": "date", "region": "text"}
     assert ul.Predictor(found).features == kinds
-    as_text = ul.train(tmp_path, "y", shape="linear", text=["month"])
+    as_text = ul.train(tmp_path, "y", model_type="linear", reading=ul.Reading(text=["month"]))
     assert ul.Predictor(as_text).features == {**kinds, "month": "text"}
     assert {"month=01", "month=02", "month=03"} <= set(as_text.model.weights)
 

@@ -28,7 +28,7 @@ def frame(rows: int = 200) -> pd.DataFrame:
 
 def test_marks_of_missing_values_hold_for_rows_by_name() -> None:
     data = frame()
-    predictor = ul.train(data, "y", na=MARKS, shape="linear", passes=1).predictor
+    predictor = ul.train(data, "y", reading=ul.Reading(na=MARKS), model_type="linear", passes=1).predictor
     expected = list(predictor.predict(data))
     rows = data.to_dict("records")
     assert list(predictor.predict(rows)) == expected
@@ -39,8 +39,8 @@ def test_marks_of_missing_values_hold_for_rows_by_name() -> None:
 def test_a_resumed_model_reads_as_it_was_trained(missing: str, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     frame().to_csv(path, index=False, sep=";")
-    said: dict[str, Any] = {"na": MARKS, "missing": missing, "delimiter": ";"}
-    first = ul.train(path, "y", **said, shape="linear", passes=1, model=tmp_path / "model")
+    said: dict[str, Any] = {"reading": ul.Reading(na=MARKS, missing=missing, delimiter=";")}
+    first = ul.train(path, "y", **said, model_type="linear", passes=1, output=tmp_path / "model")
     before = first.model._training["reading"]
     without = ul.train(path, resume=tmp_path / "model", passes=1)
     again = ul.train(path, resume=tmp_path / "model", passes=1, **said)
@@ -58,7 +58,7 @@ def test_a_resumed_model_reads_as_it_was_trained(missing: str, tmp_path: Path) -
     ],
 )
 def test_what_no_training_can_have_settled_is_refused(part: str, name: str, value: Any, tmp_path: Path) -> None:
-    model = ul.train(frame(), "y", na=MARKS, shape="linear", passes=1).model
+    model = ul.train(frame(), "y", reading=ul.Reading(na=MARKS), model_type="linear", passes=1).model
     model._training[part][name] = value
     model.save(tmp_path / "model")
     with pytest.raises(ul.ModelFileError, match="this is not a valid model file"):

@@ -60,7 +60,11 @@ def test_what_is_left_out_is_as_if_it_were_not_there(tmp_path: Path) -> None:
     whole.write_text(text())
     part.write_text(re.sub(r"\|a[^|\n]*", "", text()))
     expected = ul.train(str(part), shuffle=False).model
-    for chosen in ({"ignore": "a"}, {"ignore": ("ad", "ax")}, {"ignore": "a*"}):
+    for chosen in (
+        {"reading": ul.Reading(ignore="a")},
+        {"reading": ul.Reading(ignore=("ad", "ax"))},
+        {"reading": ul.Reading(ignore="a*")},
+    ):
         assert ul.train(str(whole), shuffle=False, **chosen).model.weights == expected.weights
 
 
@@ -69,12 +73,15 @@ def test_a_model_leaves_out_the_same_when_it_predicts(tmp_path: Path, options: d
     whole, part = tmp_path / "whole.vw", tmp_path / "part.vw"
     whole.write_text(text())
     part.write_text(re.sub(r"\|a[^|\n]*", "", text()))
-    predictor = ul.Predictor(ul.train(str(whole), ignore="a", passes=1, **options).model)
+    predictor = ul.Predictor(ul.train(str(whole), reading=ul.Reading(ignore="a"), passes=1, **options).model)
     predicted = [list(map(float, next(predictor.batches(str(path))).scores)) for path in (whole, part)]
     assert predicted[0] == predicted[1]
 
 
-@pytest.mark.parametrize(("theirs", "ours"), [("--ignore a", {"ignore": "a"}), ("--keep u", {"only": "u"})])
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [("--ignore a", {"reading": ul.Reading(ignore="a")}), ("--keep u", {"reading": ul.Reading(only="u")})],
+)
 def test_the_same_is_left_out_as_in_vw(tmp_path: Path, theirs: str, ours: dict[str, Any]) -> None:
     lines = text().replace("user^age", "age")
     vw = Workspace(f"--quiet {theirs} --invert_hash {tmp_path / 'model.txt'}")
@@ -84,7 +91,7 @@ def test_the_same_is_left_out_as_in_vw(tmp_path: Path, theirs: str, ours: dict[s
     (tmp_path / "data.vw").write_text(lines)
     found = set(ul.train(str(tmp_path / "data.vw"), shuffle=False, **ours).model.weights)
     listed = re.findall(r"^(.+):\d+:", (tmp_path / "model.txt").read_text(), re.MULTILINE)
-    assert found - {ul.BIAS} == set(listed) - {"Constant", ""}
+    assert found - {"(bias)"} == set(listed) - {"Constant", ""}
 
 
 @pytest.mark.parametrize("letters", ["ua", "ab", "aa", "u:", "ub,ua"])
@@ -105,12 +112,14 @@ def test_products_of_namespaces_are_those_of_vw(tmp_path: Path, letters: str) ->
 def test_names_that_are_not_there_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "data.vw"
     path.write_text(text())
-    notes = [str(note) for note in ul.train(str(path), ignore=("usr", "b"), passes=1).notes]
+    notes = [str(note) for note in ul.train(str(path), reading=ul.Reading(ignore=("usr", "b")), passes=1).notes]
     assert (
         f"ignore or only names 'usr', but {path} has no such namespace; namespaces are meant by name, by their first "
         "letter, or with * for any letters"
     ) in notes
-    assert not any("namespace" in str(note) for note in ul.train(str(path), only=("user", "b"), passes=1).notes)
+    assert not any(
+        "namespace" in str(note) for note in ul.train(str(path), reading=ul.Reading(only=("user", "b")), passes=1).notes
+    )
 
 
 def test_a_table_has_no_namespaces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,7 +143,7 @@ def test_libsvm_has_no_namespaces(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_the_bias_can_be_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.vw"
     path.write_text("1 | a:1\n-1 | a:2 b\n" * 20)
-    assert main(["train", str(path), "--no-bias", "--passes", "1", "--model", str(tmp_path / "m"), "-q"]) == 0
+    assert main(["train", str(path), "--no-bias", "--passes", "1", "--output", str(tmp_path / "m"), "-q"]) == 0
     model = ul.load(tmp_path / "m")
     assert not model.options.bias
     assert set(model.weights) == {"a", "b"}

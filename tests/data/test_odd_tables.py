@@ -18,7 +18,7 @@ TEXTS = odd_texts()
 
 def learned(way: str, folder: Path, texts: Texts = TEXTS) -> tuple[ul.TrainResult, Any]:
     source = WAYS[way](texts, folder)
-    return ul.train(source, "label", shape="linear", passes=1), source
+    return ul.train(source, "label", model_type="linear", passes=1), source
 
 
 def decisions(result: ul.TrainResult) -> Schema:
@@ -61,7 +61,7 @@ def test_numbers_with_a_unit_are_numbers_and_said(tmp_path: Path) -> None:
     weights = [f"{900 + 7 * k} kg" for k in range(200)]
     texts = {"weight": weights, "label": [str(2.5 * (900 + 7 * k)) for k in range(200)]}
     result, _ = learned("csv", tmp_path, texts)
-    assert "'weight': numbers in 'kg' (text='weight' takes them as categories)" in map(str, result.decisions)
+    assert "'weight': numbers in 'kg' (text='weight' takes them as categories)" in map(str, result.column_report)
     assert set(result.model.weights) == {"weight", "(bias)"}
     model = ul.Predictor(result.model)
     assert model.predict_one({"weight": "1000 kg"}) == model.predict_one({"weight": 1000.0})
@@ -77,7 +77,7 @@ def test_a_text_among_numbers_is_missing_and_counted_wherever_it_stands(way: str
     texts["x"][4200] = "broken"  # after the rows that decide what the columns are
     result, _ = learned(way, tmp_path, texts)
     assert decisions(result).columns == (("x", "number"),)
-    said = [str(phrase) for phrase in result.decisions]
+    said = [str(phrase) for phrase in result.column_report]
     where = "line 701" if way.startswith("json") else "row 701"
     assert any(
         one.startswith("column 'x': 99.95% numbers; first other value 'oops' in " + where) and "and 1 more" in one
@@ -88,4 +88,4 @@ def test_a_text_among_numbers_is_missing_and_counted_wherever_it_stands(way: str
 def test_the_model_finds_what_the_oddities_hide(expected: tuple[ul.TrainResult, Any]) -> None:
     result = expected[0]
     assert result.task == "binary: is it 'good' (positive) or 'bad' (negative)?"
-    assert result.score["zero_one"] < 0.05
+    assert result.metrics["error_rate"] < 0.05

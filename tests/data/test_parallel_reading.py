@@ -223,12 +223,13 @@ def test_training_gives_the_same_model(
     models = []
     for threads in (1, 4):
         with_threads(monkeypatch, threads)
-        result = ul.train(path, FORMATS[kind][1].get("target"), shuffle=shuffle, task="binary", shape="linear")
-        errors = result.model._errors
+        result = ul.train(path, FORMATS[kind][1].get("target"), shuffle=shuffle, task="binary", model_type="linear")
+        errors, past, baselines = result.model._errors, result._in_sample, result._stream_baselines
         models.append(
             [
-                *(dict(found) for found in (result.model.weights, result.metrics, result.score, result.baseline)),
-                *(repr(found) for found in (result.baselines, result.history, errors and errors.reach(0.9))),
+                *(dict(found) for found in (result.model.weights, result.progressive, result.metrics, result.baseline)),
+                *(None if one is None else repr(one.metrics) for one in (past, baselines)),
+                *(repr(found) for found in (result.history, errors and errors.reach(0.9))),
             ]
         )
     assert models[0] == models[1]
@@ -242,7 +243,18 @@ def test_the_command_line_says_the_same_whoever_counts(
     path = written(tmp_path, "csv")
     said = []
     for threads in (1, 4):
-        command = [sys.executable, "-m", "unitless", "train", str(path), "--target", "y", "--shape", "linear", shuffle]
+        command = [
+            sys.executable,
+            "-m",
+            "unitless",
+            "train",
+            str(path),
+            "--target",
+            "y",
+            "--model-type",
+            "linear",
+            shuffle,
+        ]
         done = subprocess.run(
             command, env={**os.environ, "UNITLESS_THREADS": str(threads)}, capture_output=True, text=True, check=True
         )
@@ -255,7 +267,7 @@ def test_a_run_that_is_interrupted_has_counted_all_that_it_has_learned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, model = written(tmp_path, "csv"), tmp_path / "model"
-    how: dict[str, Any] = {"shuffle": False, "shape": "linear", "task": "binary"}
+    how: dict[str, Any] = {"shuffle": False, "model_type": "linear", "task": "binary"}
     found = []
     for threads in (1, 4):
         with_threads(monkeypatch, threads)
@@ -265,12 +277,12 @@ def test_a_run_that_is_interrupted_has_counted_all_that_it_has_learned(
                 raise KeyboardInterrupt
 
         with contextlib.suppress(KeyboardInterrupt):
-            ul.train(path, "y", model=str(model), checkpoint=500, progress=stop, **how)
+            ul.train(path, "y", output=str(model), checkpoint=500, progress=stop, **how)
         kept = ul.load(model)
         assert kept._training is not None
         assert kept._training["evaluation"]["examples"] == kept.examples
         result = ul.train(path, "y", resume=str(model), shuffle=False)
-        found.append([dict(result.metrics), repr(result.history), dict(result.model.weights)])
+        found.append([dict(result.progressive), repr(result.history), dict(result.model.weights)])
     assert found[0] == found[1]
 
 

@@ -77,7 +77,7 @@ def test_a_pipe_that_does_not_block_is_waited_for(format: str, data: bytes) -> N
 LONG = "a,b,y\n" + "".join(f"{k % 1301}.{'25' * 30},{k % 701}.{'75' * 20},{k * k % 1709}.25\n" for k in range(60_000))
 
 
-LINEAR = ["--shape", "linear", "--experts", "none"]  # which is quick
+LINEAR = ["--model-type", "linear", "--no-ensemble"]  # which is quick
 
 
 @functools.cache
@@ -85,8 +85,8 @@ def of_the_whole(header: bool) -> Any:
     """What a model holds that learned all of it without a stop."""
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.csv", LONG if header else LONG.partition("\n")[2])
-        options: dict[str, Any] = {"target": "y"} if header else {"target": "3", "header": False}
-        return content(ul.train(path, shuffle=False, shape="linear", experts="none", **options).model)
+        options: dict[str, Any] = {"target": "y"} if header else {"target": "3", "reading": ul.Reading(header=False)}
+        return content(ul.train(path, shuffle=False, model_type="linear", ensemble=False, **options).model)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
@@ -99,10 +99,11 @@ def test_a_csv_from_a_pipe_goes_on_at_the_row_where_it_stopped(tmp_path: Path, e
     bad[59_000] = "1,2,2.5,oops\n"
     half = str(tmp_path / "half.unitless")
     stopped = cli(
-        *("train", "-", *options, *LINEAR, "--model", half, "--checkpoint", "1000"), stdin="".join(bad).encode(encoding)
+        *("train", "-", *options, *LINEAR, "--output", half, "--checkpoint", "1000"),
+        stdin="".join(bad).encode(encoding),
     )
     assert "it has 4 columns" in stopped.stderr
-    resumed = cli("train", "-", *options, "--resume", half, "--model", half, stdin=text.encode(encoding))
+    resumed = cli("train", "-", *options, "--resume", half, "--output", half, stdin=text.encode(encoding))
     assert resumed.returncode == 0, resumed.stderr
     assert ul.load(half).examples == 60_000
     assert content(ul.load(half)) == of_the_whole(header)
@@ -113,7 +114,7 @@ def test_a_file_as_standard_input_that_was_read_before_goes_on_at_the_right_row(
     path = write(tmp_path / "a.csv", "a remark that a shell has read\n" + LONG)
     bad = write(tmp_path / "b.csv", "a remark that a shell has read\n" + LONG[:-300] + "\n1,1,2.5,oops\n")
     model = str(tmp_path / "m.unitless")
-    options = ["--target", "y", "--format", "csv", "--model", model, "--checkpoint", "1000"]
+    options = ["--target", "y", "--format", "csv", "--output", model, "--checkpoint", "1000"]
     for name, more in ((bad, LINEAR), (path, ["--resume", model])):
         with open(name, "rb", buffering=0) as file:
             file.seek(31)
@@ -132,7 +133,7 @@ def test_labels_beside_a_stream_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     """They would have to be found by row, but a stream is read by bytes."""
     for name in ("target", "weight"):
         with pytest.raises(ul.OptionError, match="for files, target and weight are names of columns"):
-            ul.train("-", **{"target": "y", name: np.ones(3000)}, format="csv")
+            ul.train("-", **{"target": "y", name: np.ones(3000)}, reading=ul.Reading(format="csv"))
 
 
 # ------------------------------------------------------------------------------------------------ rows as they arrive
@@ -147,7 +148,11 @@ ROWS = {
 
 def trained(tmp_path: Path, format: str) -> ul.Predictor:
     path = write(tmp_path / f"train.{format}", "".join(ROWS[format]))
-    return ul.Predictor(ul.train(path, "y" if format in ("csv", "jsonl") else None, format=format, shape="linear"))
+    return ul.Predictor(
+        ul.train(
+            path, "y" if format in ("csv", "jsonl") else None, reading=ul.Reading(format=format), model_type="linear"
+        )
+    )
 
 
 class Pipe:
@@ -185,7 +190,7 @@ def test_each_row_of_a_pipe_is_predicted_before_the_next_one_comes(
 ) -> None:
     predictor = trained(tmp_path, format)
     lines = ROWS[format][: 4 + (format == "csv")]
-    expected = predictor.predict(write(tmp_path / f"few.{format}", "".join(lines)), format=format)
+    expected = predictor.predict(write(tmp_path / f"few.{format}", "".join(lines)), reading=ul.Reading(format=format))
     pipe = pipes()
     found: list[float] = []
     pipe.write(lines[0] if format == "csv" else "")
@@ -201,7 +206,9 @@ def test_each_row_of_a_pipe_is_predicted_before_the_next_one_comes(
 
 def test_a_quoted_newline_does_not_end_a_row_of_a_pipe(tmp_path: Path, pipes: Callable[[], Pipe]) -> None:
     text = "".join(f'{k % 5},"one\ntwo {k % 3}",{k % 5}.5\n' for k in range(300))
-    predictor = ul.Predictor(ul.train(write(tmp_path / "q.csv", "a,b,y\n" + text), "y", shape="linear", text="b"))
+    predictor = ul.Predictor(
+        ul.train(write(tmp_path / "q.csv", "a,b,y\n" + text), "y", model_type="linear", reading=ul.Reading(text="b"))
+    )
     pipe = pipes()
     batches = predictor.batches("-")
     pipe.write('a,b\n1,"one\n')
@@ -229,7 +236,7 @@ def test_a_model_does_not_depend_on_how_fast_a_pipe_is(tmp_path: Path, pipes: Ca
 
         thread = threading.Thread(target=feed)
         thread.start()
-        found.append(content(ul.train("-", "y", on_error="skip", shape="linear").model))
+        found.append(content(ul.train("-", "y", reading=ul.Reading(on_error="skip"), model_type="linear").model))
         join(thread)
     assert found[0] == found[1]
 
@@ -279,7 +286,7 @@ def test_a_socket_by_its_name_is_read_as_it_comes(tmp_path: Path, monkeypatch: p
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("rows.socket")
         server.listen()
-        batches = predictor.batches("rows.socket", format="csv")
+        batches = predictor.batches("rows.socket", reading=ul.Reading(format="csv"))
         waiting = threading.Thread(target=lambda: found.extend(next(batches).values))
         found: list[float] = []
         waiting.start()

@@ -35,7 +35,7 @@ def trained(X: Any) -> set[str]:
 
 
 def scikit(X: Any) -> set[str]:
-    return set(map(str, UnitlessRegressor(n_iter=1).fit(X, np.arange(ROWS) % 7 + 0.5).model_.scales))
+    return set(map(str, UnitlessRegressor(max_iter=1).fit(X, np.arange(ROWS) % 7 + 0.5).model_.scales))
 
 
 def river(X: Any) -> set[str]:
@@ -76,13 +76,13 @@ def test_categories_of_numbers_are_not_numbers() -> None:
 
 
 def test_booleans_among_objects_are_booleans() -> None:
-    def centred(values: Any) -> bytes:
-        model = ul.Learner(centre=True)
+    def centered(values: Any) -> bytes:
+        model = ul.Learner(center=True)
         model.learn(frame(values), np.arange(ROWS) % 7)
         return to_bytes(model)
 
-    assert centred(BOOLEANS) == centred(BOOLEANS.astype(object))
-    assert centred(BOOLEANS) != centred(BOOLEANS.astype(float))
+    assert centered(BOOLEANS) == centered(BOOLEANS.astype(object))
+    assert centered(BOOLEANS) != centered(BOOLEANS.astype(float))
 
 
 @pytest.mark.parametrize("nothing", [None, ""])
@@ -91,12 +91,12 @@ def test_text_that_is_missing_is_absent_or_an_error(nothing: Any) -> None:
     assert [features(read(X)) for read in (trained, scikit)] == [{"v=a", "v=b", "v=(missing)"}] * 2
     assert features(river(X)) == {"v=a", "v=b"}
     with pytest.raises(ul.InputError, match=r"column 'v' has no value at row 1; missing='indicator'"):
-        ul.train(X, np.arange(ROWS) + 0.5, missing="error")
+        ul.train(X, np.arange(ROWS) + 0.5, reading=ul.Reading(missing="error"))
     rows = X.to_dict("records")
     with pytest.raises(ul.InputError, match="feature 'v' has no value"):
         RiverRegressor(missing="error").learn_one(rows[0], 1.0)
     with pytest.raises(ul.InputError, match=r"feature 'v' has no value \(.*\) at row 1; "):
-        ul.train(rows, "x", missing="error")
+        ul.train(rows, "x", reading=ul.Reading(missing="error"))
     model = RiverRegressor()
     model.learn_one(rows[0], 1.0)
     assert features(set(map(str, model.model.scales))) == set()
@@ -108,7 +108,7 @@ def test_dates_are_an_error_unless_their_parts_are_asked_for() -> None:
         with pytest.raises(ul.InputError):
             read(X)
     with pytest.raises(ul.InputError):
-        ul.train(X, np.arange(ROWS) + 0.5, dates="error")
+        ul.train(X, np.arange(ROWS) + 0.5, reading=ul.Reading(dates="error"))
     found = ul.train(X, np.arange(ROWS) + 0.5).model.scales
     assert {"v.time", "v.month=1", "v.hour=0"} <= set(found)
 
@@ -123,7 +123,7 @@ def test_two_features_of_one_name_are_an_error() -> None:
 
 def test_a_number_that_is_missing_is_not_text() -> None:
     rows = [{"v": np.nan if k == 3 else 12345.0 + k % 2, "x": float(k), "y": k + 0.5} for k in range(ROWS)]
-    result = ul.train(rows, "y", text="v")
+    result = ul.train(rows, "y", reading=ul.Reading(text="v"))
     assert features(set(map(str, result.model.scales))) == {"v=12345.0", "v=12346.0", "v=(missing)"}
     assert result.missing["v"] == 1
 

@@ -13,13 +13,13 @@ import pytest
 from sources import content, set_chunk, table, train, write, write_all
 
 import unitless as ul
+from unitless.cluster.agreement import agree
+from unitless.cluster.blocks import DataSpec, batches, survey
+from unitless.cluster.layout import lay_out
 from unitless.data import Position, ReadOptions, open_source
 from unitless.data.files import find
 from unitless.data.open_data import open_files
 from unitless.data.remote_files import RemoteFile
-from unitless.distributed.agreement import agree
-from unitless.distributed.blocks import DataSpec, batches, survey
-from unitless.distributed.layout import lay_out
 
 FRAME = table(700)
 NAMES = ["t.csv", "t.csv.gz", "t.parquet", "t.parquet.gz", "t.feather", "t.arrows", "t.jsonl"]

@@ -17,6 +17,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import asked
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -39,7 +40,7 @@ def survives(path: str, **options: Any) -> None:
     target = None if path.rpartition(".")[2] in ("vw", "svm") else "y"
     for on_error in ("fail", "skip"):
         with contextlib.suppress(ul.Error):
-            ul.train(path, target, on_error=on_error, passes=1, **options)
+            asked.train(path, target, on_error=on_error, passes=1, **options)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -184,7 +185,7 @@ def test_bad_files_end_with_one_message_and_code_one(
     path, model = write(tmp_path / name, data), tmp_path / "model"
     target = [] if name.endswith((".vw", ".svm")) else ["--target", "y"]
     for more in ([], ["--on-error", "skip"]):
-        code = run(["train", path, *target, "--model", str(model), "-q", *more])
+        code = run(["train", path, *target, "--output", str(model), "-q", *more])
         told = capfd.readouterr().err
         assert "Traceback" not in told
         if code == 0:
@@ -335,11 +336,11 @@ def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_the_model_that_was_there(tmp_path: Path) -> None:
     wide = write(tmp_path / "wide.csv", "a,y\n" + "".join(f"name{k},{k}.5\n" for k in range(3000)))
     model = tmp_path / "m"
-    ul.train(write(tmp_path / "a.csv", CSV), "y", model=model)
+    ul.train(write(tmp_path / "a.csv", CSV), "y", output=model)
     before = model.read_bytes()
     for more in ([], ["--checkpoint", "1000"]):
         run = cli(
-            *("train", wide, "--target", "y", "--model", str(model), "-q", *more),
+            *("train", wide, "--target", "y", "--output", str(model), "-q", *more),
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
         )
         assert "cannot write the model" in refused(run)
@@ -351,14 +352,14 @@ def test_a_model_is_never_written_over_what_is_no_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)  # as good as /dev/null or /dev/full, which must survive a training run too
     with contextlib.suppress(ul.Error):
-        ul.train(write(tmp_path / "a.csv", CSV), "y", model=pipe)
+        ul.train(write(tmp_path / "a.csv", CSV), "y", output=pipe)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_a_model_is_not_written_over_its_data(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", CSV)
     with pytest.raises(ul.Error):
-        ul.train(path, "y", model=path)
+        ul.train(path, "y", output=path)
     assert Path(path).read_text() == CSV
 
 
@@ -366,7 +367,7 @@ def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path: Path) -> N
     called: list[int] = []
     with pytest.raises(ul.Error, match="no directory"):
         ul.train(
-            write(tmp_path / "a.csv", CSV), "y", model=tmp_path / "none" / "m", progress=lambda run: called.append(1)
+            write(tmp_path / "a.csv", CSV), "y", output=tmp_path / "none" / "m", progress=lambda run: called.append(1)
         )
     assert not called
 
@@ -376,17 +377,17 @@ def test_names_that_are_no_unicode_are_no_problem(tmp_path: Path) -> None:
     with open(path, "wb") as file:
         file.write(CSV.encode())
     name = os.fsdecode(path)
-    run = cli("train", name, "--target", "y", "--model", name + ".model", "-q")
+    run = cli("train", name, "--target", "y", "--output", name + ".model", "-q")
     assert run.returncode == 0, run.stderr
     assert ul.load(name + ".model").examples == 300
 
 
 def test_a_train_of_nothing_changes_no_model(tmp_path: Path) -> None:
     model = tmp_path / "m"
-    first = ul.train(pd.read_csv(io.StringIO(CSV)), "y", model=model)
+    first = ul.train(pd.read_csv(io.StringIO(CSV)), "y", output=model)
     before = model.read_bytes()
     for bad in ("a,b,y\n", "a,b,y\n1,u,oops\n", "a,y\n1,2.5\n", "a,b,y\n1,u,2.5,3\n"):
         with pytest.raises(ul.Error):
-            ul.train(write(tmp_path / "bad.csv", bad), resume=model, model=model)
+            ul.train(write(tmp_path / "bad.csv", bad), resume=model, output=model)
         assert model.read_bytes() == before
     assert np.isfinite(first.predict(pd.read_csv(io.StringIO(CSV)))).all()

@@ -573,7 +573,7 @@ def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, value: str, befo
     message = refused(command("train", path, "--target", "y"))
     assert f"a.jsonl, line {before + 1}: it is not a JSON object but {NOT_OBJECTS[value]}" in message
     skipped = train(path, "y", on_error="skip")
-    assert (skipped.learned, skipped.skipped) == (before + 20, 1)
+    assert (skipped.details.learned, skipped.details.skipped) == (before + 20, 1)
 
 
 @pytest.mark.parametrize("line", ['{"a": 1, "y": 2} null', '{"a": 1, "y": 2}{"a": 1, "y": 2}', '{"a": 1, "y": 2} 5 {}'])
@@ -583,11 +583,11 @@ def test_several_values_on_a_line_are_named(tmp_path: Path, line: str) -> None:
     path = write(tmp_path / "a.jsonl", f"{good}{line}\n\n\n{good}")
     with pytest.raises(ul.InputError, match=r"a\.jsonl, line 2: it is not valid JSON: Extra data"):
         ul.train(path, "y")
-    assert ul.train(path, "y", on_error="skip").skipped == 1
+    assert ul.train(path, "y", reading=ul.Reading(on_error="skip")).details.skipped == 1
 
 
 def test_json_lines_are_told_apart_by_newlines_alone(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", '{"a": 1,\r"y": 1.5}\r\n\n  {"y": 2.5, "a": {}}\n{"a": 1, "y": 3}\n')
     with pytest.raises(ul.InputError, match=r"a\.jsonl, line 3: 'a' holds a list or an object"):
         ul.train(path, "y")
-    assert ul.train(path, "y", on_error="skip").learned == 2
+    assert ul.train(path, "y", reading=ul.Reading(on_error="skip")).details.learned == 2

@@ -75,7 +75,7 @@ def test_archives_in_a_folder_are_read(tmp_path: Path) -> None:
 
 def test_an_archive_is_read_in_chunks_and_by_several_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, plain = packed(tmp_path / "data.zip", data__csv=CSV), write(tmp_path / "data.csv", CSV)
-    assert trained(path, shards=2, workers=2) == trained(plain, shards=2, workers=2)
+    assert trained(path, partitions=2, workers=2) == trained(plain, partitions=2, workers=2)
     set_chunk(monkeypatch, 1000)
     assert trained(path, shuffle=False) == trained(plain, shuffle=False)
 
@@ -92,7 +92,7 @@ def test_training_on_an_archive_goes_on_where_it_stopped(tmp_path: Path, monkeyp
             raise StopError
 
     with pytest.raises(StopError):
-        train(path, "y", shuffle=False, model=model, checkpoint=100, progress=stop)
+        train(path, "y", shuffle=False, output=model, checkpoint=100, progress=stop)
     result = ul.train(path, resume=model, shuffle=False, passes=1)
     assert result.rows == 600
     assert content(result.model) == trained(path, shuffle=False)
@@ -101,7 +101,7 @@ def test_training_on_an_archive_goes_on_where_it_stopped(tmp_path: Path, monkeyp
 def test_the_data_of_an_archive_is_not_written_over(tmp_path: Path) -> None:
     path = packed(tmp_path / "data.zip", data__csv=CSV)
     with pytest.raises(ul.OptionError, match="would be written over the data"):
-        ul.train(path, "y", model=path)
+        ul.train(path, "y", output=path)
 
 
 def test_rows_are_named_by_archive_and_member(tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ def test_files_of_other_kinds_are_named_with_what_to_do(tmp_path: Path) -> None:
 
 
 def test_text_that_begins_like_another_kind_is_text(tmp_path: Path) -> None:
-    assert ul.train(write(tmp_path / "a.csv", CSV.replace("a,", "ORC,", 1)), "y", shape="linear").rows == 600
+    assert ul.train(write(tmp_path / "a.csv", CSV.replace("a,", "ORC,", 1)), "y", model_type="linear").rows == 600

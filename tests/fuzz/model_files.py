@@ -38,13 +38,13 @@ def models() -> list[Any]:
     named = [dict(zip("abc", row, strict=True)) for row in X.tolist()]
     made = [
         ul.Learner(),
-        ul.Learner(rule="snag", centre=True),
+        ul.Learner(rule="snag", center=True),
         ul.Learner(learning_rate="auto", target="auto"),
         ul.Learner(interactions=2),
         ul.Learner(bits=3),
-        ul.Learner(shape="trees", learning_rate="auto"),
-        ul.Learner(shape="auto"),
-        ul.Learner(shape="curves only"),
+        ul.Learner(model_type="trees", learning_rate="auto"),
+        ul.Learner(model_type="auto"),
+        ul.Learner(model_type="curves only"),
         ul.Sweep([0.1, 0.5, 2.0]),
     ]
     for model in made:

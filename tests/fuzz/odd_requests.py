@@ -55,8 +55,8 @@ OPTIONS: dict[str, list[Any]] = {
     "loss": ["squared", "logistic", "hinge", "poisson", "quantile", "softmax", "nothing", None],
     "rule": ["nag", "ng", "snag", "newton", "gd", "ag", 1],
     "learning_rate": ["auto", 0.5, 1e-300, 1e300, 0, -1, "fast"],
-    "shape": ["linear", "curves", "trees", "auto", "round"],
-    "experts": ["auto", "none", 1],
+    "model_type": ["linear", "curves", "trees", "auto", "round"],
+    "ensemble": [True, False, "none"],
     "interactions": [2, 3, "all", [["x", "y"]], [["x"]], [[]], -1, 99],
     "bits": [1, 4, 10, 18, 24, 29, 30, 31, -1, 0, 2.5, "8", 10**30],
     "quantile": [0.5, 0, 1, 0.999, "x"],
@@ -65,7 +65,7 @@ OPTIONS: dict[str, list[Any]] = {
     "order": ["paper", "other"],
     "schedule": ["sqrt", "constant", None],
     "target": ["auto", None, 1],
-    "centre": [True, False, 1],
+    "center": [True, False, 1],
     "falling_scales": [True, False, "yes"],
     "average": [True, False],
     "bias": [True, False],
@@ -90,7 +90,7 @@ class Request(NamedTuple):
 
 def first() -> list[Request]:
     """The models to begin with, so that most rows find one."""
-    plain = {"shape": "linear", "experts": "none"}
+    plain = {"model_type": "linear", "ensemble": False}
     more = {"two": {"task": "binary"}, "many": {"task": "classes"}, "b": {"stream": "a"}, "c": {}}
     return [
         Request("PUT", f"/v1/models/{name}", {"Content-Type": JSON}, json.dumps(plain | more.get(name, {})).encode())
@@ -200,7 +200,7 @@ def _row(rng: random.Random, action: str, model: str) -> Any:
     if rng.random() < 0.2:
         row["weight"] = rng.choice(WEIGHTS)
     if rng.random() < 0.1:
-        row["interval"] = rng.choice(LEVELS)
+        row["level"] = rng.choice(LEVELS)
     if rng.random() < 0.02:
         row[rng.choice(["wieght", "model", "", "other"])] = _value(rng)
     return row if rng.random() > 0.02 else rng.choice(([], 5, "x", None, [row]))
@@ -340,9 +340,9 @@ def _explain(rng: random.Random) -> Request:
 def _create(rng: random.Random) -> Request:
     options = {name: rng.choice(OPTIONS[name]) for name in rng.sample(list(OPTIONS), rng.choice((0, 0, 1, 1, 2, 4)))}
     if rng.random() < 0.5:
-        options = {"shape": "linear", "experts": "none"} | options
+        options = {"model_type": "linear", "ensemble": False} | options
     elif rng.random() < 0.4:
-        options = {"stream": rng.choice(MODELS), "shape": "linear", "experts": "none"} | options
+        options = {"stream": rng.choice(MODELS), "model_type": "linear", "ensemble": False} | options
     body = _json(rng, options if rng.random() < 0.97 else rng.choice([[], 5, None]))
     return Request("PUT", f"/v1/models/{_model(rng)}", {"Content-Type": JSON}, body)
 

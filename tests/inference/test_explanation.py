@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import unitless as ul
-from unitless.explaining import explain
+from unitless.inference.explanation import explain
 
 ROWS: list[dict[str, Any]] = [
     {"age": 20.0 + (7 * i) % 50, "pay": 1e3 * ((3 * i) % 17), "job": "clerk" if i % 3 else "pilot", "on": i % 4 < 2}
@@ -54,9 +54,9 @@ def test_contributions_add_up_for_every_rule(rule: Any, interactions: Any, furth
 
 @pytest.mark.parametrize("rule", ["nag", "snag", "ng", "ag"])
 @pytest.mark.parametrize("interactions", [None, 2, [(0, 1)]])
-def test_contributions_add_up_with_centring(rule: Any, interactions: Any) -> None:
+def test_contributions_add_up_with_centering(rule: Any, interactions: Any) -> None:
     X = np.array([[row["age"], row["pay"]] for row in ROWS])
-    model = ul.Learner(rule, centre=True, interactions=interactions)
+    model = ul.Learner(rule, center=True, interactions=interactions)
     model.learn(X, [label(row) for row in ROWS])
     agrees(model, [X[3].tolist(), [1000.0, -1e6], [0.0, 0.0]])
 

@@ -11,7 +11,7 @@ import pytest
 
 import unitless as ul
 from unitless import html
-from unitless.explaining import TOP
+from unitless.inference.explanation import TOP
 
 EVIL = '<script>alert("x")</script>'
 VOID = ("br", "hr", "img")
@@ -64,10 +64,10 @@ def shown() -> dict[str, Any]:
             f"model of {kind}": result.model,
             f"predictor of {kind}": result.predictor,
         }
-        found[f"score of {kind}"] = ul.score(result, table(kind), by=EVIL)
+        found[f"score of {kind}"] = ul.evaluate(result, table(kind), by=EVIL)
         found[f"explanation of {kind}"] = ul.explain(result, {**rows.iloc[0].to_dict(), EVIL: "d", "<more>": 1})
     found["comparison"] = ul.compare(table("number"), "y", ["nag", "gd"], learning_rate=0.5)
-    found["rates"] = ul.sweep_rates(table("two"), "y", ["nag", "ng"], rates=[0.1, 1.0])
+    found["rates"] = ul.sweep(table("two"), "y", ["nag", "ng"], rates=[0.1, 1.0])
     return found
 
 
@@ -78,6 +78,9 @@ def test_what_notebooks_show_is_whole_and_escaped(name: str, thing: Any) -> None
     assert checked.seen <= {"div", "table", "thead", "tbody", "tr", "th", "td", "span", "b", "u"}
     assert "script>" not in page.replace("&lt;script&gt;", "").replace("&lt;/script&gt;", "")
     assert "://" not in page
+    if name.startswith("result"):
+        assert f"on {thing.metrics_on}" in checked.said
+        assert thing.baseline_name in checked.said
     if name.startswith("explanation"):
         assert f"{EVIL}=d" in checked.said
         assert "<more>" in checked.said
@@ -85,17 +88,17 @@ def test_what_notebooks_show_is_whole_and_escaped(name: str, thing: Any) -> None
 
 def test_results_show_what_was_decided_about_the_data() -> None:
     frame = table("two").assign(row_id=range(len(table("two"))))
-    page = Checked(ul.train(frame, "y", shape="linear", passes=1)._repr_html_())
+    page = Checked(ul.train(frame, "y", model_type="linear", passes=1)._repr_html_())
     assert "left out: 'row_id', a row counter (numbers='row_id' to use it)" in page.said
 
 
-@pytest.mark.parametrize("shape", ["linear", "auto"])
-def test_explanations_are_readable_tables(shape: Any) -> None:
-    result = ul.train(table("two"), "y", shape=shape, experts="none")
+@pytest.mark.parametrize("model_type", ["linear", "auto"])
+def test_explanations_are_readable_tables(model_type: Any) -> None:
+    result = ul.train(table("two"), "y", model_type=model_type, ensemble=False)
     why = ul.explain(result, {"age": 70, EVIL: "d"})
     text = str(why)
     lines = text.splitlines()
-    weight = ["weight"] if shape == "linear" else []  # what bends has none
+    weight = ["weight"] if model_type == "linear" else []  # what bends has none
     assert lines[0].split() == ["feature", "value", *weight, "contribution"]
     assert [line.split()[0] for line in lines if line][-3:-1] == ["sum", "prediction:"]
     chance = result.predictor.predict_proba_one({"age": 70, EVIL: "d"})["<yes>"]
@@ -124,7 +127,7 @@ def test_results_predictors_and_models_explain_alike(kind: str) -> None:
             assert ul.explain(source, given) == said
     assert said.prediction == result.predictor.predict_one(row)
     assert (said.label is None) == (kind != "three")
-    assert said.centred
+    assert said.centered
     plain = ul.Learner(loss="logistic")
     plain.learn([{"a": 1.0}], [1])
     assert "probability of the positive label" in str(ul.explain(plain, pd.Series({"a": 1.0})))

@@ -24,7 +24,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unitless as ul
-from unitless.predicting import Predictor
+from unitless.inference.predictor import Predictor
+from unitless.models.kernels import kernels
 
 N = 400
 DAY = dt.datetime(2024, 2, 28, 7, 45)
@@ -61,7 +62,9 @@ TARGETS = ["number", "two", "flagged", "digit", "three"]
 def trained(target: str = "two", dates: bool = False, **options: Any) -> Any:
     frame = people(dates)
     frame = frame.drop(columns=[name for name in TARGETS if name != target])
-    return ul.train(frame, target, **{"passes": 1, **({"dates": "parts"} if dates else {}), **options})
+    return ul.train(
+        frame, target, **{"passes": 1, **({"reading": ul.Reading(dates="parts")} if dates else {}), **options}
+    )
 
 
 PLAIN: dict[str, Any] = {"age": 31, "pay": 2500.5, "member": 1, "job": "pilot", "zip": "5", "on": True}
@@ -118,7 +121,7 @@ def agrees(predictor: Predictor, row: Any, table: Any) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("options", [{}, {"centre": False}, {"interactions": 2}, {"bits": 6}, {"learning_rate": 0.3}])
+@pytest.mark.parametrize("options", [{}, {"center": False}, {"interactions": 2}, {"bits": 6}, {"learning_rate": 0.3}])
 def test_one_row_is_predicted_as_a_frame_of_one_row(target: str, options: dict[str, Any]) -> None:
     predictor = trained(target, **options).predictor
     for row in ROWS:
@@ -164,7 +167,7 @@ def test_dates_may_be_written_as_in_a_file(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_one_row_is_predicted_as_a_row_of_a_file(target: str, tmp_path: pathlib.Path) -> None:
     people().drop(columns=[name for name in TARGETS if name != target]).to_csv(tmp_path / "people.csv", index=False)
-    ul.train(tmp_path / "people.csv", target, model=tmp_path / "m.unitless", text=["zip"])
+    ul.train(tmp_path / "people.csv", target, output=tmp_path / "m.unitless", reading=ul.Reading(text=["zip"]))
     predictor = ul.Predictor(tmp_path / "m.unitless")
     read = pd.read_csv(tmp_path / "people.csv", dtype={"zip": str})
     rows = read.to_dict("records")[:50]
@@ -298,7 +301,7 @@ def test_durations_mean_the_same_in_any_unit() -> None:
 
 def test_missing_values_are_errors_where_training_said_so() -> None:
     frame = people().drop(columns=TARGETS[1:]).dropna()
-    predictor = ul.train(frame, "number", missing="error").predictor
+    predictor = ul.train(frame, "number", reading=ul.Reading(missing="error")).predictor
     assert predictor.predict_one(PLAIN) == predictor.predict([PLAIN])[0]
     for row in ({**PLAIN, "age": None}, {**PLAIN, "job": ""}, {**PLAIN, "pay": math.nan}, {"age": 1}):
         for ask in (predictor.predict_one, predictor.model.predict_one, predictor.explain):
@@ -406,7 +409,8 @@ def test_mappings_are_read_as_in_training(options: dict[str, Any], bits: int | N
     rows: list[dict[str, Any]] = people().drop(columns=TARGETS[1:]).dropna().to_dict("records")
     rows = [{**row, "zip": int(row["zip"])} for row in rows]
     scores = []
-    ul.train(rows, target="number", bits=bits, learning_rate=0.5, model=tmp_path / "m.unitless", **options)
+    reading = ul.Reading(**options)
+    ul.train(rows, target="number", bits=bits, learning_rate=0.5, output=tmp_path / "m.unitless", reading=reading)
     predictor = ul.Predictor(tmp_path / "m.unitless")
     used = predictor.features if bits is None else {}
     assert ("zip=5" in used) == (options == {"text": ["zip"]} and bits is None)
@@ -427,9 +431,11 @@ def test_predictors_can_be_sent_to_other_processes() -> None:
 
 
 def test_predictors_are_of_what_train_made() -> None:
-    for model in (ul.Learner(), ul.Sweep(), 5, None):
-        with pytest.raises(ul.OptionError, match="not made by train"):
-            ul.Predictor(model)
+    with pytest.raises(ul.OptionError, match="not made by train"):
+        ul.Predictor(ul.Learner())
+    for thing in (ul.Sweep(), 5, None):
+        with pytest.raises(ul.OptionError, match=f"{type(thing).__name__} has no model; give a model"):
+            ul.Predictor(thing)
     with pytest.raises(ul.OptionError, match="logistic"):
         trained("number").predictor.predict_proba_one(PLAIN)
     with pytest.raises(ul.OptionError, match="logistic"):
@@ -438,10 +444,10 @@ def test_predictors_are_of_what_train_made() -> None:
         ul.Predictor("there is no such file")
 
 
-@pytest.mark.parametrize("kernel", ul.kernels())
+@pytest.mark.parametrize("kernel", kernels())
 def test_every_instruction_set_gives_the_same_bits(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said = []
-    for chosen in (kernel, ul.kernels()[0]):
+    for chosen in (kernel, kernels()[0]):
         monkeypatch.setenv("UNITLESS_KERNEL", chosen)
         predictors = [trained(target, passes=2).predictor for target in TARGETS]
         said.append([np.ravel(predictor.score_one(row)) for predictor in predictors for row in ROWS])

@@ -7,6 +7,7 @@ import math
 from decimal import Decimal
 from typing import Any
 
+import asked
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,15 +19,15 @@ from unitless.inference.row_learning import RowLearning
 from unitless.models import file as model_file
 
 N = 200
-LINEAR: dict[str, Any] = {"shape": "linear", "experts": "none"}
+LINEAR: dict[str, Any] = {"model_type": "linear", "ensemble": False}
 OPTIONS: dict[str, dict[str, Any]] = {
     "usual": {},
     "linear": LINEAR,
-    "literal": {**LINEAR, "centre": False, "learning_rate": 0.3},
-    "curves": {"shape": "curves"},
-    "curves only": {"shape": "curves only", "experts": "none"},
-    "trees": {"shape": "trees", "experts": "none"},
-    "experts": {"shape": "linear", "experts": "auto"},
+    "literal": {**LINEAR, "center": False, "learning_rate": 0.3},
+    "curves": {"model_type": "curves"},
+    "curves only": {"model_type": "curves only", "ensemble": False},
+    "trees": {"model_type": "trees", "ensemble": False},
+    "ensemble": {"model_type": "linear", "ensemble": True},
     "words": {"words": ["said"]},
     "linear words": {**LINEAR, "words": ["said"]},
     "snag": {**LINEAR, "rule": "snag"},
@@ -38,7 +39,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "absent": {**LINEAR, "missing": "absent"},
     "strict": {**LINEAR, "missing": "error"},
 }
-LABELS: dict[str, list[Any]] = {"number": [3.5, -1.0, 8.0], "two": [1.0, 0.0], "three": ["a", "b", "c"]}
+LABELS: dict[str, list[Any]] = {"number": [3.5, -1.0, 8.0], "two": [True, False], "three": ["a", "b", "c"]}
 PLAIN: dict[str, Any] = {"age": 31, "pay": 2500.5, "member": 1, "job": "pilot", "on": True, "said": "a cold day"}
 
 
@@ -70,7 +71,7 @@ def trained(target: str, options: str) -> bytes:
     if chosen.get("missing") != "error":
         frame.loc[3, "pay"] = np.nan
         frame.loc[5, "job"] = None
-    return model_file.to_bytes(ul.train(frame, target, shuffle=False, **chosen).model)
+    return model_file.to_bytes(asked.train(frame, target, shuffle=False, **chosen).model)
 
 
 def loaded(saved: bytes) -> Any:
@@ -218,7 +219,7 @@ def test_a_label_that_cannot_be_learned_changes_nothing(label: Any) -> None:
 def test_names_of_a_row_that_was_not_learned_are_forgotten() -> None:
     frame = pd.DataFrame({"x": np.arange(300.0) % 7, "job": [f"job {k % 5}" for k in range(300)]})
     frame["y"] = frame["x"] + np.arange(300) % 5
-    options = {**LINEAR, "loss": "poisson", "rule": "gd", "learning_rate": 0.001, "centre": False}
+    options = {**LINEAR, "loss": "poisson", "rule": "gd", "learning_rate": 0.001, "center": False}
     model: Any = ul.train(frame, "y", shuffle=False, importance_aware=False, **options).model
     learning = row_learning(model)
     with pytest.raises(ul.DivergedError):
@@ -244,7 +245,7 @@ def test_a_model_that_goes_back_is_read_as_it_is_then() -> None:
     assert model_file.to_bytes(model) == model_file.to_bytes(other)
 
 
-def test_a_column_that_training_never_saw_is_centred_as_in_a_frame() -> None:
+def test_a_column_that_training_never_saw_is_centered_as_in_a_frame() -> None:
     frame = people()[["age", "pay", "member", "number"]]
     frame["pay"], frame["member"] = np.nan, np.where(np.arange(N) < 1, 1.0, np.nan)
     saved = model_file.to_bytes(ul.train(frame, "number", shuffle=False, **LINEAR).model)
@@ -254,7 +255,9 @@ def test_a_column_that_training_never_saw_is_centred_as_in_a_frame() -> None:
 
 def test_offsets_of_rows_are_those_of_their_column() -> None:
     frame = people()[["age", "job"]].assign(exposure=np.log(np.arange(N) % 5 + 1.0), count=np.arange(N) % 4)
-    saved = model_file.to_bytes(ul.train(frame, "count", loss="poisson", offset="exposure", shuffle=False).model)
+    saved = model_file.to_bytes(
+        ul.train(frame, "count", loss="poisson", reading=ul.Reading(offset="exposure"), shuffle=False).model
+    )
     one, other = loaded(saved), loaded(saved)
     learning = row_learning(one)
     for row in ({"age": 31, "job": "pilot", "exposure": 0.5}, {"age": "31", "job": "pilot", "exposure": 0.7}):
@@ -271,7 +274,7 @@ def test_rows_may_be_series_and_frames() -> None:
     learning = row_learning(one)
     learning.learn(pd.Series(PLAIN), 1.0)
     learning.learn(framed(PLAIN, one), 0.0)
-    for label in (1.0, 0.0):
+    for label in ("rich", "poor"):
         other.learn(framed(PLAIN, other), [label])
     assert model_file.to_bytes(one) == model_file.to_bytes(other)
     with pytest.raises(ul.InputError, match="it must have names and values"):

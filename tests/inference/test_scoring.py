@@ -50,31 +50,33 @@ def trained(target: str, **options: Any) -> ul.TrainResult:
 
 MODELS = {target: trained(target) for target in ("price", "dear", "kind")}
 HINGE = trained("dear", loss="hinge")
+MEANS = {"loss", "log_loss", "brier", "accuracy", "error_rate", "mse", "mae"}
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_two_classes_are_scored_as_scikit_learn_does(weighted: bool) -> None:
     result = MODELS["dear"]
-    found = ul.score(result, TEST, weight="w" if weighted else None)
+    found = ul.evaluate(result, TEST, weight="w" if weighted else None)
     weight = TEST["w"] if weighted else np.ones(ROWS)
     predicted, truth = result.predict(TEST), TEST["dear"]
     chance = result.predict_proba(TEST)["yes"]
-    sets = result.predict(TEST, interval=0.9)["set"]
+    sets = result.predict_interval(TEST, level=0.9)["set"]
     expected = {
         "coverage": np.average([label in one for label, one in zip(truth, sets, strict=True)], weights=weight),
-        "set size": np.average(sets.map(len), weights=weight),
-        "zero_one": 1 - sklearn.metrics.accuracy_score(truth, predicted, sample_weight=weight),
+        "set_size": np.average(sets.map(len), weights=weight),
+        "accuracy": sklearn.metrics.accuracy_score(truth, predicted, sample_weight=weight),
+        "error_rate": 1 - sklearn.metrics.accuracy_score(truth, predicted, sample_weight=weight),
         "precision": sklearn.metrics.precision_score(truth, predicted, pos_label="yes", sample_weight=weight),
         "recall": sklearn.metrics.recall_score(truth, predicted, pos_label="yes", sample_weight=weight),
         "f1": sklearn.metrics.f1_score(truth, predicted, pos_label="yes", sample_weight=weight),
         "log_loss": sklearn.metrics.log_loss(truth, chance, sample_weight=weight),
-        "loss": sklearn.metrics.log_loss(truth, chance, sample_weight=weight),
         "brier": sklearn.metrics.brier_score_loss(truth == "yes", chance, sample_weight=weight),
         "auc": sklearn.metrics.roc_auc_score(truth, chance, sample_weight=weight),
     }
     assert found.metrics.keys() == expected.keys()
     for name, value in expected.items():
         assert found.metrics[name] == pytest.approx(value, rel=1e-3 if name == "auc" else 1e-9)
+    assert found.evaluation.loss == pytest.approx(expected["log_loss"])
     for label in ("no", "yes"):
         of = found.per_class[label]
         assert of["precision"] == pytest.approx(
@@ -85,58 +87,59 @@ def test_two_classes_are_scored_as_scikit_learn_does(weighted: bool) -> None:
         )
         assert of["share"] == pytest.approx(np.average(truth == label, weights=weight))
     majority = max(np.average(truth == label, weights=weight) for label in ("no", "yes"))
-    assert found.baseline["zero_one"] == pytest.approx(1 - majority)
-    assert found.error_gone == pytest.approx(1 - found.metrics["zero_one"] / found.baseline["zero_one"])
-    low, high = found.interval
-    assert low < found.metrics["zero_one"] < high
+    assert found.baseline["error_rate"] == pytest.approx(1 - majority)
+    assert found.skill == pytest.approx(1 - found.metrics["error_rate"] / found.baseline["error_rate"])
+    low, high = found.metrics_ci
+    assert low < found.metrics["error_rate"] < high
 
 
 def test_numbers_are_scored_as_scikit_learn_does() -> None:
     result = MODELS["price"]
-    found = ul.score(result, TEST)
+    found = ul.evaluate(result, TEST)
     predicted, truth = result.predict(TEST), TEST["price"]
     assert found.metrics["rmse"] == pytest.approx(math.sqrt(sklearn.metrics.mean_squared_error(truth, predicted)))
+    assert found.metrics["mse"] == pytest.approx(sklearn.metrics.mean_squared_error(truth, predicted))
     assert found.metrics["mae"] == pytest.approx(sklearn.metrics.mean_absolute_error(truth, predicted))
     assert found.metrics["r2"] == pytest.approx(sklearn.metrics.r2_score(truth, predicted))
-    assert found.error_gone == pytest.approx(found.metrics["r2"])
+    assert found.skill == pytest.approx(found.metrics["r2"])
     assert found.baseline["rmse"] == pytest.approx(truth.std(ddof=0))
-    assert found.baseline_answer == pytest.approx(truth.mean())
+    assert found._baseline_answer == pytest.approx(truth.mean())
     assert found.per_class == {}
     assert found.judged_by == "rmse"
 
 
 def test_classes_are_scored_as_scikit_learn_does() -> None:
     result = MODELS["kind"]
-    found = ul.score(result, TEST)
+    found = ul.evaluate(result, TEST)
     predicted, truth = result.predict(TEST), TEST["kind"]
     chances = result.predict_proba(TEST)[sorted(set(truth))]
-    assert found.metrics["zero_one"] == pytest.approx(1 - sklearn.metrics.accuracy_score(truth, predicted))
+    assert found.metrics["error_rate"] == pytest.approx(1 - sklearn.metrics.accuracy_score(truth, predicted))
     assert found.metrics["log_loss"] == pytest.approx(sklearn.metrics.log_loss(truth, chances.to_numpy()), rel=1e-6)
     precision, recall, _, _ = sklearn.metrics.precision_recall_fscore_support(truth, predicted, labels=result.classes)
     assert [of["precision"] for of in found.per_class.values()] == pytest.approx(list(precision))
     assert [of["recall"] for of in found.per_class.values()] == pytest.approx(list(recall))
-    assert found.baseline_answer == truth.value_counts().idxmax()
-    assert found.baseline["zero_one"] == pytest.approx(1 - truth.value_counts(normalize=True).max())
+    assert found._baseline_answer == truth.value_counts().idxmax()
+    assert found.baseline["error_rate"] == pytest.approx(1 - truth.value_counts(normalize=True).max())
 
 
 @pytest.mark.parametrize("target", MODELS)
 def test_every_kind_of_table_gives_the_same_score(
     target: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result, expected = MODELS[target], ul.score(MODELS[target], TEST, by="note")
+    result, expected = MODELS[target], ul.evaluate(MODELS[target], TEST, by="note")
     path = tmp_path / "m.unitless"
     result.save(path)
     forms: dict[str, Any] = {**write_all(TEST, tmp_path), "polars": pl.from_pandas(TEST), "mappings": mappings(TEST)}
     for name, form in forms.items():
-        found = ul.score(path, form, by="note")
+        found = ul.evaluate(path, form, by="note")
         assert found.metrics == pytest.approx(expected.metrics), name
         assert found.groups.keys() == expected.groups.keys()
         for group, one in found.groups.items():
             assert one.metrics == pytest.approx(expected.groups[group].metrics, nan_ok=True), (name, group)
     set_chunk(monkeypatch, 3000)
     for name in ("t.csv", "t.jsonl"):  # cut into many pieces
-        found = ul.score(str(path), forms[name], by="note")
-        whole = ul.score(result, forms[name])
+        found = ul.evaluate(str(path), forms[name], by="note")
+        whole = ul.evaluate(result, forms[name])
         assert found.metrics == whole.metrics
         assert found.metrics == pytest.approx(expected.metrics)
         assert found.groups.keys() == expected.groups.keys()
@@ -146,7 +149,7 @@ def test_what_holds_a_model_is_as_good_as_the_model(tmp_path: pathlib.Path) -> N
     result = MODELS["dear"]
     before = result.model.examples
     result.save(tmp_path / "m.unitless")
-    found = [ul.score(one, TEST).metrics for one in (result, result.model, tmp_path / "m.unitless")]
+    found = [ul.evaluate(one, TEST).metrics for one in (result, result.model, tmp_path / "m.unitless")]
     assert found[0] == found[1] == found[2]
     assert result.model.examples == before
 
@@ -155,15 +158,15 @@ def test_arrays_sparse_matrices_and_named_rows() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3)) * [1, 1e3, 1e-3]
     y = X @ [1, 1e-3, 1e3] > 0
-    result = ul.train(X[:1000], y[:1000], shape="linear")  # others take no sparse matrices
+    result = ul.train(X[:1000], y[:1000], model_type="linear")  # others take no sparse matrices
     for rows in (X[1000:], sp.csr_matrix(X[1000:]), X[1000:].tolist()):
-        found = ul.score(result, rows, target=y[1000:], by=(np.arange(1000) % 3).tolist(), weight=np.full(1000, 2.0))
-        assert found.metrics["zero_one"] == pytest.approx(np.mean((result.model.predict(X[1000:]) > 0) != y[1000:]))
+        found = ul.evaluate(result, rows, target=y[1000:], by=(np.arange(1000) % 3).tolist(), weight=np.full(1000, 2.0))
+        assert found.metrics["error_rate"] == pytest.approx(np.mean((result.model.predict(X[1000:]) > 0) != y[1000:]))
         assert list(found.groups) == ["0", "1", "2"]
         assert found.evaluation.weight == 2000
     by_name = [{"a": a, "b": b, "c": c, "y": bool(label)} for (a, b, c), label in zip(X.tolist(), y, strict=True)]
     named = ul.train(by_name[:1000], "y")
-    assert ul.score(named, iter(by_name[1000:])).metrics["zero_one"] < 0.1
+    assert ul.evaluate(named, iter(by_name[1000:])).metrics["error_rate"] < 0.1
 
 
 def test_vw_text_is_scored_by_its_own_labels_and_weights(tmp_path: pathlib.Path) -> None:
@@ -175,12 +178,12 @@ def test_vw_text_is_scored_by_its_own_labels_and_weights(tmp_path: pathlib.Path)
     ]
     path = write(tmp_path / "a.vw", "\n".join([*lines, " | x:1"]) + "\n")
     result = ul.train(path)
-    found = ul.score(result, path)
-    assert (found.scored, found.unlabelled) == (600, 1)
+    found = ul.evaluate(result, path)
+    assert (found.scored, found.unlabeled) == (600, 1)
     wrong = (result.model.predict([{"x": value} for value in x.tolist()]) > 0) != (labels > 0)
-    assert found.metrics["zero_one"] == pytest.approx(np.average(wrong, weights=1 + np.arange(600) % 2))
+    assert found.metrics["error_rate"] == pytest.approx(np.average(wrong, weights=1 + np.arange(600) % 2))
     with pytest.raises(ul.OptionError, match=r"by names a column; .*a\.vw has none"):
-        ul.score(result, path, by="x")
+        ul.evaluate(result, path, by="x")
 
 
 @pytest.mark.parametrize(("kind", "loss"), [("Learner", "logistic"), ("Learner", "squared"), ("OneVsAll", "logistic")])
@@ -191,89 +194,92 @@ def test_a_model_that_was_not_made_by_train_is_scored_on_arrays(kind: str, loss:
     y: Any = score if loss == "squared" else np.where(score > 0, 1, -1)
     model: Any = ul.Learner(loss=loss) if kind == "Learner" else ul.OneVsAll()
     model.learn(X, y)
-    evaluation = ul.evaluate.Evaluation(model)
+    evaluation = ul.metrics.Evaluation(model)
     evaluation.add(model.predict(X), y)
-    found = ul.score(model, X, target=y)
+    found = ul.evaluate(model, X, target=y)
     assert found.metrics == pytest.approx(evaluation.metrics)
-    assert found.interval == pytest.approx(evaluation.score_interval)
+    assert found.metrics_ci == pytest.approx(evaluation.hold_out_interval)
     with pytest.raises(ul.OptionError, match="not made by train"):
-        ul.score(model, pd.DataFrame(X), target=y)
+        ul.evaluate(model, pd.DataFrame(X), target=y)
 
 
 @pytest.mark.parametrize("by", ["city", "new", "rooms", "note", "w", "dear"])
 def test_groups_are_the_scores_of_their_rows_and_add_up_to_the_whole(by: str) -> None:
     result = MODELS["dear"]
-    found = ul.score(result, TEST, by=by)
+    found = ul.evaluate(result, TEST, by=by)
     assert found.by == by
     assert sum(one.rows for one in found.groups.values()) == ROWS
-    total = sum(one.weight * one.metrics["zero_one"] for one in found.groups.values())
-    assert total / ROWS == pytest.approx(found.metrics["zero_one"])
+    total = sum(one.weight * one.metrics["error_rate"] for one in found.groups.values())
+    assert total / ROWS == pytest.approx(found.metrics["error_rate"])
     sizes = [one.weight for one in found.groups.values()]
     assert sizes == sorted(sizes, reverse=True)
     assert found.others is None
     words = TEST[by].map(lambda value: str(value).lower() if by == "new" else str(value).removesuffix(".0"))
     assert set(found.groups) == set(words)
     for name, one in found.groups.items():
-        alone = ul.score(result, TEST[words == name])
+        alone = ul.evaluate(result, TEST[words == name])
         assert one.metrics == pytest.approx(alone.metrics, nan_ok=True)
-        assert one.interval == pytest.approx(alone.interval)
+        assert one.metrics_ci == pytest.approx(alone.metrics_ci)
 
 
 def test_many_groups_are_the_largest_and_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     table = TEST.assign(id=[f"i{k}" if k % 2 else f"g{k % 8}" for k in range(ROWS)])
     for most in (10_000, 60):
-        monkeypatch.setattr("unitless.inference.scoring.MOST_GROUPS", most)
+        monkeypatch.setattr("unitless.inference.evaluate.MOST_GROUPS", most)
         for result in (MODELS["price"], MODELS["dear"], MODELS["kind"], HINGE):
-            found = ul.score(result, table, by="id")
+            found = ul.evaluate(result, table, by="id")
             assert len(found.groups) == 50
             assert list(found.groups)[:4] == ["g0", "g2", "g4", "g6"]
             assert found.others is not None
             parts = [*found.groups.values(), found.others]
             assert sum(one.rows for one in parts) == ROWS
-            total = sum(one.weight * one.metrics["loss"] for one in parts) / ROWS
-            assert total == pytest.approx(found.metrics["loss"])
+            means = MEANS & found.metrics.keys()
+            assert means & {"loss", "log_loss", "mse"}
+            for name in means:
+                total = sum(one.weight * one.metrics[name] for one in parts) / ROWS
+                assert total == pytest.approx(found.metrics[name]), name
             if most == 10_000:
-                rest = ul.score(result, table[~table["id"].isin(list(found.groups))])
+                rest = ul.evaluate(result, table[~table["id"].isin(list(found.groups))])
                 assert found.others.metrics == pytest.approx(rest.metrics)
 
 
 def test_rows_without_a_group_are_a_group() -> None:
     table = TEST.assign(note=[None if k % 3 else "a" for k in range(ROWS)])
-    found = ul.score(MODELS["price"], table, by="note")
+    found = ul.evaluate(MODELS["price"], table, by="note")
     assert list(found.groups) == [None, "a"]
 
 
 def test_labels_may_be_in_another_column_or_beside(tmp_path: pathlib.Path) -> None:
     result = MODELS["price"]
     other = TEST.rename(columns={"price": "sold_for"})
-    expected = ul.score(result, TEST).metrics
-    assert ul.score(result, other, target="sold_for").metrics == expected
-    assert ul.score(result, other, target=other["sold_for"]).metrics == expected
+    expected = ul.evaluate(result, TEST).metrics
+    assert ul.evaluate(result, other, target="sold_for").metrics == expected
+    assert ul.evaluate(result, other, target=other["sold_for"]).metrics == expected
     beside = ul.train(TRAIN[FEATURES], TRAIN["dear"])
     table = write(tmp_path / "t.csv", TEST.to_csv(index=False))
-    assert ul.score(beside, TEST[FEATURES], target=TEST["dear"]).metrics["zero_one"] < 0.3
-    assert ul.score(beside, table, target="dear").metrics == pytest.approx(ul.score(MODELS["dear"], TEST).metrics)
+    assert ul.evaluate(beside, TEST[FEATURES], target=TEST["dear"]).metrics["error_rate"] < 0.3
+    assert ul.evaluate(beside, table, target="dear").metrics == pytest.approx(ul.evaluate(MODELS["dear"], TEST).metrics)
     with pytest.raises(ul.OptionError, match="labels beside"):
-        ul.score(beside, TEST[FEATURES])
+        ul.evaluate(beside, TEST[FEATURES])
 
 
 def test_weights_are_those_of_the_training_unless_told_otherwise() -> None:
     result = ul.train(TRAIN[[*FEATURES, "w", "price"]], "price", weight="w")
-    weighted, plain = ul.score(result, TEST), ul.score(result, TEST, weight=False)
+    weighted, plain = ul.evaluate(result, TEST), ul.evaluate(result, TEST, weight=False)
     assert weighted.evaluation.weight == TEST["w"].sum()
     assert plain.evaluation.weight == ROWS
-    assert ul.score(result, TEST, weight=TEST["w"].to_numpy()).metrics == weighted.metrics
+    assert ul.evaluate(result, TEST, weight=TEST["w"].to_numpy()).metrics == weighted.metrics
     without = TEST.drop(columns="w")
-    assert ul.score(result, without, weight=False).metrics == plain.metrics
+    assert ul.evaluate(result, without, weight=False).metrics == plain.metrics
     with pytest.raises(ul.InputError, match="no column 'w', which holds the weights"):
-        ul.score(result, without)
+        ul.evaluate(result, without)
 
 
 def test_a_feature_can_be_the_weight(tmp_path: pathlib.Path) -> None:
-    found = ul.score(MODELS["price"], TEST, weight="rooms")
+    found = ul.evaluate(MODELS["price"], TEST, weight="rooms")
     assert found.evaluation.weight == TEST["rooms"].sum()
     for name, path in write_all(TEST, tmp_path).items():
-        assert ul.score(MODELS["price"], path, weight="rooms").metrics == pytest.approx(found.metrics), name
+        assert ul.evaluate(MODELS["price"], path, weight="rooms").metrics == pytest.approx(found.metrics), name
 
 
 def test_rows_without_label_are_counted_and_others_an_error_or_skipped(tmp_path: pathlib.Path) -> None:
@@ -283,27 +289,27 @@ def test_rows_without_label_are_counted_and_others_an_error_or_skipped(tmp_path:
     path = write(tmp_path / "t.csv", table.to_csv(index=False))
     result = MODELS["dear"]
     with pytest.raises(ul.InputError, match=r"row 12: the weight is inf"):
-        ul.score(result, path, weight="w")
+        ul.evaluate(result, path, weight="w")
     for source in (table, path):
-        found = ul.score(result, source, weight="w", on_error="skip")
-        assert (found.scored, found.skipped, found.unlabelled) == (ROWS - 4, 2, 2)
-        assert len(found.bad) == 2
+        found = ul.evaluate(result, source, weight="w", reading=ul.Reading(on_error="skip"))
+        assert (found.scored, found.skipped, found.unlabeled) == (ROWS - 4, 2, 2)
+        assert len(found.skipped_rows) == 2
         rows = [k for k in range(ROWS) if k not in (7, 9, 11, 12)]
-        assert found.metrics == pytest.approx(ul.score(result, TEST.iloc[rows], weight="w").metrics)
+        assert found.metrics == pytest.approx(ul.evaluate(result, TEST.iloc[rows], weight="w").metrics)
 
 
 def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
     for target in ("dear", "kind"):
         result = MODELS[target]
-        known = ul.score(result, TEST.iloc[100:]).metrics["zero_one"]
-        found = ul.score(result, TEST.assign(**{target: ["strange"] * 100 + TEST[target].tolist()[100:]}))
+        known = ul.evaluate(result, TEST.iloc[100:]).metrics["error_rate"]
+        found = ul.evaluate(result, TEST.assign(**{target: ["strange"] * 100 + TEST[target].tolist()[100:]}))
         assert found.unknown == 100
         assert found.unknown_labels == ["strange"]
-        assert found.metrics["zero_one"] == pytest.approx((100 + known * (ROWS - 100)) / ROWS)
+        assert found.metrics["error_rate"] == pytest.approx((100 + known * (ROWS - 100)) / ROWS)
         assert all(math.isfinite(value) for value in found.metrics.values())
-        assert found.baseline["zero_one"] > 0
+        assert found.baseline["error_rate"] > 0
         with pytest.raises(ul.InputError, match="no label is one that the model knows: the labels are 'x'"):
-            ul.score(result, TEST.assign(**{target: "x"}))
+            ul.evaluate(result, TEST.assign(**{target: "x"}))
 
 
 @pytest.mark.parametrize(
@@ -311,7 +317,7 @@ def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
     [
         ({"by": "colour"}, "by: there is no column 'colour'"),
         ({"target": "cost"}, "no column 'cost'"),
-        ({"delimiter": ";;"}, "delimiter is ';;'"),
+        ({"reading": {"delimiter": ";"}}, "reading is dict; it must be a ul.Reading"),
         ({"weight": True}, "weight is True"),
         ({"target": "size"}, "target is 'size', which is a feature of the model"),
         ({"by": ["a"]}, "by has 1 values"),
@@ -320,30 +326,32 @@ def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
 )
 def test_what_does_not_fit_is_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ul.Error, match=message):
-        ul.score(MODELS["price"], TEST, **options)
+        ul.evaluate(MODELS["price"], TEST, **options)
+    with pytest.raises(ul.OptionError, match="delimiter is ';;'"):
+        ul.evaluate(MODELS["price"], TEST, reading=ul.Reading(delimiter=";;"))
 
 
 def test_data_of_another_kind_is_refused(tmp_path: pathlib.Path) -> None:
     with pytest.raises(ul.OptionError, match="the model was trained on tables"):
-        ul.score(MODELS["price"], np.zeros((3, 4)), target=[1, 2, 3])
+        ul.evaluate(MODELS["price"], np.zeros((3, 4)), target=[1, 2, 3])
     with pytest.raises(ul.InputError, match="no column 'price'"):
-        ul.score(MODELS["price"], TEST.drop(columns="price"))
+        ul.evaluate(MODELS["price"], TEST.drop(columns="price"))
     with pytest.raises(ul.OptionError, match="give the labels beside the data"):
-        ul.score(ul.train(np.eye(5), np.arange(5) / 3), np.eye(5))
-    with pytest.raises(ul.OptionError, match="only a Learner or a OneVsAll"):
-        ul.score(3, TEST)
+        ul.evaluate(ul.train(np.eye(5), np.arange(5) / 3), np.eye(5))
+    with pytest.raises(ul.OptionError, match="int has no model; give a model, a model file"):
+        ul.evaluate(3, TEST)
     with pytest.raises(ul.OptionError, match="for files, target must be the name of a column"):
-        ul.score(MODELS["price"], write(tmp_path / "t.csv", TEST.to_csv()), target=TEST["price"])
+        ul.evaluate(MODELS["price"], write(tmp_path / "t.csv", TEST.to_csv()), target=TEST["price"])
 
 
 @pytest.mark.parametrize("target", MODELS)
 def test_all_of_it_is_json_and_can_be_drawn(target: str, tmp_path: pathlib.Path) -> None:
-    found = ul.score(MODELS[target], TEST, by="rooms")
+    found = ul.evaluate(MODELS[target], TEST, by="rooms")
     plain = json.loads(json.dumps(found.asdict(), allow_nan=False))
     assert plain["scored"] == ROWS
     assert plain["metrics"] == pytest.approx(found.metrics)
     assert [one["group"] for one in plain["groups"]] == list(found.groups)
-    assert plain["error_gone"] == found.error_gone
+    assert plain["skill"] == found.skill
     assert "3,000 rows" in repr(found)
     found.plot(tmp_path / "score.svg")
     assert (tmp_path / "score.svg").read_bytes().startswith(b"<?xml")
@@ -351,19 +359,21 @@ def test_all_of_it_is_json_and_can_be_drawn(target: str, tmp_path: pathlib.Path)
 
 def test_progress_is_told() -> None:
     told: list[int] = []
-    ul.score(
-        MODELS["price"],
-        TEST,
-        opened=lambda s: told.append(s.progress.rows),
-        progress=lambda s: told.append(s.progress.rows),
-    )
+
+    class Watch:
+        def opened(self, evaluator: Any) -> None:
+            told.append(evaluator.progress.rows)
+
+        __call__ = opened
+
+    ul.evaluate(MODELS["price"], TEST, progress=Watch())
     assert told[0] == 0
     assert told[-1] == ROWS
 
 
 def test_losses_that_are_not_squared_are_compared_by_themselves() -> None:
     result = trained("price", loss="quantile")
-    found = ul.score(result, TEST)
+    found = ul.evaluate(result, TEST)
     assert found.judged_by == "loss"
-    assert found.baseline_answer == pytest.approx(TEST["price"].median(), rel=0.01)
-    assert found.error_gone == pytest.approx(1 - found.metrics["loss"] / found.baseline["loss"])
+    assert found._baseline_answer == pytest.approx(TEST["price"].median(), rel=0.01)
+    assert found.skill == pytest.approx(1 - found.metrics["loss"] / found.baseline["loss"])

@@ -30,6 +30,7 @@ from sources import content
 from streams import LOSSES, RULES, UNIT_FREE
 
 import unitless as ul
+from unitless.models.kernels import kernels
 
 SEARCH = int(os.environ.get("UNITLESS_SEARCH", "0"))
 MOST_ROWS = 12
@@ -141,9 +142,9 @@ def cases(draw: Any, **only: tuple[Any, ...]) -> Case:
     if numeric and plain and kind in ("Learner", "Sweep") and not options.get("clip"):
         options["target"] = one_of("target", None, "auto")
     if plain:
-        options["centre"] = one_of("centre", False, False, True)
+        options["center"] = one_of("center", False, False, True)
     options["average"] = one_of("average", False, True)
-    if not options.get("centre"):
+    if not options.get("center"):
         options["bits"] = one_of("bits", None, None, 1, 2, 3, 18)
 
     rows, columns = draw(st.integers(1, MOST_ROWS)), draw(st.integers(1, len(NAMES)))
@@ -154,7 +155,7 @@ def cases(draw: Any, **only: tuple[Any, ...]) -> Case:
         pairs = tuple(draw(st.lists(st.tuples(side, side), min_size=1, max_size=3)))
     else:
         options["interactions"] = interactions
-    limited = interactions or options.get("centre")
+    limited = interactions or options.get("center")
     palettes = NEAR_ONE if rule not in UNIT_FREE else UNITS if limited else EXTREME
     numbers = draw(st.binary(min_size=rows * columns, max_size=rows * columns))
     chosen = draw(st.lists(st.sampled_from(palettes), min_size=columns, max_size=columns))
@@ -321,7 +322,7 @@ def test_predicting_changes_nothing(case: Case) -> None:
 
 
 @try_many(100)
-@given(case=cases(centre=(False,)), cut=st.integers(0, MOST_ROWS))
+@given(case=cases(center=(False,)), cut=st.integers(0, MOST_ROWS))
 def test_dense_and_sparse_rows_give_the_same_bits(case: Case, cut: int) -> None:
     dense, sparse, both = case.model(), case.model(), case.model()
     expected = learned(dense, case)
@@ -336,7 +337,7 @@ def test_dense_and_sparse_rows_give_the_same_bits(case: Case, cut: int) -> None:
 
 
 @try_many(100)
-@given(case=cases(centre=(False,)), absent=ABSENT, cut=st.integers(0, MOST_ROWS))
+@given(case=cases(center=(False,)), absent=ABSENT, cut=st.integers(0, MOST_ROWS))
 def test_frames_and_rows_of_names_give_the_same_bits(case: Case, absent: tuple[bool, ...], cut: int) -> None:
     framed, rows, sparser, one = (case.model(named=True) for _ in range(4))
     expected = learned(framed, case, frame(case.X))
@@ -361,7 +362,7 @@ def test_frames_and_rows_of_names_give_the_same_bits(case: Case, absent: tuple[b
 
 
 @try_many(60)
-@given(case=cases(kind=("Learner",), order=("paper",), centre=(False,), target=(None,)), absent=ABSENT)
+@given(case=cases(kind=("Learner",), order=("paper",), center=(False,), target=(None,)), absent=ABSENT)
 def test_text_and_rows_of_names_give_the_same_bits(case: Case, absent: tuple[bool, ...]) -> None:
     weights = [1.0] * len(case.y) if case.weight is None else case.weight.tolist()
     assume(len({y for y, weight in zip(case.y, weights, strict=True) if weight}) > 1)  # `train` wants different labels
@@ -385,7 +386,7 @@ def test_text_and_rows_of_names_give_the_same_bits(case: Case, absent: tuple[boo
 
 
 @try_many(80)
-@given(case=cases(bits=(None,), centre=(False,)))
+@given(case=cases(bits=(None,), center=(False,)))
 def test_columns_and_names_give_the_same_bits(case: Case) -> None:
     columns, names = case.model(), case.model(named=True)
     assert bits(learned(columns, case)) == bits(learned(names, case, frame(case.X)))
@@ -393,8 +394,8 @@ def test_columns_and_names_give_the_same_bits(case: Case) -> None:
 
 
 @try_many(60)
-@given(case=cases(centre=(True,), order=("paper",)), cut=st.integers(1, MOST_ROWS))
-def test_known_columns_may_come_in_any_way_when_centred(case: Case, cut: int) -> None:
+@given(case=cases(center=(True,), order=("paper",)), cut=st.integers(1, MOST_ROWS))
+def test_known_columns_may_come_in_any_way_when_centered(case: Case, cut: int) -> None:
     assume(cut < len(case.y))
     assume(case.weight is None or case.weight[:cut].any())  # rows without weight make nothing known
     first, rest = case.part(0, cut), case.part(cut, len(case.y))
@@ -458,7 +459,7 @@ def test_every_instruction_set_gives_the_same_bits(case: Case, named: bool) -> N
     before = os.environ.get("UNITLESS_KERNEL")
     results = set()
     try:
-        for kernel in ul.kernels():
+        for kernel in kernels():
             os.environ["UNITLESS_KERNEL"] = kernel
             m = case.model(named)
             result = bits(learned(m, case, mappings(case.X) if named else case.X))

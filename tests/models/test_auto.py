@@ -7,7 +7,7 @@ import pytest
 from streams import UNIT_FREE, stream
 
 import unitless as ul
-from unitless.rates import AUTO_RATES, AUTO_START
+from unitless.rates import AUTO_RATES, AUTO_START, rate_grid
 
 
 def follow(sweep_losses: np.ndarray) -> np.ndarray:
@@ -39,7 +39,7 @@ def test_each_prediction_is_that_of_the_leading_rate(rule: str, loss: str) -> No
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_it_is_as_good_as_the_best_rate_in_hindsight(rule: str, loss: str) -> None:
     X, y = stream(loss, rows=20_000, features=12)
-    sweep = ul.Sweep(ul.rate_grid(-30, 20), rule, loss)
+    sweep = ul.Sweep(rate_grid(-30, 20), rule, loss)
     sweep.learn(X, y)
     auto = ul.Learner(rule, loss, "auto")
     assert auto.losses(auto.learn(X, y), y).mean() <= 1.02 * sweep.losses.min()

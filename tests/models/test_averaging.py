@@ -17,9 +17,9 @@ from streams import RULES, UNIT_FREE, stream
 from test_oracle import ALGORITHMS, REFERENCE_LOSSES, problem, weight_pattern
 
 import unitless as ul
-from unitless import reference
-from unitless.convert.export import linear
+from unitless.export import linear
 from unitless.inference.explanation import explain
+from unitless.paper import algorithms as reference
 
 NAMES = tuple("abcdefghijk")
 MODELS: dict[str, dict[str, Any]] = {
@@ -250,7 +250,7 @@ def test_a_class_that_joins_late_has_the_average_that_it_would_have_had(rate: An
     named.learn(X, y)
     assert (averaged(joined).predict(X) == averaged(named).predict(X)).all()
     assert (averaged(joined).predict(X) != joined.predict(X)).any()
-    assert (averaged(joined).classify(X) == averaged(named).classify(X)).all()
+    assert (averaged(joined).predict_label(X) == averaged(named).predict_label(X)).all()
 
 
 def test_the_models_of_a_sweep_have_their_averages() -> None:
@@ -270,7 +270,7 @@ def test_the_models_of_a_sweep_have_their_averages() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("extra", [{}, {"centre": True, "target": "auto"}, {"interactions": 2}])
+@pytest.mark.parametrize("extra", [{}, {"center": True, "target": "auto"}, {"interactions": 2}])
 def test_weights_explanations_and_exports_are_of_what_is_kept(rule: str, extra: dict[str, Any]) -> None:
     X, y = stream(rows=400, spread=0.3, features=4, growth=False)
     m = ul.Learner(rule, learning_rate=0.1, average=True, **extra)
@@ -279,9 +279,9 @@ def test_weights_explanations_and_exports_are_of_what_is_kept(rule: str, extra: 
     m.keep("averaged")
     weights = m.weights
     assert weights != last
-    expected = np.full(len(X), weights[ul.BIAS])
+    expected = np.full(len(X), weights["(bias)"])
     for name, w in weights.items():
-        if name != ul.BIAS:
+        if name != "(bias)":
             columns = [int(part) for part in str(name).split("*")]
             expected += w * np.prod(X[:, columns], axis=1)
     np.testing.assert_allclose(m.predict(X, extrapolate=True), expected, rtol=1e-9, atol=1e-11)
@@ -473,7 +473,7 @@ def test_merging_averages_is_associative_and_commutative(rule: str, extra: dict[
     assert ul.merge([a, ul.merge([b, c])]).kept == ul.merge([ul.merge([a, b]), c]).kept == "last"
 
 
-@pytest.mark.parametrize("extra", [{}, {"centre": True, "target": "auto"}, {"rule": "snag"}])
+@pytest.mark.parametrize("extra", [{}, {"center": True, "target": "auto"}, {"rule": "snag"}])
 def test_a_merged_average_predicts_like_its_parts(extra: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 3)) * [1e-3, 1, 1e3] + [1e-3, 0, 1e3]

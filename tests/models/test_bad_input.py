@@ -266,7 +266,7 @@ def test_clipping_to_labels_never_uses_the_current_label() -> None:
     assert ((p[1:] == lowest) | (p[1:] == highest)).any()
     assert m.predict([[1e9, 1e9]])[0] <= y.max()
     assert m.predict([[1e9, 1e9]], extrapolate=True)[0] == pytest.approx(
-        1e9 * (m.weights[0] + m.weights[1]) + m.weights[ul.BIAS]
+        1e9 * (m.weights[0] + m.weights[1]) + m.weights["(bias)"]
     )
 
 

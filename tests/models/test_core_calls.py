@@ -20,7 +20,7 @@ NAMED = [{"a": 1.0}] * ROWS
 
 
 def linear(**options: Any) -> Any:
-    return ul.Learner(shape="linear", experts="none", **options)
+    return ul.Learner(model_type="linear", ensemble=False, **options)
 
 
 def text_rows() -> _core.TextRows:
@@ -152,7 +152,7 @@ def wrong_matrices() -> dict[str, tuple[Any, ...]]:
     }
 
 
-@pytest.mark.parametrize("options", [{"learning_rate": 0.5}, {"learning_rate": "auto"}, {"bits": 10}, {"centre": True}])
+@pytest.mark.parametrize("options", [{"learning_rate": 0.5}, {"learning_rate": "auto"}, {"bits": 10}, {"center": True}])
 @pytest.mark.parametrize("name", wrong_matrices())
 def test_a_matrix_whose_parts_do_not_fit_together_is_refused(name: str, options: Any) -> None:
     matrix = wrong_matrices()[name]
@@ -272,7 +272,7 @@ def test_what_is_loaded_into_a_used_model_leaves_nothing_of_its_old_state(
         row = {"d": 1.0, "c": 2.0, "a": -1.0}
         assert np.array_equal(used._learn_one_wide(row, y, 1.0), fresh._learn_one_wide(row, y, 1.0))
     for (key, one), other in zip(used._snapshot().items(), fresh._snapshot().values(), strict=True):
-        if key != "shape":
+        if key != "form":
             assert np.array_equal(one, other), key
 
 
@@ -342,7 +342,7 @@ def change():
     turn += 1
     (indices, starts, starts[1::2])[turn % 3][:] = far
     time.sleep(0.0002)
-model = ul.Learner(shape="linear", experts="none", **{options})
+model = ul.Learner(model_type="linear", ensemble=False, **{options})
 def work():
     model._learn_compressed(values, indices, starts, columns, np.ones(rows), None)
     model._predict_compressed(values, indices, starts, columns, False)
@@ -369,7 +369,7 @@ def change():
     time.sleep(0.0005)
     codes[:], ends[:] = 2**30, [2**40, 2**50, 2**60]
     time.sleep(0.0002)
-model = ul.Learner(shape="linear", experts="none")
+model = ul.Learner(model_type="linear", ensemble=False)
 def work():
     table = (["c"], [(codes, ends, text)], False, False)
     model._learn_table(*table, False, np.ones(rows), None)
@@ -392,7 +392,7 @@ def work():
 beside(change, work)
 """
 
-SPARSE_OPTIONS = [{"learning_rate": 0.5}, {"learning_rate": 0.5, "centre": True}, {"learning_rate": "auto", "bits": 20}]
+SPARSE_OPTIONS = [{"learning_rate": 0.5}, {"learning_rate": 0.5, "center": True}, {"learning_rate": "auto", "bits": 20}]
 CLASSES = {
     "ul.OneVsAll()": 2,
     "ul.Softmax()": 2,

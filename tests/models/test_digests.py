@@ -28,19 +28,20 @@ import safetensors.numpy
 import scipy.sparse as sp
 
 import unitless as ul
+from unitless.models.kernels import kernels
 
 STORED = Path(__file__).with_name("digests.json")
 
 CONFIGURATIONS = """
-    nag squared auto target centre fitted csv
-    nag squared auto target centre average fitted weights parquet
-    nag logistic auto centre average fitted table
-    nag logistic auto classes centre average fitted csv
+    nag squared auto target center fitted csv
+    nag squared auto target center average fitted weights parquet
+    nag logistic auto center average fitted table
+    nag logistic auto classes center average fitted csv
     snag logistic auto average fitted vwtext
     nag hinge auto average fitted weights libsvm
-    nag quantile auto target centre average fitted long parquet
+    nag quantile auto target center average fitted long parquet
     gd squared dense
-    gd squared auto target centre frame
+    gd squared auto target center frame
     gd squared constant unaware weights listed csr
     gd logistic clip-vw fortran
     gd logistic auto weights single
@@ -52,29 +53,29 @@ CONFIGURATIONS = """
     gd squared vw clip-vw weights dense
     gd logistic vw hashed constant vwtext
     ag squared auto ordered target mappings
-    ag squared sweep centre weights fortran
+    ag squared sweep center weights fortran
     ag logistic unbiased pairs single
     ag logistic open auto csr
-    ag hinge centre listed weights frame
+    ag hinge center listed weights frame
     ag logistic auto wide pairs mappings
     snag logistic wide ordered weights vwtext
     ag quantile high clip whole
-    ag quantile classes auto centre weights frame
+    ag quantile classes auto center weights frame
     ag poisson hashed listed mappings
-    ag poisson centre unaware fortran
+    ag poisson center unaware fortran
     ag squared csv
-    ag logistic centre weights parquet
+    ag logistic center weights parquet
     ng squared constant weights dense
-    ng squared auto target centre pairs long dense
+    ng squared auto target center pairs long dense
     ng squared target unaware low csr
-    ng logistic auto centre table
+    ng logistic auto center table
     ng hinge auto unbiased weights fortran
     ng hinge vw constant single
     ng quantile high sweep target frame
     ng quantile auto hashed weights mappings
     ng poisson pairs weights whole
-    ng poisson open centre ordered dense
-    ng squared centre parquet
+    ng poisson open center ordered dense
+    ng squared center parquet
     ng logistic hashed weights libsvm
     ng logistic sweep-classes weights csr
     nag squared dense
@@ -85,70 +86,70 @@ CONFIGURATIONS = """
     nag squared mappings
     nag squared frame
     nag squared auto long weights csr
-    nag squared auto target centre weights csv
+    nag squared auto target center weights csv
     nag squared vw clip-vw weights vwtext
     nag squared hashed wide clip fortran
-    nag logistic weights centre single
+    nag logistic weights center single
     nag logistic auto hashed listed weights mappings
-    nag logistic auto long centre weights whole
+    nag logistic auto long center weights whole
     nag logistic classes auto long dense
     nag logistic open auto pairs weights mappings
     nag logistic open hashed mappings
     nag logistic sweep auto-grid weights single
-    nag logistic sweep-classes centre fortran
+    nag logistic sweep-classes center fortran
     nag logistic listed weights csv
-    nag logistic auto classes centre weights table
+    nag logistic auto classes center weights table
     nag logistic auto classes weights vwtext
     nag logistic auto pairs libsvm
     nag hinge vw listed dense
     nag hinge sweep hashed unbiased mappings
-    nag hinge centre weights pairs parquet
+    nag hinge center weights pairs parquet
     nag quantile high auto target weights fortran
-    nag quantile low open centre clip dense
-    nag quantile high centre csv
+    nag quantile low open center clip dense
+    nag quantile high center csv
     nag poisson auto weights frame
     nag poisson classes hashed csr
     nag poisson vw unaware single
-    nag poisson auto centre weights parquet
+    nag poisson auto center weights parquet
     newton squared dense
-    newton squared target centre weights long frame
+    newton squared target center weights long frame
     newton squared clip average csv
     newton logistic unbiased pairs weights mappings
-    newton logistic centre long table
+    newton logistic center long table
     newton logistic hashed csr
     snag squared dense
-    snag squared auto target centre weights long frame
+    snag squared auto target center weights long frame
     snag squared vw weights mappings
     snag squared sweep target ordered whole
-    snag squared auto centre parquet
+    snag squared auto center parquet
     snag logistic open auto weights long mappings
     snag logistic classes unaware listed frame
     snag logistic auto hashed weights vwtext
     snag logistic weights libsvm
     snag hinge unbiased csr
-    snag hinge auto centre pairs weights table
+    snag hinge auto center pairs weights table
     snag hinge sweep-classes hashed mappings
-    snag quantile low target centre listed fortran
+    snag quantile low target center listed fortran
     snag quantile high hashed weights single
     gd squared average weights csr
     ag logistic auto average frame
-    ng squared average centre target pairs dense
+    ng squared average center target pairs dense
     nag squared average long weights fortran
-    nag logistic auto average long centre weights whole
+    nag logistic auto average long center weights whole
     nag logistic open auto average pairs weights mappings
     nag poisson sweep average csr
-    nag squared auto target centre average weights csv
+    nag squared auto target center average weights csv
     snag logistic classes auto average long dense
     snag squared average weights mappings
     snag quantile auto weights csv
-    snag poisson sweep centre dense
+    snag poisson sweep center dense
 """
 SHAPED = """
     nag squared curves dense
-    nag squared auto curves target centre weights frame
+    nag squared auto curves target center weights frame
     nag squared trees fortran
     nag squared auto trees target long weights mappings
-    nag squared auto trees target centre fitted csv
+    nag squared auto trees target center fitted csv
     nag squared auto trees target weights parquet
     nag squared auto curves-only long dense
     nag squared curves-only target weights single
@@ -156,7 +157,7 @@ SHAPED = """
     nag logistic auto trees long dense
     nag logistic trees weights mappings
     nag logistic auto curves-only weights frame
-    nag logistic auto trees centre table
+    nag logistic auto trees center table
     nag logistic curves listed weights dense
     nag logistic classes auto trees long dense
     nag logistic classes curves weights mappings
@@ -178,14 +179,14 @@ SHAPED = """
     ng hinge curves-only weights frame
     ag logistic trees weights dense
     gd squared auto curves target mappings
-    nag logistic auto experts centre dense
-    nag logistic auto experts csr
-    nag squared auto experts target centre weights frame
-    nag squared auto experts trees target mappings
-    nag logistic classes auto experts weights dense
-    nag logistic open auto experts trees mappings
-    nag logistic auto experts libsvm
-    nag squared auto experts target centre average fitted csv
+    nag logistic auto members center dense
+    nag logistic auto members csr
+    nag squared auto members target center weights frame
+    nag squared auto members trees target mappings
+    nag logistic classes auto members weights dense
+    nag logistic open auto members trees mappings
+    nag logistic auto members libsvm
+    nag squared auto members target center average fitted csv
 """
 
 
@@ -210,14 +211,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "clip": {"clip": "labels"},
     "clip-vw": {"clip": "vw"},
     "target": {"target": "auto"},
-    "centre": {"centre": True},
+    "center": {"center": True},
     "pairs": {"interactions": 2},
     "ordered": {"interactions": "ordered"},
     "listed": {},  # which ones depends on the features' names
     "hashed": {"bits": 5},  # so few that features collide
     "wide": {"bits": 18},
     "average": {"average": True},
-    "experts": {"experts": "auto"},
+    "members": {"ensemble": True},
 }
 ARRAYS = ("dense", "single", "whole", "fortran", "csr")
 IN_MEMORY = (*ARRAYS, "mappings", "frame")
@@ -379,7 +380,7 @@ class Configuration:
     def options(self) -> dict[str, Any]:
         options: dict[str, Any] = {"rule": self.rule, "loss": self.loss}
         for word in self.words:
-            options |= OPTIONS.get(word, {}) | ({"shape": SHAPES[word]} if word in SHAPES else {})
+            options |= OPTIONS.get(word, {}) | ({"model_type": SHAPES[word]} if word in SHAPES else {})
         if "listed" in self.words:
             group = "colour=*" if self.kind in TRAINED else "c*"
             named = [("a", "d"), (["b", group], ["f", "i"])]
@@ -437,22 +438,23 @@ class Configuration:
         data = self.stream(seed=3)
         y = labels(self.loss, data.score, self.several)
         source = written(self.kind, data, y, self.weighted, folder)
-        options = {"learning_rate": self.rate(), "centre": False, "experts": "none"} | self.options()
+        options = {"learning_rate": self.rate(), "center": False, "ensemble": False} | self.options()
+        form = ul.Reading()
         if self.kind in ("vwtext", "libsvm"):
-            options["format"] = {"vwtext": "vw"}.get(self.kind, self.kind)
-            del options["centre"]
+            form = ul.Reading(format={"vwtext": "vw"}.get(self.kind, self.kind))
+            options["reading"] = form
+            del options["center"]
         else:
-            options |= {"target": "y", "ignore": () if self.weighted else "importance"}
+            options |= {"target": "y", "reading": ul.Reading(ignore=() if self.weighted else "importance")}
             options |= {"weight": "importance"} if self.weighted else {}
         numbers = self.loss in ("squared", "quantile", "poisson")
         task = "classes" if self.several else "regression" if numbers else "binary"
-        shape = options.pop("shape", "linear")
-        result = ul.train(source, task=task, shape=shape, shuffle="fitted" in self.words, **options)
-        facts = [result.rows, result.learned, result.missing, result.metrics.get("zero_one")]
+        model_type = options.pop("model_type", "linear")
+        result = ul.train(source, task=task, model_type=model_type, shuffle="fitted" in self.words, **options)
+        facts = [result.rows, result.details.learned, result.missing, result.progressive.get("error_rate")]
         if not (self.several and self.loss == "logistic"):
-            facts.append(result.metrics["loss"])
-        reading = {name: options[name] for name in ("format",) if name in options}
-        predicted = [] if self.loss == "poisson" else [result.predict(source, **reading)]
+            facts.append(result._evaluation.loss)
+        predicted = [] if self.loss == "poisson" else [result.predict(source, reading=form)]
         if self.kind == "table":
             predicted.append(result.model.predict(source.drop(columns=["y", "importance"])))
         return {"learned": facts, "predicted": predicted, "model": result.model}
@@ -514,12 +516,12 @@ def accept() -> None:
     new = {}
     for name in NAMES:
         found = []
-        for kernel in ul.kernels():
+        for kernel in kernels():
             os.environ["UNITLESS_KERNEL"] = kernel
             with tempfile.TemporaryDirectory() as folder:
                 found.append(Configuration(name).digests(Path(folder)))
         if any(other != found[0] for other in found):
-            raise SystemExit(f"{name}: the instruction sets {', '.join(ul.kernels())} differ; nothing was written")
+            raise SystemExit(f"{name}: the instruction sets {', '.join(kernels())} differ; nothing was written")
         new[name] = found[0]
         if new[name] != old.get(name):
             changed = [what for what, value in new[name].items() if value != old.get(name, {}).get(what)]

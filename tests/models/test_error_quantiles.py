@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles.error_quantiles import PlainErrorQuantiles
 
 import unitless as ul
 from unitless.models import file as model_file
 from unitless.models.error_quantiles import LEVELS, ErrorQuantiles, checked_level
 from unitless.models.prediction_errors import errors_of, hide_unmet, sets_of
-from unitless.research.error_quantiles import PlainErrorQuantiles
 
 sizes = st.just(0.0) | st.floats(1e-6, 1e6)
 streams = st.lists(st.tuples(sizes, st.just(0.0) | st.floats(1e-3, 100)), max_size=60)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from streams import LOSSES, RULES, UNIT_FREE, stream
 
 import unitless as ul
+from unitless.models.kernels import kernels
 
 OPTIONS = [{"rule": rule, "loss": loss} for rule in RULES for loss in ("squared", "logistic")]
 
@@ -283,7 +284,7 @@ def test_every_instruction_set_gives_the_same_bits(rule: str, loss: str, monkeyp
     X, y = small(rule, loss)
     weight = np.random.default_rng(2).exponential(size=len(y))
     results = set()
-    for name in ul.kernels():
+    for name in kernels():
         monkeypatch.setenv("UNITLESS_KERNEL", name)
         for aware in (True, False):
             m = ul.Learner(rule, loss, 0.05, importance_aware=aware)

@@ -17,32 +17,33 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import falling
+from oracles.curves_and_trees import Shaped
 from streams import UNIT_FREE
 
 import unitless as ul
-from unitless import reference
-from unitless.research import falling
-from unitless.research.shapes import Shaped
+from unitless.models.kernels import kernels
+from unitless.paper import algorithms as reference
 
 ALGORITHMS = {"ng": reference.NG, "nag": reference.NAG, "snag": reference.SNAG}
 NAMES = ["a", "b", "c"]
 CHANGE, FALL, ROWS = 4200, 12_000, 12_500  # when the unit changes, when the scale falls, and the end
 MODELS: dict[str, Callable[..., Any]] = {
-    "learner": lambda **options: ul.Learner(centre=True, falling_scales=True, **options),
-    "auto": lambda **options: ul.Learner(learning_rate="auto", centre=True, falling_scales=True, **options),
+    "learner": lambda **options: ul.Learner(center=True, falling_scales=True, **options),
+    "auto": lambda **options: ul.Learner(learning_rate="auto", center=True, falling_scales=True, **options),
     "one-vs-all": lambda **options: ul.OneVsAll(
-        [0, 1, 2], learning_rate=0.5, centre=True, falling_scales=True, **options
+        [0, 1, 2], learning_rate=0.5, center=True, falling_scales=True, **options
     ),
-    "open": lambda **options: ul.OneVsAll(centre=True, falling_scales=True, **options),
-    "sweep": lambda **options: ul.Sweep([0.05, 0.5], centre=True, falling_scales=True, **options),
-    "averaged": lambda **options: ul.Learner(centre=True, falling_scales=True, average=True, **options),
+    "open": lambda **options: ul.OneVsAll(center=True, falling_scales=True, **options),
+    "sweep": lambda **options: ul.Sweep([0.05, 0.5], center=True, falling_scales=True, **options),
+    "averaged": lambda **options: ul.Learner(center=True, falling_scales=True, average=True, **options),
     "averaged auto": lambda **options: ul.Learner(
-        learning_rate="auto", target="auto", centre=True, falling_scales=True, average=True, **options
+        learning_rate="auto", target="auto", center=True, falling_scales=True, average=True, **options
     ),
     "curves": lambda **options: ul.Learner(
-        learning_rate="auto", centre=True, falling_scales=True, shape="curves", **options
+        learning_rate="auto", center=True, falling_scales=True, model_type="curves", **options
     ),
-    "interactions": lambda **options: ul.Learner(centre=True, falling_scales=True, interactions=2, **options),
+    "interactions": lambda **options: ul.Learner(center=True, falling_scales=True, interactions=2, **options),
 }
 
 
@@ -85,7 +86,7 @@ def close(p: object, expected: np.ndarray, tolerance: float = 1e-9) -> None:
 def error(falling_scales: bool, change: int, factor: float, rule: str = "nag") -> tuple[float, float]:
     """The mean squared error before the change, and 8,000 rows after it."""
     X, y = problem(rows=40_000, change=change, factor=factor)
-    model = ul.Learner(rule, learning_rate="auto", target="auto", centre=True, falling_scales=falling_scales)
+    model = ul.Learner(rule, learning_rate="auto", target="auto", center=True, falling_scales=falling_scales)
     squares = (model.learn(X, y) - y) ** 2
     return float(squares[change - 5000 : change].mean()), float(squares[change + 8000 :].mean())
 
@@ -108,20 +109,20 @@ def test_metres_become_millimetres_as_before() -> None:
 def test_with_an_offset_that_changes_too() -> None:
     X, y = problem(rows=30_000, change=10_000)
     X[:, 0] += np.where(np.arange(len(X)) < 10_000, -2e6, 300)
-    model = ul.Learner(learning_rate="auto", target="auto", centre=True, falling_scales=True)
+    model = ul.Learner(learning_rate="auto", target="auto", center=True, falling_scales=True)
     assert np.mean((model.learn(X, y) - y)[20_000:] ** 2) < 0.29
 
 
 def test_nothing_changes_where_no_scale_falls() -> None:
     X, y = problem(rows=13_000, change=0)
     for rule, rate in itertools.product(UNIT_FREE, (0.5, "auto")):
-        a, b = (ul.Learner(rule, learning_rate=rate, centre=True, falling_scales=on) for on in (False, True))
+        a, b = (ul.Learner(rule, learning_rate=rate, center=True, falling_scales=on) for on in (False, True))
         assert same_bits(a.learn(X, y), b.learn(X, y))
 
 
 def fallen(X: np.ndarray, **options: Any) -> bool:
     """Does the scale of the first column fall, one that had begun at about 3,000?"""
-    model = ul.Learner(centre=True, falling_scales=True, **options)
+    model = ul.Learner(center=True, falling_scales=True, **options)
     model.learn(X, np.zeros(len(X)))
     scale = model.scales[0]
     assert scale > 100 or scale < 10
@@ -131,7 +132,7 @@ def fallen(X: np.ndarray, **options: Any) -> bool:
 @pytest.mark.parametrize("rule", UNIT_FREE)
 def test_a_scale_falls_to_what_the_window_has_shown(rule: str) -> None:
     X, y = problem()
-    model = ul.Learner(rule, centre=True, falling_scales=True)
+    model = ul.Learner(rule, center=True, falling_scales=True)
     model.learn(X[:FALL], y[:FALL])
     window = X[FALL - 4000 : FALL, 0] - X[FALL - 4000 : FALL, 0].mean()
     expected = np.sqrt(np.mean(window**2)) if rule == "snag" else np.abs(window).max()
@@ -156,7 +157,7 @@ def test_a_constant_column_keeps_its_scale() -> None:
 def test_values_that_are_too_rare_say_nothing() -> None:
     X, y = problem()
     for present, expected in ((990, False), (1010, True)):
-        model = ul.Learner(centre=True, falling_scales=True)
+        model = ul.Learner(center=True, falling_scales=True)
         model.learn(frame(X[:8000]), y[:8000])
         some = X[8000:].copy()
         some[present:, 0] = np.nan
@@ -168,7 +169,7 @@ def test_values_that_are_too_rare_say_nothing() -> None:
 @pytest.mark.parametrize(("factor", "expected"), [(10, False), (200, True)])
 def test_only_far_smaller_values_lower_a_scale(factor: float, expected: bool) -> None:
     X, y = problem(factor=factor)
-    model = ul.Learner(centre=True, falling_scales=True)
+    model = ul.Learner(center=True, falling_scales=True)
     model.learn(X, y)
     assert (model.scales[0] < 10) == expected
 
@@ -184,14 +185,14 @@ def test_an_outlier_is_not_another_unit(rule: str) -> None:
     X, y = problem(rows=20_000, change=0)
     X[[6000, 9001], 0] = 5000, 3000
     X[:, 1] = np.sort(X[:, 1])  # so that the values of each window are near each other
-    a, b = (ul.Learner(rule, centre=True, falling_scales=on) for on in (False, True))
+    a, b = (ul.Learner(rule, center=True, falling_scales=on) for on in (False, True))
     assert same_bits(a.learn(X, y), b.learn(X, y))
 
 
 def test_a_slow_drift_is_not_another_unit() -> None:
     X, y = problem(rows=40_000, change=0)
     X[:, 0] = np.sin(np.arange(len(X)) / 60_000) + 1e-4 * X[:, 0]
-    a, b = (ul.Learner(centre=True, falling_scales=on) for on in (False, True))
+    a, b = (ul.Learner(center=True, falling_scales=on) for on in (False, True))
     assert same_bits(a.learn(X, y), b.learn(X, y))
 
 
@@ -207,9 +208,9 @@ def test_core_equals_oracle(rule: str, weights: str) -> None:
     weight[5:900:7] = 0
     if weights == "missing values":
         X[1:][rng.random((len(X) - 1, 3)) < 0.4] = np.nan
-    oracle = falling.Centred(ALGORITHMS[rule](0.5))
+    oracle = falling.Centerd(ALGORITHMS[rule](0.5))
     expected = np.array([oracle.learn_one(*row) for row in zip(X, y, weight, strict=True)])
-    model = ul.Learner(rule, centre=True, falling_scales=True)
+    model = ul.Learner(rule, center=True, falling_scales=True)
     p = [model.learn(frame(X[:1]), y[:1], weight[:1])]
     if weights == "missing values":
         rows = zip(named(X[1:]), y[1:].tolist(), weight[1:].tolist(), strict=True)
@@ -224,8 +225,8 @@ def test_core_equals_oracle(rule: str, weights: str) -> None:
 def test_the_average_equals_the_oracles(rule: str) -> None:
     X, y = problem()
     algorithm = ALGORITHMS[rule](0.5)
-    oracle = falling.Centred(algorithm, reference.Average(algorithm))
-    model = ul.Learner(rule, centre=True, falling_scales=True, average=True)
+    oracle = falling.Centerd(algorithm, reference.Average(algorithm))
+    model = ul.Learner(rule, center=True, falling_scales=True, average=True)
     done = 0
     for end in (FALL - 1, FALL, FALL + 1, ROWS):  # just before and after the scale falls, and between two looks
         for x, label in zip(X[done:end], y[done:end], strict=True):
@@ -251,12 +252,14 @@ def test_the_average_does_not_move_when_the_scale_falls() -> None:
         assert model.predict(X[FALL:]).std() > 0.1
 
 
-@pytest.mark.parametrize(("shape", "rate", "classes"), [("linear", "auto", 0), ("linear", 0.5, 3), ("curves", 0.5, 0)])
-def test_lanes_and_shapes_equal_the_oracle(shape: Any, rate: Any, classes: int) -> None:
+@pytest.mark.parametrize(
+    ("model_type", "rate", "classes"), [("linear", "auto", 0), ("linear", 0.5, 3), ("curves", 0.5, 0)]
+)
+def test_lanes_and_shapes_equal_the_oracle(model_type: Any, rate: Any, classes: int) -> None:
     X, y = problem("one-vs-all" if classes else "learner", FALL + 200)
     loss = reference.Logistic() if classes else reference.Squared()
-    oracle = Shaped(shape, "nag", loss, rate, classes=classes, centre=True, falling_scales=True)
-    options: dict[str, Any] = {"learning_rate": rate, "centre": True, "falling_scales": True, "shape": shape}
+    oracle = Shaped(model_type, "nag", loss, rate, classes=classes, center=True, falling_scales=True)
+    options: dict[str, Any] = {"learning_rate": rate, "center": True, "falling_scales": True, "model_type": model_type}
     model = ul.OneVsAll(list(range(classes)), **options) if classes else ul.Learner(**options)
     close(model.learn(X, y), oracle.run(X, y), 1e-7)
     assert oracle.means[0] < 10
@@ -290,7 +293,7 @@ def test_one_call_is_many_calls(kind: str) -> None:
 def test_row_by_row_by_name_and_as_a_sparse_matrix(rule: str, rate: Any) -> None:
     X, y = problem()
     X[5000:5010, 1] = 0
-    models = [ul.Learner(rule, learning_rate=rate, centre=True, falling_scales=True) for _ in range(5)]
+    models = [ul.Learner(rule, learning_rate=rate, center=True, falling_scales=True) for _ in range(5)]
     expected = models[0].learn(X, y)
     assert same_bits(expected, models[1].learn(frame(X), y))
     first, rest = models[2].learn(frame(X[:10])[NAMES], y[:10]), models[2].learn(frame(X[10:])[NAMES[::-1]], y[10:])
@@ -312,7 +315,7 @@ def test_row_by_row_by_name_and_as_a_sparse_matrix(rule: str, rate: Any) -> None
 def test_power_of_two_scaling_changes_no_bit(rule: str, rate: Any, powers: list[int]) -> None:
     X, y = problem()
     scaled = X * np.ldexp(1.0, powers)
-    a, b = (ul.Learner(rule, learning_rate=rate, centre=True, falling_scales=True, average=True) for _ in range(2))
+    a, b = (ul.Learner(rule, learning_rate=rate, center=True, falling_scales=True, average=True) for _ in range(2))
     assert same_bits(a.learn(X, y), b.learn(scaled, y))
     assert a.scales[0] < 10
     for kept in ("last", "averaged"):
@@ -353,7 +356,7 @@ def test_every_instruction_set_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     for kind in ("learner", "auto", "curves"):
         X, y = problem(kind)
         results = set()
-        for name in ul.kernels():
+        for name in kernels():
             monkeypatch.setenv("UNITLESS_KERNEL", name)
             results.add(MODELS[kind]().learn(X, y).tobytes())
         assert len(results) == 1
@@ -410,7 +413,7 @@ def learn_all(model: Any, X: np.ndarray, y: np.ndarray, offset: np.ndarray, call
 def test_a_row_that_diverges_leaves_the_rows_before_it(at: int) -> None:
     X, y = problem()
     offset = np.where(np.arange(ROWS) == at, 1000.0, 0.0)  # exp(1000) is beyond all numbers
-    options: dict[str, Any] = {"loss": "poisson", "learning_rate": 0.5, "centre": True, "falling_scales": True}
+    options: dict[str, Any] = {"loss": "poisson", "learning_rate": 0.5, "center": True, "falling_scales": True}
     y = np.abs(y)
     whole, parts = (ul.Learner(**options) for _ in range(2))
     for model, calls in ((whole, [(0, ROWS)]), (parts, [(a, a + 100) for a in range(0, ROWS, 100)])):
@@ -423,11 +426,11 @@ def test_a_row_that_diverges_leaves_the_rows_before_it(at: int) -> None:
 # ------------------------------------------------------------------------------------------------- around it
 
 
-def test_it_is_for_centred_columns_and_rules_with_scales() -> None:
-    with pytest.raises(ul.OptionError, match=r"falling_scales=True is for columns that are centred: use centre=True"):
+def test_it_is_for_centered_columns_and_rules_with_scales() -> None:
+    with pytest.raises(ul.OptionError, match=r"falling_scales=True is for columns that are centered: use center=True"):
         ul.Learner(falling_scales=True)
     with pytest.raises(ul.OptionError, match="is for rules with scales; rule 'ag' has none"):
-        ul.Learner("ag", centre=True, falling_scales=True)
+        ul.Learner("ag", center=True, falling_scales=True)
 
 
 def test_merged_models_begin_a_new_window() -> None:
@@ -447,7 +450,7 @@ def test_merged_models_begin_a_new_window() -> None:
 
 def test_models_whose_scales_do_not_fall_have_no_windows(tmp_path: Path) -> None:
     X, y = problem()
-    m = ul.Learner(centre=True)
+    m = ul.Learner(center=True)
     m.learn(X, y)
     m.save(tmp_path / "m.unitless")
     state = ul.load(tmp_path / "m.unitless")._snapshot()
@@ -484,13 +487,13 @@ def test_states_that_learning_cannot_give_are_refused(name: str, at: int, value:
         model._restore(forged)
     assert pickle.dumps(model) == before
     with pytest.raises(ul.InputError, match="windows"):
-        ul.Learner(centre=True)._restore(model._snapshot())
+        ul.Learner(center=True)._restore(model._snapshot())
 
 
 def test_high_level_learners_follow_units(tmp_path: Path) -> None:
     X, y = problem(rows=300)
     table = frame(X).assign(y=y)
-    assert ul.train(table, "y", shape="linear").model.options.falling_scales
-    assert not ul.train(table, "y", shape="linear", centre=False).model.options.falling_scales
-    assert not ul.train(table, "y", shape="linear", rule="ag").model.options.falling_scales
-    assert not ul.train(table, "y", shape="linear", falling_scales=False).model.options.falling_scales
+    assert ul.train(table, "y", model_type="linear").model.options.falling_scales
+    assert not ul.train(table, "y", model_type="linear", center=False).model.options.falling_scales
+    assert not ul.train(table, "y", model_type="linear", rule="ag").model.options.falling_scales
+    assert not ul.train(table, "y", model_type="linear", falling_scales=False).model.options.falling_scales

@@ -26,8 +26,8 @@ import safetensors.numpy
 import unitless as ul
 from unitless.cli import inspect as cli_inspect
 from unitless.cli import main
+from unitless.inference.predictor import Predictor
 from unitless.models import file as model_file
-from unitless.predicting import Predictor
 
 # Numbers that overflow on the way to an answer do not count as tracebacks.
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
@@ -81,7 +81,7 @@ class Trained:
                 raise KeyboardInterrupt
 
         with contextlib.suppress(KeyboardInterrupt):
-            ul.train(self.data, model=self.model, checkpoint=20, progress=watch, **options)
+            ul.train(self.data, output=self.model, checkpoint=20, progress=watch, **options)
         self.plan = {key: options[key] for key in ("passes", "holdout") if key in options}
         data = pathlib.Path(self.model).read_bytes()
         length = struct.unpack("<Q", data[:8])[0]
@@ -97,7 +97,7 @@ class Trained:
     def uses(self) -> Iterator[Callable[[], object]]:
         """All that can be done with a model's file."""
         yield lambda: list(Predictor(ul.load(self.forged)).batches(self.data))
-        yield lambda: ul.train(self.data, resume=self.forged, model=self.out, **self.plan).asdict()
+        yield lambda: ul.train(self.data, resume=self.forged, output=self.out, **self.plan).asdict()
         yield lambda: ul.to_json(ul.load(self.forged))
         yield lambda: ul.to_sklearn(ul.load(self.forged))
         yield lambda: ul.explain(ul.load(self.forged), {"a": 1.0, "b": 2.0, "c": "u"})
@@ -135,10 +135,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
     vw = "".join(f"{k % 3 - 1} | a:{k % 7} b:{k % 5}\n" for k in range(60))
     return {
         "binary": Trained(
-            folder, "binary.csv", csv(60, lambda k: int(k % 7 > 3)), target="y", passes=2, holdout=0.2, shape="linear"
+            folder,
+            "binary.csv",
+            csv(60, lambda k: int(k % 7 > 3)),
+            target="y",
+            passes=2,
+            holdout=0.2,
+            model_type="linear",
         ),
         "classes": Trained(
-            folder, "classes.csv", csv(60, lambda k: "pqr"[k % 7 % 3]), target="y", passes=2, shape="linear"
+            folder, "classes.csv", csv(60, lambda k: "pqr"[k % 7 % 3]), target="y", passes=2, model_type="linear"
         ),
         "softmax": Trained(
             folder,
@@ -147,15 +153,29 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
             target="y",
             passes=2,
             loss="softmax",
-            shape="linear",
+            model_type="linear",
         ),
         "numbers": Trained(
-            folder, "numbers.csv", csv(60, lambda k: k % 7 * 1.5), target="y", passes=2, interactions=2, shape="linear"
+            folder,
+            "numbers.csv",
+            csv(60, lambda k: k % 7 * 1.5),
+            target="y",
+            passes=2,
+            interactions=2,
+            model_type="linear",
         ),
         "plain": Trained(folder, "plain.vw", vw, task="regression", learning_rate=0.5, rule="snag"),
-        "shaped": Trained(folder, "shaped.csv", csv(60, lambda k: k % 7 * 1.5), target="y", passes=2, shape="trees"),
+        "shaped": Trained(
+            folder, "shaped.csv", csv(60, lambda k: k % 7 * 1.5), target="y", passes=2, model_type="trees"
+        ),
         "averaged": Trained(
-            folder, "averaged.csv", csv(60, lambda k: k % 7 * 1.5), target="y", passes=2, average=True, shape="linear"
+            folder,
+            "averaged.csv",
+            csv(60, lambda k: k % 7 * 1.5),
+            target="y",
+            passes=2,
+            average=True,
+            model_type="linear",
         ),
     }
 

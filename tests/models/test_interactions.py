@@ -17,6 +17,7 @@ from streams import UNIT_FREE, stream
 
 import unitless as ul
 from unitless.cli import arguments as cli_arguments
+from unitless.models.kernels import kernels
 
 NAMES = ["a", "b", "c", "job=x", "job=y", "city=x"]
 LISTS: dict[str, tuple[Any, list[tuple[int, int]]]] = {
@@ -245,7 +246,7 @@ def test_every_instruction_set_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     X, y = problem()
     for kind, rule, interactions in itertools.product(("learner", "sweep"), UNIT_FREE, (2, "ordered", [(0, 1)])):
         results = set()
-        for name in ul.kernels():
+        for name in kernels():
             monkeypatch.setenv("UNITLESS_KERNEL", name)
             m = MODELS[kind]("squared", rule=rule, interactions=interactions)
             results.add(m.learn(X, y).tobytes() + m.predict(1.5 * X).tobytes())
@@ -584,7 +585,7 @@ def test_what_is_no_pair_on_the_command_line_is_refused(written: str) -> None:
 
 
 def test_rows_without_any_feature_are_rows_of_the_bias_alone() -> None:
-    plain, paired = (ul.Learner(interactions=which, learning_rate=0.5, centre=False) for which in (None, 2))
+    plain, paired = (ul.Learner(interactions=which, learning_rate=0.5, center=False) for which in (None, 2))
     X = sp.csr_matrix((3, 2))
     y = np.array([1.0, 2.0, 3.0])
     assert (plain.learn(X, y) == paired.learn(X, y)).all()

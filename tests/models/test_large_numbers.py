@@ -17,17 +17,17 @@ import unitless as ul
 VALUE, LABEL, WEIGHT = 1e300, 1e60, 1e15  # core/base/limits.hpp
 MODELS: dict[str, dict[str, Any]] = {
     "one rate": {"learning_rate": 0.5},
-    "linear": {"learning_rate": "auto", "centre": True},
+    "linear": {"learning_rate": "auto", "center": True},
     "snag": {"rule": "snag", "learning_rate": "auto"},
-    "second order": {"rule": "newton", "centre": True},
+    "second order": {"rule": "newton", "center": True},
     "second order, not centered": {"rule": "newton"},
-    "trees": {"learning_rate": "auto", "centre": True, "shape": "trees"},
+    "trees": {"learning_rate": "auto", "center": True, "model_type": "trees"},
     "default": {
         "learning_rate": "auto",
-        "centre": True,
+        "center": True,
         "falling_scales": True,
-        "shape": "trees",
-        "experts": "auto",
+        "model_type": "trees",
+        "ensemble": True,
         "average": True,
     },
 }

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unitless as ul
-from unitless import reference
+from unitless.paper import algorithms as reference
 
 VALUE, SLOPE, CHANGE = 0, 1, 2
 LABELS = {
@@ -109,9 +109,9 @@ def test_two_changes_are_one_of_twice_the_time(loss: str, data: st.DataObject, p
 
 
 def test_link_maps_scores_to_what_they_stand_for() -> None:
-    assert ul.Learner(loss="logistic").link([0.0, 1000.0, -1000.0]).tolist() == [0.5, 1.0, 0.0]
-    assert ul.Learner(loss="poisson").link([0.0, 1.0]).tolist() == [1.0, math.e]
-    assert ul.Learner().link([3.0]).tolist() == [3.0]
+    assert ul.Learner(loss="logistic")._link([0.0, 1000.0, -1000.0]).tolist() == [0.5, 1.0, 0.0]
+    assert ul.Learner(loss="poisson")._link([0.0, 1.0]).tolist() == [1.0, math.e]
+    assert ul.Learner()._link([3.0]).tolist() == [3.0]
 
 
 def test_losses_of_progressive_predictions() -> None:

@@ -1,4 +1,4 @@
-"""Experts become one prediction: core = oracle, without units, and about as good as the best of them or better."""
+"""Members become one prediction: core = oracle, without units, and about as good as the best of them or better."""
 
 from __future__ import annotations
 
@@ -7,49 +7,49 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from oracles.mixture import Mixture
 
 from unitless import _core
 from unitless.errors import InputError
-from unitless.research.mixture import Mixture
 
 KINDS = ["logistic", "squared", "classes", "other"]
 
 
 class Row(NamedTuple):
-    experts: np.ndarray  # [expert, head]
+    members: np.ndarray  # [member, head]
     y: float
     weight: float = 1.0
     losses: np.ndarray | None = None
 
 
-def rows(kind: str, experts: int, count: int, weighted: bool = False, seed: int = 0) -> Iterator[Row]:
-    """Experts that are wrong each in its way, the later ones more."""
+def rows(kind: str, members: int, count: int, weighted: bool = False, seed: int = 0) -> Iterator[Row]:
+    """Members that are wrong each in its way, the later ones more."""
     rng = np.random.default_rng(seed)
-    noise, tilt = 0.3 + 0.3 * np.arange(experts), 1 + 0.2 * np.arange(experts)
+    noise, tilt = 0.3 + 0.3 * np.arange(members), 1 + 0.2 * np.arange(members)
     for _ in range(count):
         weight = float(rng.choice([0.0, 0.25, 1.0, 1.5, 6.0])) if weighted else 1.0
         if kind == "squared":
             y = float(20 + 5 * rng.normal())
-            yield Row((y * tilt + noise * rng.normal(size=experts))[:, None], y, weight)
+            yield Row((y * tilt + noise * rng.normal(size=members))[:, None], y, weight)
         elif kind == "logistic":
             z = 2 * rng.normal()
             y = float(np.where(rng.random() < 1 / (1 + np.exp(-z)), 1, -1))
-            yield Row((z * tilt + noise * rng.normal(size=experts))[:, None], y, weight)
+            yield Row((z * tilt + noise * rng.normal(size=members))[:, None], y, weight)
         elif kind == "classes":
             c = int(rng.integers(4))
-            score = 1.5 * rng.normal(size=(experts, 4)) - 2
+            score = 1.5 * rng.normal(size=(members, 4)) - 2
             score[:, c] += 3 / tilt
             yield Row(score, c, weight)
         else:
-            p = noise[:, None] * rng.normal(size=(experts, 2))
+            p = noise[:, None] * rng.normal(size=(members, 2))
             yield Row(p, 0.0, weight, np.abs(p).sum(axis=1))
 
 
 def run(mixture: Any, stream: Iterator[Row]) -> np.ndarray:
     said = []
     for row in stream:
-        said.append(mixture.say(row.experts))
-        mixture.learn(row.experts, row.y, row.weight, row.losses)
+        said.append(mixture.say(row.members))
+        mixture.learn(row.members, row.y, row.weight, row.losses)
     return np.array(said)
 
 
@@ -64,30 +64,30 @@ def loss(kind: str, said: np.ndarray, y: float) -> float:
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("experts", [1, 2, 3, 6])
+@pytest.mark.parametrize("members", [1, 2, 3, 6])
 @pytest.mark.parametrize("kind", KINDS)
-def test_core_equals_oracle(kind: str, experts: int, weighted: bool) -> None:
-    said = run(_core.Mixture(kind, experts), rows(kind, experts, 400, weighted))
-    expected = run(Mixture(kind, experts), rows(kind, experts, 400, weighted))
+def test_core_equals_oracle(kind: str, members: int, weighted: bool) -> None:
+    said = run(_core.Mixture(kind, members), rows(kind, members, 400, weighted))
+    expected = run(Mixture(kind, members), rows(kind, members, 400, weighted))
     np.testing.assert_allclose(said, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_core_equals_oracle_where_experts_change_places(kind: str) -> None:
+def test_core_equals_oracle_where_members_change_places(kind: str) -> None:
     def stream() -> Iterator[Row]:
         for i, row in enumerate(rows(kind, 3, 600)):
             order = [0, 1, 2] if i < 300 else [2, 1, 0]
-            yield row._replace(experts=row.experts[order], losses=None if row.losses is None else row.losses[order])
+            yield row._replace(members=row.members[order], losses=None if row.losses is None else row.losses[order])
 
     np.testing.assert_allclose(
         run(_core.Mixture(kind, 3), stream()), run(Mixture(kind, 3), stream()), rtol=1e-12, atol=1e-12
     )
 
 
-def test_core_equals_oracle_with_experts_far_too_sure() -> None:
+def test_core_equals_oracle_with_members_far_too_sure() -> None:
     def stream() -> Iterator[Row]:
         for i, row in enumerate(rows("logistic", 3, 300)):
-            yield row._replace(experts=row.experts * (40 if i % 7 == 0 else 1))
+            yield row._replace(members=row.members * (40 if i % 7 == 0 else 1))
 
     np.testing.assert_allclose(
         run(_core.Mixture("logistic", 3), stream()), run(Mixture("logistic", 3), stream()), rtol=1e-11, atol=1e-11
@@ -100,7 +100,7 @@ def test_power_of_two_scaling_changes_no_bit(kind: str, power: int) -> None:
     def scaled() -> Iterator[Row]:
         for row in rows(kind, 3, 300, weighted=True):
             losses = None if row.losses is None else np.ldexp(row.losses, power)
-            yield Row(np.ldexp(row.experts, power), float(np.ldexp(row.y, power)), row.weight, losses)
+            yield Row(np.ldexp(row.members, power), float(np.ldexp(row.y, power)), row.weight, losses)
 
     plain = run(_core.Mixture(kind, 3), rows(kind, 3, 300, weighted=True))
     np.testing.assert_array_equal(np.ldexp(plain, power), run(_core.Mixture(kind, 3), scaled()))
@@ -109,7 +109,7 @@ def test_power_of_two_scaling_changes_no_bit(kind: str, power: int) -> None:
 def test_labels_in_another_unit_with_another_offset_are_said_so() -> None:
     def moved() -> Iterator[Row]:
         for row in rows("squared", 3, 300):
-            yield Row(1.8 * row.experts + 32, 1.8 * row.y + 32)
+            yield Row(1.8 * row.members + 32, 1.8 * row.y + 32)
 
     plain = run(_core.Mixture("squared", 3), rows("squared", 3, 300))
     np.testing.assert_allclose(run(_core.Mixture("squared", 3), moved()), 1.8 * plain + 32, rtol=1e-11)
@@ -120,11 +120,11 @@ def test_nothing_overflows_or_vanishes(kind: str) -> None:
     rng = np.random.default_rng(0)
     largest = 150 if kind == "squared" else 300
     heads = {"classes": 5, "other": 2}.get(kind, 1)
-    for experts in (2, 3, 8):
-        mixture = _core.Mixture(kind, experts)
+    for members in (2, 3, 8):
+        mixture = _core.Mixture(kind, members)
         for _ in range(600):
-            sizes = 10.0 ** rng.choice([-largest, -20, -1, 0, 1, 2, 3, 20, largest], size=(experts, heads))
-            p = np.where(rng.random((experts, heads)) < 0.1, 0.0, rng.choice([-1.0, 1.0], (experts, heads)) * sizes)
+            sizes = 10.0 ** rng.choice([-largest, -20, -1, 0, 1, 2, 3, 20, largest], size=(members, heads))
+            p = np.where(rng.random((members, heads)) < 0.1, 0.0, rng.choice([-1.0, 1.0], (members, heads)) * sizes)
             size = 10.0 ** rng.choice([-largest, 0, largest])
             y = {"logistic": rng.choice([-1.0, 1.0]), "squared": size, "classes": rng.integers(heads)}.get(kind, 0.0)
             losses = np.append(sizes[1:, 0], np.inf if rng.random() < 0.1 else 0.0)
@@ -135,17 +135,17 @@ def test_nothing_overflows_or_vanishes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_experts_that_are_all_wrong_for_sure(kind: str) -> None:
+def test_members_that_are_all_wrong_for_sure(kind: str) -> None:
     mixture = _core.Mixture(kind, 2)
-    experts = np.array([[1e300, -1e300, -1e300], [1e300, -1e300, -1e300]])[:, : {"classes": 3, "other": 2}.get(kind, 1)]
+    members = np.array([[1e300, -1e300, -1e300], [1e300, -1e300, -1e300]])[:, : {"classes": 3, "other": 2}.get(kind, 1)]
     for _ in range(50):
-        mixture.learn(experts, {"logistic": -1.0, "classes": 1.0}.get(kind, 0.0), 1.0, np.array([1e300, 1e300]))
-        assert np.isfinite(mixture.say(experts)).all()
+        mixture.learn(members, {"logistic": -1.0, "classes": 1.0}.get(kind, 0.0), 1.0, np.array([1e300, 1e300]))
+        assert np.isfinite(mixture.say(members)).all()
     if kind in ("logistic", "classes"):
-        assert mixture.say(experts)[0] < 0  # what they say is turned round
+        assert mixture.say(members)[0] < 0  # what they say is turned round
 
 
-def test_classes_that_no_expert_thinks_possible_are_equally_likely() -> None:
+def test_classes_that_no_member_thinks_possible_are_equally_likely() -> None:
     said = _core.Mixture("classes", 2).say(np.full((2, 4), -1e300))
     np.testing.assert_allclose(said, np.log(0.25 / 0.75))
 
@@ -163,9 +163,9 @@ def test_saved_in_mid_stream_it_goes_on_exactly(kind: str) -> None:
             loaded = _core.Mixture(kind, 3)
             loaded.load(whole.save())
             whole, before = loaded, whole
-            np.testing.assert_array_equal(whole.say(row.experts), before.say(row.experts))
+            np.testing.assert_array_equal(whole.say(row.members), before.say(row.members))
             np.testing.assert_array_equal(whole.save(), before.save())
-        whole.learn(row.experts, row.y, row.weight, row.losses)
+        whole.learn(row.members, row.y, row.weight, row.losses)
     never = _core.Mixture(kind, 3)
     run(never, rows(kind, 3, 60, weighted=True))
     np.testing.assert_array_equal(whole.save(), never.save())
@@ -191,18 +191,18 @@ def test_saying_and_rows_without_weight_change_nothing(kind: str) -> None:
     run(mixture, rows(kind, 3, 20))
     state = mixture.save()
     (row,) = rows(kind, 3, 1, seed=1)
-    mixture.say(row.experts)
-    mixture.learn(row.experts, row.y, 0.0, row.losses)
+    mixture.say(row.members)
+    mixture.learn(row.members, row.y, 0.0, row.losses)
     np.testing.assert_array_equal(mixture.save(), state)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_expert_speaks_for_itself(kind: str) -> None:
+def test_one_member_speaks_for_itself(kind: str) -> None:
     said = run(_core.Mixture(kind, 1), rows(kind, 1, 50))
-    np.testing.assert_array_equal(said, [row.experts[0] for row in rows(kind, 1, 50)])
+    np.testing.assert_array_equal(said, [row.members[0] for row in rows(kind, 1, 50)])
 
 
-def test_experts_that_agree_on_a_number_are_repeated() -> None:
+def test_members_that_agree_on_a_number_are_repeated() -> None:
     mixture = _core.Mixture("squared", 3)
     run(mixture, rows("squared", 3, 100))
     assert mixture.say(np.full((3, 1), 20.1))[0] == 20.1
@@ -210,16 +210,16 @@ def test_experts_that_agree_on_a_number_are_repeated() -> None:
 
 @pytest.mark.parametrize("shift", [0, 1000], ids=["same", "shifting"])
 @pytest.mark.parametrize("kind", ["logistic", "squared", "classes"])
-def test_the_mixture_is_hardly_worse_than_the_best_expert(kind: str, shift: int) -> None:
+def test_the_mixture_is_hardly_worse_than_the_best_member(kind: str, shift: int) -> None:
     for seed in range(3):
         stream = list(rows(kind, 3, 2000, seed=seed))
         if shift:
             stream = [
-                row if i < shift else row._replace(experts=row.experts[[2, 1, 0]]) for i, row in enumerate(stream)
+                row if i < shift else row._replace(members=row.members[[2, 1, 0]]) for i, row in enumerate(stream)
             ]
         said = run(_core.Mixture(kind, 3), iter(stream))
         mixed = sum(loss(kind, p, row.y) for p, row in zip(said[1:], stream[1:], strict=True))
-        alone = [sum(loss(kind, row.experts[k], row.y) for row in stream[1:]) for k in range(3)]
+        alone = [sum(loss(kind, row.members[k], row.y) for row in stream[1:]) for k in range(3)]
         assert mixed < 1.01 * min(alone) + 2 * max(alone) / len(stream)  # two rows to find out
 
 
@@ -228,10 +228,10 @@ def test_two_halves_of_the_truth_are_put_together() -> None:
     mixture, wrong, alone = _core.Mixture("squared", 2), 0.0, np.zeros(2)
     for _ in range(1000):
         a, b = rng.normal(size=2)
-        experts = np.array([[2 * a + b], [b]])
-        wrong += (mixture.say(experts)[0] - (a + b)) ** 2
-        alone += (experts[:, 0] - (a + b)) ** 2
-        mixture.learn(experts, a + b)
+        members = np.array([[2 * a + b], [b]])
+        wrong += (mixture.say(members)[0] - (a + b)) ** 2
+        alone += (members[:, 0] - (a + b)) ** 2
+        mixture.learn(members, a + b)
     assert wrong < 0.05 * alone.min()
 
 
@@ -243,6 +243,6 @@ def test_the_first_row_of_numbers_is_charged_to_nobody() -> None:
 
 
 def test_a_mixture_of_none_or_of_too_many_is_refused() -> None:
-    for experts in (0, 9):
+    for members in (0, 9):
         with pytest.raises(InputError):
-            _core.Mixture("squared", experts)
+            _core.Mixture("squared", members)

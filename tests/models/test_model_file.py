@@ -74,7 +74,7 @@ def test_a_forgery_without_changes_is_a_model() -> None:
         {"suspended_at": 1.0},
         {"missed": "-0x1p+0"},
         {"settled": "curves"},
-        {"company": "newton"},
+        {"ensemble": "newton"},
         {"rule": "adam"},
         {"learning_rate": -1},
         {"options": {}},
@@ -120,7 +120,7 @@ def test_a_forgery_without_changes_is_a_model() -> None:
         {"training": []},
         {"training": {}},
         {"quantile": float("inf")},
-        {"centre": True, "centre_features": np.array([1, 5], np.uint32)},
+        {"center": True, "center_features": np.array([1, 5], np.uint32)},
     ],
     ids=str,
 )
@@ -146,7 +146,7 @@ def test_a_file_has_all_options_of_a_learner_and_no_other() -> None:
 
 def rich() -> ul.OneVsAll:
     rng = np.random.default_rng(0)
-    m = ul.OneVsAll(interactions=2, centre=True)
+    m = ul.OneVsAll(interactions=2, center=True)
     m.learn(rng.normal(size=(60, 3)), np.array(["p", "q", "r"])[rng.integers(0, 3, 60)])
     return m
 
@@ -183,14 +183,14 @@ U32 = np.uint32
         {"products": np.array([1, 2, 4, 1, 3, 9], U32)},
         {"products": np.array([1, 2, 1], U32)},
         {"products": np.array([1, 2], U32)},
-        {"centre_features": np.array([0, 1, 2], U32)},
-        {"centre_features": np.array([1, 1, 2], U32)},
-        {"centre_features": np.array([1, 2, 9], U32)},
-        {"centre_kinds": np.array([0, 1, 2], U32)},
-        {"centre_means": np.full(6, np.nan)},
-        {"centre_means": np.full(6, -1.0)},
-        {"centre_means": np.zeros(4)},
-        {"centre": False},
+        {"center_features": np.array([0, 1, 2], U32)},
+        {"center_features": np.array([1, 1, 2], U32)},
+        {"center_features": np.array([1, 2, 9], U32)},
+        {"center_kinds": np.array([0, 1, 2], U32)},
+        {"center_means": np.full(6, np.nan)},
+        {"center_means": np.full(6, -1.0)},
+        {"center_means": np.zeros(4)},
+        {"center": False},
         {"interactions": None},
         {"bits": 10},
         {"label_min": "inf", "label_max": "inf"},
@@ -226,7 +226,7 @@ def test_an_altered_file_is_refused_or_unharmed(position: int, flip: int) -> Non
 
 
 def merged_data() -> bytes:
-    return model_file.to_bytes(ul.merge([model(centre=True, learning_rate=0.5) for _ in range(2)]))
+    return model_file.to_bytes(ul.merge([model(center=True, learning_rate=0.5) for _ in range(2)]))
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def merged_data() -> bytes:
         {"slopes": np.zeros(4)},
         {"slopes": np.full(5, np.nan)},
         {"slopes": np.zeros(5, np.float32)},
-        {"centre_kinds": np.zeros(5, np.uint32)},
+        {"center_kinds": np.zeros(5, np.uint32)},
     ],
     ids=str,
 )

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from streams import stream
 
 import unitless as ul
+from unitless.models.kernels import kernels
 
 CLASSES = ("a", "b", "c")
 RATES = (0.01, 0.1, 1.0, 10.0)
@@ -157,7 +158,7 @@ def test_every_instruction_set_gives_the_same_bits(model: tuple[str, Make], monk
     task, make = model
     X, y = data(task, rows=1300)
     results = set()
-    for kernel in ul.kernels():
+    for kernel in kernels():
         monkeypatch.setenv("UNITLESS_KERNEL", kernel)
         m = make()
         results.add((bits(m.learn(X, y)), pickle.dumps(m)))
@@ -346,8 +347,8 @@ def test_a_frame_of_unknown_columns_is_refused() -> None:
 
 
 def test_misspelt_options_get_a_hint() -> None:
-    with pytest.raises(ul.OptionError, match="there is no option 'center'; did you mean 'centre'"):
-        ul.OneVsAll(center=True)
+    with pytest.raises(ul.OptionError, match="there is no option 'centre'; did you mean 'center'"):
+        ul.OneVsAll(centre=True)
     with pytest.raises(ul.OptionError, match="did you mean 'interactions'"):
         ul.Sweep([1.0], interaction=2)
 
@@ -364,8 +365,8 @@ def test_a_sweep_of_classes_classifies() -> None:
     X, y = data("classes")
     sweep = ul.Sweep(RATES, classes=CLASSES)
     sweep.learn(X, y)
-    assert sweep.classify(X).tolist() == [CLASSES[i] for i in sweep.predict(X).argmax(axis=1)]
+    assert sweep.predict_label(X).tolist() == [CLASSES[i] for i in sweep.predict(X).argmax(axis=1)]
     with pytest.raises(ul.InputError, match="no rate number 9"):
         sweep.model(9)
     with pytest.raises(ul.InputError, match="no classes"):
-        ul.Sweep(RATES).classify(X)
+        ul.Sweep(RATES).predict_label(X)

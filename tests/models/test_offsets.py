@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from oracles import mixture
 from streams import LOSSES, RULES, labels, stream
 
 import unitless as ul
-from unitless import _core, reference
+from unitless import _core
 from unitless.errors import InputError
-from unitless.research import mixture
+from unitless.paper import algorithms as reference
 
 ORACLES = {"gd": reference.GD, "ag": reference.AG, "ng": reference.NG, "nag": reference.NAG, "snag": reference.SNAG}
 ORACLE_LOSSES = {
@@ -29,9 +30,9 @@ ENGINES: dict[str, dict[str, Any]] = {
     "single": {},
     "average": {"average": True},
     "rates": {"learning_rate": "auto", "average": True},
-    "curves": {"shape": "curves"},
-    "curves only": {"shape": "curves only"},
-    "trees": {"shape": "trees", "learning_rate": "auto"},
+    "curves": {"model_type": "curves"},
+    "curves only": {"model_type": "curves only"},
+    "trees": {"model_type": "trees", "learning_rate": "auto"},
 }
 
 
@@ -173,18 +174,18 @@ def test_offsets_that_tell_a_part_of_the_score_help(loss: str, engine: str) -> N
     assert losses[0] < 0.8 * losses[1]
 
 
-@pytest.mark.parametrize("shape", ["linear", "trees"])
-def test_poisson_with_exposure_learns_the_rate(shape: Any) -> None:
+@pytest.mark.parametrize("model_type", ["linear", "trees"])
+def test_poisson_with_exposure_learns_the_rate(model_type: Any) -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(20_000, 2))
     exposure = rng.uniform(0.05, 2, size=len(X))
     rate = np.exp(-1 + X[:, 0])
-    m = ul.Learner(loss="poisson", learning_rate="auto", average=True, shape=shape)
+    m = ul.Learner(loss="poisson", learning_rate="auto", average=True, model_type=model_type)
     m.learn(X, rng.poisson(rate * exposure), offset=np.log(exposure))
     m.keep("averaged")
-    per_year = m.link(m.predict(X))  # without offset: for an exposure of 1
+    per_year = m._link(m.predict(X))  # without offset: for an exposure of 1
     assert np.mean(np.abs(per_year / rate - 1)) < 0.06
-    np.testing.assert_allclose(m.link(m.predict(X[:5], np.log(exposure[:5]))), exposure[:5] * per_year[:5], rtol=1e-9)
+    np.testing.assert_allclose(m._link(m.predict(X[:5], np.log(exposure[:5]))), exposure[:5] * per_year[:5], rtol=1e-9)
 
 
 def test_a_sweep_learns_each_rate_with_offsets() -> None:
@@ -210,21 +211,21 @@ def test_core_and_oracle_mixtures_agree_with_offsets() -> None:
     for _ in range(300):
         z, offset = rng.normal(), float(3 * rng.normal())
         y = 1.0 if rng.random() < 1 / (1 + np.exp(-z - offset)) else -1.0
-        experts = (z * np.array([1, 0.7, 1.4]) + 0.5 * rng.normal(size=3) + offset)[:, None]
-        np.testing.assert_allclose(ours.say(experts, offset), theirs.say(experts, offset), rtol=1e-9, atol=1e-12)
-        ours.learn(experts, y, offset=offset)
-        theirs.learn(experts, y, offset=offset)
+        members = (z * np.array([1, 0.7, 1.4]) + 0.5 * rng.normal(size=3) + offset)[:, None]
+        np.testing.assert_allclose(ours.say(members, offset), theirs.say(members, offset), rtol=1e-9, atol=1e-12)
+        ours.learn(members, y, offset=offset)
+        theirs.learn(members, y, offset=offset)
 
 
 def test_stackers_do_not_weigh_the_offset() -> None:
-    """Experts that say nothing beside the offset: the offset is what is said, however much was learned."""
+    """Members that say nothing beside the offset: the offset is what is said, however much was learned."""
     rng = np.random.default_rng(0)
     both = _core.Mixture("logistic", 2)
     for _ in range(200):
         offset = float(2 * rng.normal())
-        experts = np.full((2, 1), offset)
-        np.testing.assert_allclose(both.say(experts, offset), offset, rtol=1e-9)
-        both.learn(experts, 1.0 if rng.random() < 0.5 else -1.0, offset=offset)
+        members = np.full((2, 1), offset)
+        np.testing.assert_allclose(both.say(members, offset), offset, rtol=1e-9)
+        both.learn(members, 1.0 if rng.random() < 0.5 else -1.0, offset=offset)
 
 
 def test_models_with_offsets_are_merged() -> None:

@@ -104,7 +104,7 @@ def test_labels_of_any_kind(labels: list[object]) -> None:
     assert again.classes == labels
     assert [type(label) for label in again.classes] == [type(label) for label in labels]
     best = [labels[i] for i in m.predict(X).argmax(axis=1)]
-    assert m.classify(X).tolist() == best
+    assert m.predict_label(X).tolist() == best
     if len({type(label) for label in labels}) == 1:
         for values in (np.array(y), pd.Series(y), pl.Series(y), y):
             np.testing.assert_array_equal(ul.OneVsAll(labels).learn(X, values), scores)
@@ -174,7 +174,7 @@ def test_nothing_met_yet() -> None:
     assert m.classes == []
     assert m.predict(np.zeros((3, 2))).shape == (3, 0)
     with pytest.raises(ul.InputError, match="has not learned any class yet"):
-        m.classify(np.zeros((3, 2)))
+        m.predict_label(np.zeros((3, 2)))
     assert m.learn(np.zeros((0, 2)), []).shape == (0, 0)
 
 
@@ -215,4 +215,4 @@ def test_text_labels_are_kept_exactly(tmp_path: Path) -> None:
     model.save(path)
     for found in (model, ul.load(path)):
         assert found.classes == ["spam\0", "spam", "\0", ""]
-        assert set(found.classify([[0.0], [1.0]]).tolist()) <= set(labels)
+        assert set(found.predict_label([[0.0], [1.0]]).tolist()) <= set(labels)

@@ -7,7 +7,7 @@ import pytest
 from streams import LOSSES, RULES, stream
 
 import unitless as ul
-from unitless import reference
+from unitless.paper import algorithms as reference
 
 ALGORITHMS = {
     "gd": reference.GD,

@@ -27,18 +27,18 @@ MODELS: dict[str, Callable[[], Any]] = {
     "averaged": lambda: ul.Learner(loss="logistic", average=True),
     "hashed": lambda: ul.Learner(loss="logistic", bits=10),
     "hashed, listed interactions": lambda: ul.Learner(loss="logistic", bits=10, interactions=[(0, 1), (2, 3)]),
-    "automatic, centred, products": lambda: ul.Learner(
-        loss="logistic", learning_rate="auto", centre=True, interactions=2
+    "automatic, centered, products": lambda: ul.Learner(
+        loss="logistic", learning_rate="auto", center=True, interactions=2
     ),
     "sparse weights": lambda: ul.Learner(loss="logistic", learning_rate="auto", sparsity=1.0),
     "sweep": lambda: ul.Sweep([0.01, 0.1, 0.5, 2.0, 8.0], loss="logistic"),
     "second order": lambda: ul.Learner(loss="logistic", rule="newton"),
-    "curves": lambda: ul.Learner(loss="logistic", learning_rate="auto", shape="curves"),
-    "trees and company": lambda: ul.Learner(loss="logistic", learning_rate="auto", shape="auto", experts="auto"),
+    "curves": lambda: ul.Learner(loss="logistic", learning_rate="auto", model_type="curves"),
+    "trees and ensemble": lambda: ul.Learner(loss="logistic", learning_rate="auto", model_type="auto", ensemble=True),
     "one against all": lambda: ul.OneVsAll(["a", "b", "c"], learning_rate="auto"),
     "softmax": lambda: ul.Softmax(["a", "b", "c"], learning_rate="auto"),
-    "classes with trees": lambda: ul.OneVsAll(["a", "b", "c"], learning_rate="auto", shape="trees"),
-    "target": lambda: ul.Learner(target="auto", learning_rate="auto", centre=True),
+    "classes with trees": lambda: ul.OneVsAll(["a", "b", "c"], learning_rate="auto", model_type="trees"),
+    "target": lambda: ul.Learner(target="auto", learning_rate="auto", center=True),
 }
 
 
@@ -142,7 +142,7 @@ def test_any_number_of_threads_predicts_the_same_bits() -> None:
 def test_tables_with_gaps_and_text_are_predicted_as_in_small_calls() -> None:
     X = array()
     data = with_gaps(X).assign(word=np.array(["u", "v", "w", "x"])[np.arange(ROWS) % 4], y=X[:, 0] > 0)
-    predictor = ul.train(data[:5000], target="y", shape="linear", experts="none")
+    predictor = ul.train(data[:5000], target="y", model_type="linear", ensemble=False)
     rows = data.drop(columns="y")
     whole = predictor.predict_proba(rows)
     parts = [predictor.predict_proba(rows[first : first + 997]) for first in range(0, ROWS, 997)]
@@ -150,7 +150,7 @@ def test_tables_with_gaps_and_text_are_predicted_as_in_small_calls() -> None:
 
 
 @pytest.mark.parametrize("kind", ["array", "columns", "frame", "matrix", "wide matrix"])
-@pytest.mark.parametrize("name", ["one rate", "automatic, centred, products", "one against all"])
+@pytest.mark.parametrize("name", ["one rate", "automatic, centered, products", "one against all"])
 def test_the_first_bad_row_is_named_whichever_thread_finds_it(name: str, kind: str) -> None:
     model, _ = learned(name, kind)
     X = array()
@@ -165,7 +165,7 @@ def test_every_row_is_predicted_with_a_state_between_two_calls() -> None:
     """One row many times: the results are those of states that the model went through, in their order."""
     X, y = array(200), np.arange(200.0) % 2
     same = np.repeat(X[:1], 200_000, axis=0)
-    twin, model = (ul.Learner(loss="logistic", learning_rate="auto", centre=True) for _ in range(2))
+    twin, model = (ul.Learner(loss="logistic", learning_rate="auto", center=True) for _ in range(2))
     states: list[float] = []
     for first in range(0, 200, 2):
         twin.learn(X[first : first + 2], y[first : first + 2])
@@ -241,7 +241,7 @@ def test_classes_are_predicted_without_keeping_others_waiting(monkeypatch: pytes
         with monkeypatch.context() as patch:
             patch.setattr(type(model), "_ask", while_others_learn)
             assert model.predict(X).shape == (100, 2)
-            assert set(model.classify(X)) <= {"x", "y"}
+            assert set(model.predict_label(X)) <= {"x", "y"}
         assert learned == [True, True]
 
 
@@ -265,9 +265,9 @@ def test_labels_fit_the_scores_while_classes_join() -> None:
     writer.join()
 
 
-@pytest.mark.parametrize("shape", ["linear", "trees"])
-def test_a_model_that_knows_no_class_yet_gives_no_score(shape: Any) -> None:
-    model = ul.OneVsAll(learning_rate=0.5, shape=shape)
+@pytest.mark.parametrize("model_type", ["linear", "trees"])
+def test_a_model_that_knows_no_class_yet_gives_no_score(model_type: Any) -> None:
+    model = ul.OneVsAll(learning_rate=0.5, model_type=model_type)
     assert model.predict_one({"a": 1.0}).shape == (0,)
     assert model.predict(np.ones((1, 3))).shape == (1, 0)
     assert model.predict(np.ones((2, 3))).shape == (2, 0)

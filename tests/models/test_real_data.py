@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from streams import UNIT_FREE
 
 import unitless as ul
-from unitless.datasets import load_shuttle
+from unitless.paper.datasets import load_shuttle
+from unitless.rates import rate_grid
 
 ROWS = 50_000
 POSITIVE = {"bank": 1, "census": 1, "covertype": 2}
@@ -63,43 +64,43 @@ def whole(name: str, request: pytest.FixtureRequest) -> tuple[np.ndarray, np.nda
     return X, table.column("label").to_numpy()
 
 
-@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("name", ["bank", "census"])
 def test_automatic_rates_are_as_good_as_the_best_in_hindsight(
-    name: str, centre: bool, request: pytest.FixtureRequest
+    name: str, center: bool, request: pytest.FixtureRequest
 ) -> None:
     X, y = whole(name, request)
     for rule in ("nag", "snag"):
-        sweep = ul.Sweep(None, rule, "logistic", centre=centre)
+        sweep = ul.Sweep(None, rule, "logistic", center=center)
         sweep.learn(X, y)
-        auto = ul.Learner(rule, "logistic", "auto", centre=centre)
+        auto = ul.Learner(rule, "logistic", "auto", center=center)
         p = auto.learn(X, y)
         assert auto.losses(p, y).mean() <= 1.02 * sweep.losses.min()
         assert np.mean((p > 0) != (y == 1)) <= 1.02 * sweep.errors.min()
 
 
-@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("name", ["shuttle", "covertype"])
 def test_automatic_rates_of_classes_are_as_good_as_the_best_in_hindsight(
-    name: str, centre: bool, request: pytest.FixtureRequest
+    name: str, center: bool, request: pytest.FixtureRequest
 ) -> None:
     X, y = whole(name, request)
     classes = np.arange(1, 8)
-    sweep = ul.Sweep(classes=classes, centre=centre)
+    sweep = ul.Sweep(classes=classes, center=center)
     sweep.learn(X, y)
-    scores = ul.OneVsAll(classes, centre=centre).learn(X, y)
+    scores = ul.OneVsAll(classes, center=center).learn(X, y)
     signs = np.where(y[:, None] == classes, 1.0, -1.0)
     assert np.logaddexp(0, -signs * scores).sum(axis=1).mean() <= 1.02 * sweep.losses.min()
-    if not centre:
+    if not center:
         assert np.mean(classes[scores.argmax(axis=1)] != y) <= 1.02 * sweep.errors.min()
 
 
-@pytest.mark.parametrize(("centre", "limit"), [(False, 10.4), (True, 10.0)])
-def test_years_of_songs_need_no_preparation(centre: bool, limit: float, data_directory: pathlib.Path) -> None:
+@pytest.mark.parametrize(("center", "limit"), [(False, 10.4), (True, 10.0)])
+def test_years_of_songs_need_no_preparation(center: bool, limit: float, data_directory: pathlib.Path) -> None:
     table = pyarrow.parquet.read_table(data_directory / "msd_random7000.parquet")
     X = np.column_stack([table.column(name).to_numpy() for name in table.column_names if name != "label"])
     y = table.column("label").to_numpy().astype(float)
-    p = ul.Learner(learning_rate="auto", target="auto", centre=centre).learn(X, y)
+    p = ul.Learner(learning_rate="auto", target="auto", center=center).learn(X, y)
     assert np.sqrt(np.mean((p - y)[1:] ** 2)) < limit
 
 
@@ -117,16 +118,16 @@ def test_shuttle_with_pairs_comes_near_the_papers_numbers(
 ) -> None:
     X, y = load_shuttle()
     order = np.random.default_rng(0).permutation(len(y))
-    sweep = ul.Sweep(ul.rate_grid(0, 14), rule, "squared", classes=range(1, 8), interactions=interactions)  # type: ignore[arg-type]
+    sweep = ul.Sweep(rate_grid(0, 14), rule, "squared", classes=range(1, 8), interactions=interactions)  # type: ignore[arg-type]
     sweep.learn(X[order], y[order])
     assert low < sweep.errors.min() < high  # printed: NAG 0.036 at 7.4, sNAG 0.026 at 11
     assert 3 < sweep.rates[sweep.errors.argmin()] < 17
 
 
-def test_centring_helps_on_shuttle() -> None:
+def test_centering_helps_on_shuttle() -> None:
     X, classes = load_shuttle()
     errors = {}
-    for centre in (False, True):
-        p = ul.Learner(loss="logistic", learning_rate="auto", centre=centre).learn(X, classes == 1)
-        errors[centre] = np.mean((p > 0) != (classes == 1))
+    for center in (False, True):
+        p = ul.Learner(loss="logistic", learning_rate="auto", center=center).learn(X, classes == 1)
+        errors[center] = np.mean((p > 0) != (classes == 1))
     assert errors[True] < 0.9 * errors[False]

@@ -59,14 +59,14 @@ def test_columns_that_are_not_known_are_predicted_from_the_bias_alone() -> None:
         assert model._predict_table(["z"], [np.ones(4)], True, False, 4, False).tolist() == [only_bias] * 4
 
 
-def test_a_refused_call_does_not_change_what_is_centred_later() -> None:
-    failed, clean = ul.Learner(centre=True), ul.Learner(centre=True)
+def test_a_refused_call_does_not_change_what_is_centered_later() -> None:
+    failed, clean = ul.Learner(center=True), ul.Learner(center=True)
     with pytest.raises(ul.InputError):
         failed.learn([[1.0, 1.5e308], [1.0, -1.5e308]], [1.0, 2.0])
     for model in (failed, clean):
         model.learn(scipy.sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), [1.0, 2.0])
         model.learn(np.array([[5.0, 6.0], [7.0, 8.0]]), [1.0, 2.0])
-    assert failed._snapshot()["centre_kinds"].tolist() == clean._snapshot()["centre_kinds"].tolist()
+    assert failed._snapshot()["center_kinds"].tolist() == clean._snapshot()["center_kinds"].tolist()
     assert bytes(failed.predict([[1.0, 2.0]])) == bytes(clean.predict([[1.0, 2.0]]))
 
 

@@ -69,8 +69,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "rates": lambda: ul.Sweep(rates=[0.1, 0.3, 1.0], loss="logistic"),
     "sparsity": lambda: ul.Learner(loss="logistic", sparsity="auto"),
     "interactions": lambda: ul.Learner(loss="logistic", interactions=[("name 0", "name 1")]),
-    "curves": lambda: ul.Learner(loss="logistic", shape="curves"),
-    "trees": lambda: ul.Learner(loss="logistic", shape="trees"),
+    "curves": lambda: ul.Learner(loss="logistic", model_type="curves"),
+    "trees": lambda: ul.Learner(loss="logistic", model_type="trees"),
     "newton": lambda: ul.Learner(rule="newton", loss="logistic"),
     "classes": lambda: ul.OneVsAll([0, 1], learning_rate=0.5),
     "classes, automatic rates": lambda: ul.OneVsAll([0, 1]),
@@ -114,10 +114,10 @@ def test_rows_one_at_a_time_have_the_bits_of_a_batch(make: Callable[[], Any], ch
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("rate", [0.5, "auto"])
-def test_centred_rows_one_at_a_time_have_the_bits_of_a_batch(rate: Any, change: Change) -> None:
+def test_centered_rows_one_at_a_time_have_the_bits_of_a_batch(rate: Any, change: Change) -> None:
     rows, y, weight = stream(change)
     first = np.array([[rows[1].get(name, 0.0) for name in NAMES]])
-    models = [ul.Learner(loss="logistic", learning_rate=rate, centre=True, falling_scales=True) for _ in range(2)]
+    models = [ul.Learner(loss="logistic", learning_rate=rate, center=True, falling_scales=True) for _ in range(2)]
     for model in models:
         model.learn(pd.DataFrame(first, columns=NAMES), [1])
     expected = models[0].learn(rows, y, weight)
@@ -209,7 +209,7 @@ def test_rates_are_looked_at_after_the_same_rows_one_at_a_time(make: Callable[[]
     assert pickle.dumps(single) == pickle.dumps(together)
 
 
-@pytest.mark.parametrize("options", [{}, {"centre": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"center": True}], ids=str)
 def test_a_row_that_diverges_alone_leaves_what_it_leaves_in_a_batch(options: dict[str, Any]) -> None:
     first = pd.DataFrame([[0.5] * len(NAMES)], columns=NAMES)
     unstable = {"rule": "gd", "learning_rate": "auto", "importance_aware": False, **options}

@@ -16,11 +16,12 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles.second_order import SecondOrder
 from streams import labels, stream
 
 import unitless as ul
+from unitless.models.kernels import kernels
 from unitless.rates import WALKS
-from unitless.research.second_order import SecondOrder
 from unitless.rules import MOST_FEATURES
 
 LOSSES = ("squared", "logistic")
@@ -72,7 +73,7 @@ def of_classes(classes: int = 0) -> ul.Softmax:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"clip": "labels"}, {"target": "auto"}, {"centre": True}, {"target": "auto", "centre": True}],
+    [{}, {"clip": "labels"}, {"target": "auto"}, {"center": True}, {"target": "auto", "center": True}],
     ids=str,
 )
 def test_squared_loss_is_what_the_oracle_says(options: dict[str, Any], weighted: bool) -> None:
@@ -80,7 +81,7 @@ def test_squared_loss_is_what_the_oracle_says(options: dict[str, Any], weighted:
     y = 3 + 10 * y
     weight = some_weights(len(y)) if weighted else None
     oracle = SecondOrder(
-        "squared", target="target" in options, limited="clip" in options, centre=options.get("centre", False)
+        "squared", target="target" in options, limited="clip" in options, center=options.get("center", False)
     )
     model = newton(**options)
     close(model.learn(X, y, weight), oracle.run(X, y, weight))
@@ -88,11 +89,11 @@ def test_squared_loss_is_what_the_oracle_says(options: dict[str, Any], weighted:
     assert len(oracle.lanes) < len(WALKS)
 
 
-@pytest.mark.parametrize("centre", [False, True])
-def test_logistic_loss_is_what_the_oracle_says_with_weights_and_offsets(centre: bool) -> None:
+@pytest.mark.parametrize("center", [False, True])
+def test_logistic_loss_is_what_the_oracle_says_with_weights_and_offsets(center: bool) -> None:
     X, y = problem("logistic")
     weight, offset = some_weights(len(y)), np.random.default_rng(1).normal(size=len(y))
-    oracle, model = SecondOrder("logistic", centre=centre), newton(loss="logistic", centre=centre)
+    oracle, model = SecondOrder("logistic", center=center), newton(loss="logistic", center=center)
     close(model.learn(X, y, weight, offset), oracle.run(X, y, weight, offset))
     assert [*model.rates] == [lane.how for lane in oracle.lanes]
 
@@ -191,25 +192,25 @@ def test_an_affine_change_of_the_label_maps_predictions_likewise() -> None:
     np.testing.assert_allclose(q[1:], 1.8 * p[1:] + 32, rtol=1e-9)
 
 
-@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_every_way_to_feed_rows_gives_the_same_bits(loss: str, centre: bool, kernel: str) -> None:
+def test_every_way_to_feed_rows_gives_the_same_bits(loss: str, center: bool, kernel: str) -> None:
     X, y = problem(loss, 1200)
     weight = some_weights(len(y))
     names = [f"f{j}" for j in range(X.shape[1])]
-    whole = newton(loss=loss, centre=centre)
+    whole = newton(loss=loss, center=center)
     expected = whole.learn(X, y, weight)
     for edges in ([0, 1, 500, 501, 1023, 1024, 1025, 1200], [*range(0, 1201, 77), 1200]):
-        parts = newton(loss=loss, centre=centre)
+        parts = newton(loss=loss, center=center)
         pieces = [parts.learn(X[a:b], y[a:b], weight[a:b]) for a, b in itertools.pairwise(edges)]
         assert same_bits(expected, np.concatenate(pieces))
         assert pickle.dumps(whole) == pickle.dumps(parts)
-    for kind in (np.asfortranarray, *(() if centre else (sp.csr_matrix,))):  # sparse columns are not centred
-        other = newton(loss=loss, centre=centre)
+    for kind in (np.asfortranarray, *(() if center else (sp.csr_matrix,))):  # sparse columns are not centered
+        other = newton(loss=loss, center=center)
         assert same_bits(expected, other.learn(kind(X), y, weight))
         assert pickle.dumps(whole) == pickle.dumps(other)
-    assert same_bits(expected, newton(loss=loss, centre=centre).learn(pd.DataFrame(X, columns=names), y, weight))
-    if centre:
+    assert same_bits(expected, newton(loss=loss, center=center).learn(pd.DataFrame(X, columns=names), y, weight))
+    if center:
         return
     rows = [dict(zip(names, row, strict=True)) for row in X.tolist()]
     assert same_bits(expected, newton(loss=loss).learn(rows, y, weight))
@@ -226,7 +227,7 @@ def test_every_way_to_feed_rows_gives_the_same_bits(loss: str, centre: bool, ker
 @pytest.mark.parametrize("loss", LOSSES)
 def test_predict_is_what_learn_would_have_predicted(loss: str) -> None:
     X, y = problem(loss, 120)
-    model = newton(loss=loss, centre=True)
+    model = newton(loss=loss, center=True)
     for r in range(len(y)):
         before = pickle.dumps(model)
         predicted = model.predict(X[r : r + 1])
@@ -237,7 +238,7 @@ def test_predict_is_what_learn_would_have_predicted(loss: str) -> None:
 @pytest.mark.parametrize("features", [1, 7, 8, 9, 23, 100])
 def test_every_instruction_set_gives_the_same_bits(features: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = set()
-    for name in ul.kernels():
+    for name in kernels():
         monkeypatch.setenv("UNITLESS_KERNEL", name)
         said = []
         for loss in LOSSES:
@@ -272,7 +273,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"loss": "logistic"}, {"target": "auto", "centre": True, "average": True}], ids=str
+    "options", [{}, {"loss": "logistic"}, {"target": "auto", "center": True, "average": True}], ids=str
 )
 def test_saving_and_loading_in_mid_stream_is_invisible(options: dict[str, Any], tmp_path: Path) -> None:
     X, y = problem(options.get("loss", "squared"), 1300)
@@ -325,11 +326,13 @@ def test_a_row_that_counts_twice_is_two_rows() -> None:
 
 def test_extrapolating_is_the_plain_linear_model() -> None:
     X, y = problem("logistic", 400)
-    model = newton(loss="logistic", centre=True)
+    model = newton(loss="logistic", center=True)
     model.learn(X, y)
     w = model.weights
-    plain = X @ [w.get(j, 0.0) for j in range(X.shape[1])] + w[ul.BIAS]
-    np.testing.assert_allclose(model.predict(5 * X, extrapolate=True) - 5 * (plain - w[ul.BIAS]), w[ul.BIAS], rtol=1e-6)
+    plain = X @ [w.get(j, 0.0) for j in range(X.shape[1])] + w["(bias)"]
+    np.testing.assert_allclose(
+        model.predict(5 * X, extrapolate=True) - 5 * (plain - w["(bias)"]), w["(bias)"], rtol=1e-6
+    )
 
 
 def test_while_rates_are_not_chosen_the_leader_stays_and_all_lanes_learn() -> None:
@@ -391,7 +394,7 @@ def test_rows_with_a_feature_too_many_change_nothing() -> None:
         ({"loss": "hinge"}, "rule='newton' is for squared, logistic and softmax loss, not for hinge loss"),
         ({"loss": "poisson"}, "not for poisson loss"),
         ({"learning_rate": 0.1}, "rule='newton' has no learning rate"),
-        ({"shape": "curves"}, "rule='newton' is for linear models"),
+        ({"model_type": "curves"}, "rule='newton' is for linear models"),
         ({"importance_aware": False}, "importance_aware=False is for rules of first order"),
         ({"order": "vw"}, "order='vw' is for rules of first order"),
         ({"schedule": "sqrt"}, "adapts its rates by itself"),
@@ -452,7 +455,7 @@ def test_numbers_that_learning_does_not_give_are_refused(name: str, forged: Any)
     model, other = newton(), newton()
     model.learn(X, y)
     state = model._snapshot()
-    state["shape"][name] = np.ascontiguousarray(forged(state["shape"][name]))
+    state["form"][name] = np.ascontiguousarray(forged(state["form"][name]))
     with pytest.raises(ul.InputError):
         other._restore(state)
     assert other.examples == 0
@@ -464,7 +467,7 @@ def test_a_state_without_them_is_refused() -> None:
     model.learn(X, y)
     for name in ("newton.P", "newton.order", "newton.recent"):
         state = model._snapshot()
-        del state["shape"][name]
+        del state["form"][name]
         with pytest.raises(ul.InputError, match=name):
             newton()._restore(state)
 
@@ -474,7 +477,7 @@ def test_heavy_rows_leave_a_model_that_can_be_kept(weight: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = X @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=300)
-    for options in ({"rule": "newton"}, {"experts": "auto"}):
+    for options in ({"rule": "newton"}, {"ensemble": True}):
         model = ul.Learner(**options)
         model.learn(X, y, np.full(300, weight))
         again = pickle.loads(pickle.dumps(model))

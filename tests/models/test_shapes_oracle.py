@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles.curves_and_trees import Member, Node, Shaped, Tree, Trees, adaptive
 from streams import LOSSES, RULES, labels
 
 import unitless as ul
-from unitless import reference
-from unitless.research.shapes import Expert, Node, Shaped, Tree, Trees, adaptive
+from unitless.paper import algorithms as reference
 
 REFERENCE_LOSSES = {
     "squared": reference.Squared(),
@@ -62,21 +62,21 @@ def close(p: Any, expected: np.ndarray, tolerance: float = 1e-12) -> None:
 
 
 def check(
-    shape: Any, rule: str, loss: str, rate: Any, rows: int, seed: int = 0, weighted: bool = False, **options: Any
+    model_type: Any, rule: str, loss: str, rate: Any, rows: int, seed: int = 0, weighted: bool = False, **options: Any
 ) -> tuple[ul.Learner, Shaped]:
     """A core and an oracle that have learned the same stream."""
     baseline = rule in ("gd", "ag")
     raw, y = problem(loss, rows, seed, plain=baseline)
     weight = some_weights(rows) if weighted else None
     aware, target = options.get("aware", True), "auto" if options.get("target") else None
-    m = ul.Learner(rule, loss, rate, shape=shape, quantile=0.3, importance_aware=aware, target=target)
+    m = ul.Learner(rule, loss, rate, model_type=model_type, quantile=0.3, importance_aware=aware, target=target)
     p = m.learn(named(raw), y, weight)
     raw[:, 4] = codes(m, raw[:, 4])
-    oracle = Shaped(shape, rule, REFERENCE_LOSSES[loss], rate, text=TEXT, **options)
+    oracle = Shaped(model_type, rule, REFERENCE_LOSSES[loss], rate, text=TEXT, **options)
     expected = oracle.run(raw, y, weight)
-    # A plain step of a baseline does not depend on other features: experts are the same where a row has no leaves, but
+    # A plain step of a baseline does not depend on other features: members are the same where a row has no leaves, but
     # for rounding, by which losses of any size are judged.
-    if not (baseline and loss in ("hinge", "quantile") and shape != "curves only"):
+    if not (baseline and loss in ("hinge", "quantile") and model_type != "curves only"):
         close(p, expected, 1e-11 if loss == "hinge" else 1e-12)
     same_state(m, oracle)
     return m, oracle
@@ -91,28 +91,28 @@ def codes(m: ul.Learner, values: np.ndarray) -> np.ndarray:
 
 def same_state(m: ul.Learner, oracle: Shaped) -> None:
     """The same thresholds and questions, to the last bit; the same weights of leaves, to rounding."""
-    state = m._snapshot()["shape"]
+    state = m._snapshot()["form"]
     curves = [oracle.curves.curves.get(j) for j in range(len(state["curve.leaves"]))]
     assert state["curve.leaves"].tolist() == [len(curve.intervals) if curve else 0 for curve in curves]
     assert state["curve.thresholds"].tolist() == [x for curve in curves if curve for x in curve.thresholds]
-    for expert in (expert for expert in oracle.experts if expert.curved):
-        if expert.trees:
-            same_trees(state, expert.trees)
-        same_leaves(state, expert)
+    for member in (member for member in oracle.members if member.curved):
+        if member.trees:
+            same_trees(state, member.trees)
+        same_leaves(state, member)
 
 
-def same_leaves(state: dict[str, Any], expert: Expert) -> None:
-    name, first = ("trees", 64 * 256) if expert.trees else ("curves", 0)
+def same_leaves(state: dict[str, Any], member: Member) -> None:
+    name, first = ("trees", 64 * 256) if member.trees else ("curves", 0)
     leaves = state[f"{name}.leaves"].astype(int).tolist()
-    lanes = [lane for head in expert.heads for lane in head.lanes]
+    lanes = [lane for head in member.heads for lane in head.lanes]
     weights = dict(zip(leaves, state[f"{name}.weights"].reshape(-1, len(lanes)), strict=True))
-    evidence = dict(zip(leaves, state[f"{name}.evidence"].reshape(-1, len(expert.heads)), strict=True))
+    evidence = dict(zip(leaves, state[f"{name}.evidence"].reshape(-1, len(member.heads)), strict=True))
     if isinstance(lanes[0].terms, reference.NG):
         assert np.isclose(state[f"{name}.N"][0], lanes[0].terms.N, rtol=1e-12)
-    for leaf in expert.heads[0].G:
+    for leaf in member.heads[0].G:
         kind, of, place = leaf
         number = of * 256 + place if kind == "tree" else first + of * 33 + (32 if place < 0 else place)
-        w, G = [lane.w[leaf] for lane in lanes], [head.G[leaf] for head in expert.heads]
+        w, G = [lane.w[leaf] for lane in lanes], [head.G[leaf] for head in member.heads]
         np.testing.assert_allclose(weights.get(number, np.zeros(len(w))), w, rtol=1e-10, atol=1e-12)
         if adaptive(lanes[0].terms):  # of other rules it is not looked at
             np.testing.assert_allclose(evidence.get(number, np.zeros(len(G))), G, rtol=1e-10, atol=1e-12)
@@ -187,7 +187,7 @@ def test_curves_that_are_cut_beyond_their_usual_number_of_leaves(rule: str) -> N
     rng = np.random.default_rng(0)
     X = np.column_stack([np.linspace(0, 9, 2600) + rng.normal(size=2600), rng.integers(0, 40, 2600) ** 2])
     y = np.sin(X[:, 0]) + np.sqrt(X[:, 1]) / 10 + 0.1 * rng.normal(size=2600)
-    m, oracle = ul.Learner(rule, shape="curves only"), Shaped("curves only", rule)
+    m, oracle = ul.Learner(rule, model_type="curves only"), Shaped("curves only", rule)
     close(m.learn(X, y), oracle.run(X, y))
     same_state(m, oracle)
     assert [len(curve.intervals) for curve in oracle.curves.curves.values()] > [20, 16]
@@ -195,8 +195,8 @@ def test_curves_that_are_cut_beyond_their_usual_number_of_leaves(rule: str) -> N
 
 def test_trees_of_many_leaves() -> None:
     _, oracle = check("trees", "nag", "squared", 0.5, 500, seed=1)
-    assert oracle.experts[2].trees
-    assert min(tree.leaves for tree in oracle.experts[2].trees.trees) > 5
+    assert oracle.members[2].trees
+    assert min(tree.leaves for tree in oracle.members[2].trees.trees) > 5
 
 
 # ------------------------------------------------------------------------------------------------- automatic rates
@@ -210,24 +210,24 @@ def test_with_automatic_rates_trees_follow_the_leader(loss: str) -> None:
 @pytest.mark.parametrize("loss", ["squared", "quantile"])
 def test_rates_are_dropped_and_come_back(loss: str) -> None:
     _, oracle = check("curves only", "nag", loss, "auto", 1060)
-    assert len(oracle.experts[0].heads[0].lanes) < 16
+    assert len(oracle.members[0].heads[0].lanes) < 16
 
 
-# ------------------------------------------------------------------------------------------------- target, centre
+# ------------------------------------------------------------------------------------------------- target, center
 
 
-@pytest.mark.parametrize("shape", ["trees", "curves only"])
+@pytest.mark.parametrize("model_type", ["trees", "curves only"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize(("rule", "loss"), [("nag", "squared"), ("ng", "squared"), ("snag", "quantile")])
-def test_labels_without_unit_and_offset(rule: str, loss: str, weighted: bool, shape: Any) -> None:
-    check(shape, rule, loss, 0.3, 100, weighted=weighted, target=True)
+def test_labels_without_unit_and_offset(rule: str, loss: str, weighted: bool, model_type: Any) -> None:
+    check(model_type, rule, loss, 0.3, 100, weighted=weighted, target=True)
 
 
-@pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
-def test_centred_columns(shape: Any) -> None:
+@pytest.mark.parametrize("model_type", ["curves", "trees", "curves only"])
+def test_centered_columns(model_type: Any) -> None:
     raw, y = problem("squared", 150)
     X, weight = np.nan_to_num(raw[:, :4]) + np.array([3.0, 1e4, 0.0, -1.0]), some_weights(150)
-    m, oracle = ul.Learner(shape=shape, centre=True), Shaped(shape, centre=True)
+    m, oracle = ul.Learner(model_type=model_type, center=True), Shaped(model_type, center=True)
     close(m.learn(X, y, weight), oracle.run(X, y, weight), 1e-10)
     same_state(m, oracle)
 
@@ -241,7 +241,7 @@ def test_classes(loss: str, classes: int, rows: int) -> None:
     raw, score = problem("squared", rows)
     y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
     weight = some_weights(rows)
-    m = ul.OneVsAll(range(classes), loss=loss, learning_rate=0.5, shape="trees")
+    m = ul.OneVsAll(range(classes), loss=loss, learning_rate=0.5, model_type="trees")
     p = m.learn(named(raw), y, weight)
     raw[:, 4] = codes(m, raw[:, 4])
     limited = loss == "squared"
@@ -254,7 +254,7 @@ def test_classes(loss: str, classes: int, rows: int) -> None:
 def test_classes_with_automatic_rates() -> None:
     raw, score = problem("squared", 45)
     y = np.digitize(score, [-0.5, 0.7])
-    m = ul.OneVsAll(range(3), learning_rate="auto", shape="trees")
+    m = ul.OneVsAll(range(3), learning_rate="auto", model_type="trees")
     p = m.learn(named(raw), y)
     raw[:, 4] = codes(m, raw[:, 4])
     oracle = Shaped("trees", "nag", reference.Logistic(), "auto", classes=3, text=TEXT)
@@ -262,16 +262,16 @@ def test_classes_with_automatic_rates() -> None:
     same_state(m, oracle)
 
 
-@pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
+@pytest.mark.parametrize("model_type", ["curves", "trees", "curves only"])
 @pytest.mark.parametrize("rate", [0.5, "auto"])
-def test_classes_under_a_softmax(shape: Any, rate: Any) -> None:
+def test_classes_under_a_softmax(model_type: Any, rate: Any) -> None:
     raw, score = problem("squared", 130 if rate == 0.5 else 45)
     y = np.digitize(score, [-0.5, 0.3, 0.9])
     weight = some_weights(len(y))
-    m = ul.Softmax(range(4), learning_rate=rate, shape=shape)
+    m = ul.Softmax(range(4), learning_rate=rate, model_type=model_type)
     p = m.learn(named(raw), y, weight)
     raw[:, 4] = codes(m, raw[:, 4])
-    oracle = Shaped(shape, "nag", reference.Logistic(), rate, classes=4, text=TEXT, coupled=True)
+    oracle = Shaped(model_type, "nag", reference.Logistic(), rate, classes=4, text=TEXT, coupled=True)
     close(p, oracle.run(raw, y, weight), 1e-10)
     same_state(m, oracle)
 
@@ -284,7 +284,7 @@ def test_columns_that_join_later() -> None:
     raw[:60, 2:4], raw[:100, 3], raw[:, 4] = np.nan, np.nan, np.nan
     rows = named(raw)
     c, d = (next(r for r, row in enumerate(rows) if name in row) for name in "cd")
-    m, oracle = ul.Learner(shape="trees"), Shaped("trees")
+    m, oracle = ul.Learner(model_type="trees"), Shaped("trees")
     expected = [oracle.learn_one(raw[r, : 2 + (r >= c) + (r >= d)], y[r]) for r in range(180)]
     close(m.learn(rows, y), np.array(expected))
     same_state(m, oracle)
@@ -295,14 +295,14 @@ def test_any_number_of_columns(columns: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(110, columns))
     y = np.abs(X[:, 0]) + 0.1 * rng.normal(size=110)
-    m, oracle = ul.Learner(shape="trees"), Shaped("trees")
+    m, oracle = ul.Learner(model_type="trees"), Shaped("trees")
     close(m.learn(X, y), oracle.run(X, y))
     same_state(m, oracle)
 
 
 def test_predictions_and_rows_without_weight_are_what_learning_would_say() -> None:
     raw, y = problem("squared", 160)
-    m, oracle = ul.Learner(shape="trees"), Shaped("trees", text=TEXT)
+    m, oracle = ul.Learner(model_type="trees"), Shaped("trees", text=TEXT)
     m.learn(named(raw[:100]), y[:100])
     raw[:, 4] = codes(m, raw[:, 4])
     oracle.run(raw[:100], y[:100])

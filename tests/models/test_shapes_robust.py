@@ -33,13 +33,13 @@ def losses_of(loss: str, p: Any, y: Any) -> Any:
     return np.square(p - y)
 
 
-def learner(shape: Any, loss: Any = "squared", **options: Any) -> ul.Learner:
-    return ul.Learner(loss=loss, shape=shape, **{"learning_rate": "auto", **options})
+def learner(model_type: Any, loss: Any = "squared", **options: Any) -> ul.Learner:
+    return ul.Learner(loss=loss, model_type=model_type, **{"learning_rate": "auto", **options})
 
 
-def late_loss(shape: str, loss: str, X: Any, y: np.ndarray, **options: Any) -> float:
+def late_loss(model_type: str, loss: str, X: Any, y: np.ndarray, **options: Any) -> float:
     """Of the last quarter, each row predicted before it is learned."""
-    p = learner(shape, loss, **options).learn(X, y)
+    p = learner(model_type, loss, **options).learn(X, y)
     assert np.isfinite(p).all()
     return float(losses_of(loss, p, y)[-len(y) // 4 :].mean())
 
@@ -63,8 +63,8 @@ def scene(name: str, loss: str) -> tuple[np.ndarray, np.ndarray]:
 def test_a_mixture_recovers_as_well_as_a_linear_model(name: str, loss: str) -> None:
     X, y = scene(name, loss)
     linear = late_loss("linear", loss, X, y)
-    for shape in ("curves", "trees"):  # measured: at most 1.001 of it; Cauchy 0.18 to 0.69
-        assert late_loss(shape, loss, X, y) <= (0.9 if name == "cauchy" else 1.05) * linear, shape
+    for model_type in ("curves", "trees"):  # measured: at most 1.001 of it; Cauchy 0.18 to 0.69
+        assert late_loss(model_type, loss, X, y) <= (0.9 if name == "cauchy" else 1.05) * linear, model_type
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -80,12 +80,12 @@ def test_curves_alone_recover(name: str, limit: float, loss: str) -> None:
 def test_every_rule_is_about_as_good_as_its_linear_model(rule: Any, loss: str) -> None:
     X, y = scene("shift", loss)
     linear = late_loss("linear", loss, X, y, rule=rule)
-    for shape in ("curves", "trees"):
-        assert late_loss(shape, loss, X, y, rule=rule) <= 1.05 * linear, shape
+    for model_type in ("curves", "trees"):
+        assert late_loss(model_type, loss, X, y, rule=rule) <= 1.05 * linear, model_type
 
 
-@pytest.mark.parametrize("shape", BENT)
-def test_columns_that_say_nothing_cost_little(shape: str) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_columns_that_say_nothing_cost_little(model_type: str) -> None:
     rng = np.random.default_rng(2)
     X, y = scene("plain", "logistic")
     useless = np.column_stack(
@@ -96,17 +96,17 @@ def test_columns_that_say_nothing_cost_little(shape: str) -> None:
             np.zeros(ROWS),
         ]
     )
-    alone, beside = (late_loss(shape, "logistic", data, y) for data in (X, np.column_stack([X, useless])))
+    alone, beside = (late_loss(model_type, "logistic", data, y) for data in (X, np.column_stack([X, useless])))
     assert beside <= 1.1 * alone + 0.01
 
 
-@pytest.mark.parametrize("shape", BENT)
-def test_text_of_thousands_of_values(shape: Any) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_text_of_thousands_of_values(model_type: Any) -> None:
     rng = np.random.default_rng(3)
     X, y = scene("plain", "logistic")
     frame = pd.DataFrame(X, columns=list("abcde"))
     frame["id"] = [f"user{i}" for i in rng.integers(0, 5000, size=ROWS)]
-    model = ul.train(frame.assign(y=y), target="y", shape=shape, learning_rate="auto", passes=1).model
+    model = ul.train(frame.assign(y=y), target="y", model_type=model_type, learning_rate="auto", passes=1).model
     again = model.predict(frame)
     assert len(again) == ROWS
     assert model.nbytes < 60e6
@@ -127,33 +127,33 @@ def test_a_tiny_first_label_does_not_keep_trees_from_growing(first: float) -> No
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("shape", BENT)
+@pytest.mark.parametrize("model_type", BENT)
 @pytest.mark.parametrize("rows", [1, 3])
-def test_few_rows(shape: str, loss: str, rows: int) -> None:
+def test_few_rows(model_type: str, loss: str, rows: int) -> None:
     X, y = scene("plain", loss)
-    model = learner(shape, loss)
+    model = learner(model_type, loss)
     assert np.isfinite(model.learn(X[:rows], y[:rows])).all()
     assert np.isfinite(model.predict(X[:50])).all()
     assert model.copy().predict(X[:50]).tobytes() == model.predict(X[:50]).tobytes()
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("shape", BENT)
-def test_rows_that_are_all_equal(shape: str, loss: str) -> None:
-    model = learner(shape, loss)
+@pytest.mark.parametrize("model_type", BENT)
+def test_rows_that_are_all_equal(model_type: str, loss: str) -> None:
+    model = learner(model_type, loss)
     p = model.learn(np.full((500, 3), 2.5), np.ones(500))
     assert losses_of(loss, p, np.ones(500))[-1] < 0.05  # hinge and logistic: far on the right side
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("value", [1e300, 5e-324, -0.0, 1e-300])
-@pytest.mark.parametrize("shape", BENT)
-def test_values_at_the_ends_of_what_there_is(shape: str, value: float, rule: Any) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_values_at_the_ends_of_what_there_is(model_type: str, value: float, rule: Any) -> None:
     X, y = scene("plain", "logistic")
     X, y = X[:600].copy(), y[:600]
     X[200:210, 0] = value
     X[300] = -value
-    model = learner(shape, "logistic", rule=rule)
+    model = learner(model_type, "logistic", rule=rule)
     try:
         assert np.isfinite(model.learn(X, y)).all()
     except ul.DivergedError:  # rules that depend on units, and scales whose squares overflow
@@ -162,28 +162,30 @@ def test_values_at_the_ends_of_what_there_is(shape: str, value: float, rule: Any
     assert np.isfinite(model.predict(X[:100])).all()
 
 
-@pytest.mark.parametrize("shape", BENT)
+@pytest.mark.parametrize("model_type", BENT)
 @pytest.mark.parametrize("power", [-200, 190])
-def test_the_unit_of_labels_does_not_matter(shape: str, power: int) -> None:
+def test_the_unit_of_labels_does_not_matter(model_type: str, power: int) -> None:
     X, y = scene("plain", "squared")
-    model, usual = learner(shape, target="auto"), learner(shape, target="auto")
+    model, usual = learner(model_type, target="auto"), learner(model_type, target="auto")
     assert (model.learn(X, 2.0**power * y) == 2.0**power * usual.learn(X, y)).all()
 
 
-@pytest.mark.parametrize("shape", BENT)
-def test_labels_whose_squares_are_hardly_numbers(shape: str) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_labels_whose_squares_are_hardly_numbers(model_type: str) -> None:
     X, y = scene("plain", "squared")
-    p = learner(shape, target="auto").learn(X, 1e-150 * y)
-    usual = learner(shape, target="auto").learn(X, y)
+    p = learner(model_type, target="auto").learn(X, 1e-150 * y)
+    usual = learner(model_type, target="auto").learn(X, y)
     assert np.square(1e150 * p - y).mean() < 1.05 * np.square(usual - y).mean()
 
 
-@pytest.mark.parametrize("shape", BENT)
-def test_missing_values_everywhere(shape: Any) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_missing_values_everywhere(model_type: Any) -> None:
     X, y = scene("plain", "logistic")
     frame = pd.DataFrame(X, columns=list("abcde")).mask(np.random.default_rng(0).random(X.shape) < 0.5)
     frame["word"] = [None if i % 3 == 0 else "x" for i in range(ROWS)]
-    model = ul.train(frame.assign(y=y), target="y", shape=shape, missing="absent", passes=1).model
+    model = ul.train(
+        frame.assign(y=y), target="y", model_type=model_type, reading=ul.Reading(missing="absent"), passes=1
+    ).model
     nothing = pd.DataFrame({name: [np.nan] for name in "abcde"} | {"word": [None]})
     assert len(model.predict(frame)) == ROWS
     assert len(model.predict(nothing)) == 1
@@ -192,10 +194,10 @@ def test_missing_values_everywhere(shape: Any) -> None:
 # ---- weights
 
 
-@pytest.mark.parametrize("shape", BENT)
-def test_rows_without_weight_change_nothing(shape: str) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_rows_without_weight_change_nothing(model_type: str) -> None:
     X, y = scene("plain", "squared")
-    some, all_ = learner(shape), learner(shape)
+    some, all_ = learner(model_type), learner(model_type)
     counts = np.arange(1500) % 3 > 0
     all_.learn(X[:1500], np.where(counts, y[:1500], 1e60), counts.astype(float))
     some.learn(X[:1500][counts], y[:1500][counts])
@@ -203,21 +205,21 @@ def test_rows_without_weight_change_nothing(shape: str) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("shape", BENT)
-def test_weights_of_any_size(shape: str, loss: str) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_weights_of_any_size(model_type: str, loss: str) -> None:
     X, y = scene("plain", loss)
     for weight in (1e-300, 1e-30, 1e15):
-        model = learner(shape, loss)
+        model = learner(model_type, loss)
         model.learn(X[:1000], y[:1000])
         assert np.isfinite(model.learn(X[1000:2000], y[1000:2000], np.full(1000, weight))).all()
         assert np.isfinite(model.predict(X)).all()
 
 
-@pytest.mark.parametrize("shape", BENT)
-def test_a_weight_counts_about_like_repeated_rows(shape: str) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_a_weight_counts_about_like_repeated_rows(model_type: str) -> None:
     X, y = scene("plain", "logistic")
     times = np.random.default_rng(4).integers(1, 4, size=2000)
-    weighted, repeated = learner(shape, "logistic"), learner(shape, "logistic")
+    weighted, repeated = learner(model_type, "logistic"), learner(model_type, "logistic")
     weighted.learn(X[:2000], y[:2000], times)
     repeated.learn(np.repeat(X[:2000], times, axis=0), np.repeat(y[:2000], times))
     a, b = (losses_of("logistic", model.predict(X[2000:]), y[2000:]).mean() for model in (weighted, repeated))
@@ -227,10 +229,10 @@ def test_a_weight_counts_about_like_repeated_rows(shape: str) -> None:
 # ---- long streams
 
 
-@pytest.mark.parametrize("shape", ["curves", "trees"])
-def test_memory_is_bounded(shape: str) -> None:
+@pytest.mark.parametrize("model_type", ["curves", "trees"])
+def test_memory_is_bounded(model_type: str) -> None:
     rng = np.random.default_rng(0)
-    model, sizes = learner(shape), []
+    model, sizes = learner(model_type), []
     for _ in range(6):
         X = rng.normal(size=(50_000, 4))
         model.learn(X, X[:, 0] * X[:, 1] + X[:, 2])
@@ -243,7 +245,7 @@ def test_names_without_end_have_so_many_columns() -> None:
     model = learner("trees", "logistic")
     for i in range(1500):
         model.learn_one({f"n{i}": 1.0, "a": float(i % 7), f"c=v{i}": 1.0}, 1 - 2 * (i % 2))
-    assert len(model._snapshot()["shape"]["curve.leaves"]) == 1024
+    assert len(model._snapshot()["form"]["curve.leaves"]) == 1024
     assert model.predict_one({"a": 1.0, "unknown": 3.0}) == model.predict_one({"a": 1.0})
     assert np.isfinite(model.predict_one({"n1499": 1e9, "c=v1499": 1.0}))
 
@@ -352,24 +354,24 @@ def learn(model, to):
     return model
 
 if kind == "classes":
-    model = ul.OneVsAll(shape="trees", learning_rate="auto")
+    model = ul.OneVsAll(model_type="trees", learning_rate="auto")
 else:
-    model = ul.Learner(shape="trees" if kind == "names" else kind, loss="logistic", learning_rate="auto")
+    model = ul.Learner(model_type="trees" if kind == "names" else kind, loss="logistic", learning_rate="auto")
 good = learn(model, 900)._snapshot()
-names = [name for name in good["shape"] if name != "settled"]
+names = [name for name in good["form"] if name != "settled"]
 odd = [0, -1, 1, 2, 5, 16, 24, 32, 33, 256, 511, 2**31, 2**32, 2**53, 1e300, 5e-324, np.inf, -np.inf, np.nan, 0.5]
 refused = 0
 for i in range(count):
     name = names[i % len(names)]
-    array = good["shape"][name].copy()
+    array = good["form"][name].copy()
     if i % 9 == 0 or not len(array):
         array = array[:-1] if i % 2 else np.append(array, array[-2:] if len(array) else 0.0)
     else:
         for at in rng.integers(len(array), size=rng.integers(1, 4)):
             array[at] = rng.choice([odd[rng.integers(len(odd))], array[rng.integers(len(array))], array[at] + 1])
-    forged = ul.OneVsAll(shape="trees", learning_rate="auto") if kind == "classes" else model.copy()
+    forged = ul.OneVsAll(model_type="trees", learning_rate="auto") if kind == "classes" else model.copy()
     try:
-        forged._restore_state({**good, "shape": {**good["shape"], name: array}})
+        forged._restore_state({**good, "form": {**good["form"], name: array}})
         learn(forged, 100)
         forged.predict(X[:20]) if kind != "names" else [forged.predict_one(row) for row in rows[:20]]
     except ul.Error:
@@ -387,13 +389,13 @@ def test_forged_states_do_no_harm(kind: str) -> None:
     assert 30 <= int(run.stdout) <= 145
 
 
-@pytest.mark.parametrize("shape", BENT)
-def test_states_of_other_options_are_refused(shape: str) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_states_of_other_options_are_refused(model_type: str) -> None:
     X, y = scene("plain", "logistic")
-    model = learner(shape, "logistic")
+    model = learner(model_type, "logistic")
     model.learn(X[:500], y[:500])
-    others = [learner(other, "logistic") for other in ("linear", *BENT) if other != shape]
-    others.append(learner(shape, "logistic", learning_rate=0.5))
+    others = [learner(other, "logistic") for other in ("linear", *BENT) if other != model_type]
+    others.append(learner(model_type, "logistic", learning_rate=0.5))
     for other in others:
         with pytest.raises(ul.Error):
             other._restore_state(model._snapshot())
@@ -401,10 +403,10 @@ def test_states_of_other_options_are_refused(shape: str) -> None:
         other.learn(X[:500], y[:500])
 
 
-@pytest.mark.parametrize("shape", BENT)
-def test_choosing_is_suspended_and_goes_on_in_copies(shape: str) -> None:
+@pytest.mark.parametrize("model_type", BENT)
+def test_choosing_is_suspended_and_goes_on_in_copies(model_type: str) -> None:
     X, y = scene("plain", "logistic")
-    model = learner(shape, "logistic")
+    model = learner(model_type, "logistic")
     model.learn(X[:500], y[:500])
     model._choose_rates(False)
     model.learn(X[500:1000], y[500:1000])
@@ -431,7 +433,7 @@ import numpy as np, unitless as ul
 
 X = np.random.default_rng(0).normal(size=(3000, 40))
 y = np.sign(X[:, 0] * X[:, 1])
-model = ul.Learner(shape="trees", loss="logistic", learning_rate="auto")
+model = ul.Learner(model_type="trees", loss="logistic", learning_rate="auto")
 before = model._remembered()
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (taken + int(sys.argv[1]), resource.RLIM_INFINITY))

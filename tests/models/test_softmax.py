@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
+from oracles import softmax
 from streams import UNIT_FREE, stream
 
 import unitless as ul
+from unitless.models.kernels import kernels
+from unitless.paper import algorithms as reference
 from unitless.rates import AUTO_RATES, AUTO_START
-from unitless.research import reference, softmax
 
 LABELS = ["red", "green", "blue", "grey"]
 ORACLES = {"gd": reference.GD, "ag": reference.AG, "ng": reference.NG, "nag": reference.NAG, "snag": reference.SNAG}
@@ -86,8 +88,8 @@ def test_probabilities_add_up_to_one_and_are_those_of_the_scores() -> None:
     scores = m.predict(X)
     sigmoids = 1 / (1 + np.exp(-scores))
     np.testing.assert_allclose(sigmoids.sum(axis=1), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(m.shares(scores), sigmoids, rtol=1e-12, atol=1e-15)
-    np.testing.assert_array_equal(m.classify(X), scores.argmax(axis=1))
+    np.testing.assert_allclose(m._shares(scores), sigmoids, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(m.predict_label(X), scores.argmax(axis=1))
 
 
 def test_two_classes_mirror_each_other() -> None:
@@ -127,7 +129,7 @@ def test_its_probabilities_are_better_than_those_of_one_vs_all_where_classes_lie
     losses = []
     for kind in (ul.Softmax, ul.OneVsAll):
         m = kind(range(6))
-        losses.append(-np.log(m.shares(m.learn(X, y))[np.arange(len(y)), y]).mean())
+        losses.append(-np.log(m._shares(m.learn(X, y))[np.arange(len(y)), y]).mean())
     assert losses[0] < 0.8 * losses[1]
 
 
@@ -136,7 +138,7 @@ def test_its_probabilities_are_better_than_those_of_one_vs_all_where_classes_lie
 OPTIONS = [
     {"learning_rate": 0.5},
     {"learning_rate": "auto"},
-    {"learning_rate": "auto", "rule": "snag", "centre": True},
+    {"learning_rate": "auto", "rule": "snag", "center": True},
     {"learning_rate": "auto", "average": True},
     {"learning_rate": "auto", "interactions": 2},
 ]
@@ -170,7 +172,7 @@ def test_calls_and_kinds_of_input_change_no_bit(options: dict[str, object], clas
     ends = [0, 1, 2, 7, 100, 1023, 1024, 1025, 1300, len(y)]
     parts = [cut.learn(X[a:b], names(y[a:b]), weight[a:b]) for a, b in itertools.pairwise(ends)]
     same(cut, [row for part in parts for row in part])
-    if options.get("centre") or options.get("interactions"):
+    if options.get("center") or options.get("interactions"):
         return
     compressed = ul.Softmax(classes, **options)  # type: ignore[arg-type]
     same(compressed, list(compressed.learn(scipy.sparse.csr_matrix(X), names(y), weight)))
@@ -198,7 +200,7 @@ def test_predict_is_what_learn_would_have_predicted(options: dict[str, object]) 
         np.testing.assert_array_equal(m.predict([row]), m.learn([row], [label]))
 
 
-@pytest.mark.parametrize("kernel", ul.kernels())
+@pytest.mark.parametrize("kernel", kernels())
 def test_every_instruction_set_gives_the_same_bits(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = data(rows=1500)
     expected = ul.Softmax().learn(X, names(y))
@@ -311,11 +313,11 @@ def bent(rows: int = 1300) -> tuple[np.ndarray, np.ndarray]:
     return X, np.where((y == 3) & (np.arange(rows) < 700), 0, y)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("model_type", SHAPES)
 @pytest.mark.parametrize("classes", [None, LABELS])
-def test_exact_properties_hold_for_shapes(shape: str, classes: object) -> None:
+def test_exact_properties_hold_for_shapes(model_type: str, classes: object) -> None:
     X, y = bent()
-    whole, cut, scaled = (ul.Softmax(classes, shape=shape) for _ in range(3))  # type: ignore[arg-type]
+    whole, cut, scaled = (ul.Softmax(classes, model_type=model_type) for _ in range(3))  # type: ignore[arg-type]
     scores = whole.learn(X, names(y))
     assert np.isfinite(scores).all()
     np.testing.assert_array_equal(scaled.learn(X * [2.0, 2.0**-40, 2.0**100, 1.0], names(y)), scores)
@@ -327,27 +329,30 @@ def test_exact_properties_hold_for_shapes(shape: str, classes: object) -> None:
     np.testing.assert_array_equal(cut.predict(X), whole.predict(X))
 
 
-@pytest.mark.parametrize("kernel", ul.kernels())
-@pytest.mark.parametrize("shape", ["curves", "trees"])
-def test_every_instruction_set_gives_the_same_shapes(shape: str, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kernel", kernels())
+@pytest.mark.parametrize("model_type", ["curves", "trees"])
+def test_every_instruction_set_gives_the_same_shapes(
+    model_type: str, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, y = bent()
-    expected = ul.Softmax(shape=shape).learn(X, y)  # type: ignore[arg-type]
+    expected = ul.Softmax(model_type=model_type).learn(X, y)  # type: ignore[arg-type]
     monkeypatch.setenv("UNITLESS_KERNEL", kernel)
-    np.testing.assert_array_equal(ul.Softmax(shape=shape).learn(X, y), expected)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(ul.Softmax(model_type=model_type).learn(X, y), expected)  # type: ignore[arg-type]
 
 
 def test_shapes_find_what_lines_cannot() -> None:
     X, y = bent(4000)
     wrong = [
-        np.mean(ul.Softmax(range(4), shape=shape).learn(X, y).argmax(axis=1) != y) for shape in ("linear", "trees")
+        np.mean(ul.Softmax(range(4), model_type=model_type).learn(X, y).argmax(axis=1) != y)
+        for model_type in ("linear", "trees")
     ]
     assert wrong[1] < 0.6 * wrong[0]
 
 
-def test_an_expert_without_leaves_learns_what_the_linear_model_does() -> None:
+def test_an_member_without_leaves_learns_what_the_linear_model_does() -> None:
     X, y = data(rows=1100)
     rows = [{f"x{j}={value:g}": 1.0 for j, value in enumerate(row) if value} for row in np.sign(X).tolist()]
-    plain, curved = ul.Softmax(LABELS), ul.Softmax(LABELS, shape="curves only")
+    plain, curved = ul.Softmax(LABELS), ul.Softmax(LABELS, model_type="curves only")
     np.testing.assert_allclose(curved.learn(rows, names(y)), plain.learn(rows, names(y)), rtol=1e-9, atol=1e-9)
 
 
@@ -362,7 +367,7 @@ def test_a_merged_model_knows_the_classes_of_all_and_learns_on() -> None:
         part.learn(X[of], names(y[of]))
     merged = ul.merge(parts)
     assert set(merged.classes) == set(LABELS)
-    assert np.mean(merged.classify(X) == names(y)) > 0.4
+    assert np.mean(merged.predict_label(X) == names(y)) > 0.4
     again = pickle.loads(pickle.dumps(merged))
     np.testing.assert_array_equal(again.learn(X, names(y)), merged.learn(X, names(y)))
     with pytest.raises(ul.MergeError, match="different kinds"):
@@ -397,18 +402,18 @@ def test_exports_compute_the_same_probabilities() -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     X, y = data(features=4)
     X = X / np.abs(X).max(axis=0)
-    m = ul.Softmax(centre=True)
+    m = ul.Softmax(center=True)
     m.learn(X, names(y))
     order = np.argsort(m.classes)
     estimator = ul.to_sklearn(m)
-    expected = m.shares(m.predict(X, extrapolate=True))[:, order]
+    expected = m._shares(m.predict(X, extrapolate=True))[:, order]
     np.testing.assert_allclose(estimator.predict_proba(X), expected, rtol=1e-9, atol=1e-12)
     assert estimator.classes_.tolist() == sorted(LABELS)
     session = onnxruntime.InferenceSession(ul.to_onnx(m, dtype="float64").SerializeToString())
     scores, shares, label = session.run(["scores", "probabilities", "label"], {"features": X})
     np.testing.assert_allclose(scores, m.predict(X), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(shares, m.shares(m.predict(X)), rtol=1e-9, atol=1e-12)
-    assert label.tolist() == m.classify(X).tolist()
+    np.testing.assert_allclose(shares, m._shares(m.predict(X)), rtol=1e-9, atol=1e-12)
+    assert label.tolist() == m.predict_label(X).tolist()
     plain = json.loads(ul.to_json(m))
     assert (plain["link"], plain["classes"]) == ("softmax", m.classes)
 
@@ -418,14 +423,14 @@ def test_two_classes_export_as_their_difference() -> None:
     X = X / np.abs(X).max(axis=0)
     m = ul.Softmax(["no", "yes"])
     m.learn(X, np.where(y > 1, "yes", "no"))
-    expected = m.shares(m.predict(X, extrapolate=True))
+    expected = m._shares(m.predict(X, extrapolate=True))
     np.testing.assert_allclose(ul.to_sklearn(m).predict_proba(X), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", ["linear", "curves", "trees"])
-def test_an_explanation_adds_up_to_the_score(shape: str) -> None:
+@pytest.mark.parametrize("model_type", ["linear", "curves", "trees"])
+def test_an_explanation_adds_up_to_the_score(model_type: str) -> None:
     X, y = bent()
-    m = ul.Softmax(shape=shape)  # type: ignore[arg-type]
+    m = ul.Softmax(model_type=model_type)  # type: ignore[arg-type]
     m.learn(X, names(y))
     for label in m.classes:
         why = ul.explain(m, X[5].tolist(), label)

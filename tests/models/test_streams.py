@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from streams import stream
 
 import unitless as ul
-from unitless import reference
+from unitless.paper import algorithms as reference
 
 ADAPTIVE = {"nag": reference.NAG, "snag": reference.SNAG, "ag": reference.AG}
 

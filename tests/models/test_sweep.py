@@ -7,6 +7,7 @@ import pytest
 from streams import LOSSES, RULES, stream
 
 import unitless as ul
+from unitless.rates import rate_grid
 
 RATES = [0.002, 0.01, 0.05, 0.25, 1.0]
 
@@ -43,7 +44,7 @@ def test_every_rate_is_a_learner_of_its_own(rule: str, loss: str, aware: bool, k
 
 def test_sixteen_lanes_and_more_are_learners_of_their_own() -> None:
     X, y, _ = small("nag", "logistic")
-    rates = ul.rate_grid()
+    rates = rate_grid()
     sweep = ul.Sweep(rates, loss="logistic")
     together = sweep.learn(X, y)
     for j in range(0, len(rates), 5):
@@ -137,7 +138,7 @@ def test_bad_options_are_refused(arguments: dict[str, object], message: str) -> 
 
 
 def test_the_papers_grid() -> None:
-    rates = ul.rate_grid()
+    rates = rate_grid()
     assert len(rates) == 36
     assert rates[23] == 1.0
     np.testing.assert_allclose(rates[1:] / np.array(rates[:-1]), np.exp(0.2))
@@ -151,7 +152,7 @@ def test_a_fresh_sweep_has_a_best_too() -> None:
 
 def test_the_best_rate_is_the_one_that_predicts_even_if_means_are_equal() -> None:
     X = np.array([[0.0, -0.75], [1.0, 0.1], [0.0, 0.1]])
-    options = {"importance_aware": False, "bias": False, "centre": True, "interactions": "ordered"}
+    options = {"importance_aware": False, "bias": False, "center": True, "interactions": "ordered"}
     sweep = ul.Sweep([0.02, 0.3, 1.0, 10.0], "nag", "poisson", **options)
     sweep.learn(X, [30.0, 30.0, 30.0])
     assert len(set(sweep.losses)) == 1  # the sums differ by rounding, and their means do not

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from streams import RULES, stream
 
 import unitless as ul
-from unitless import reference
+from unitless.paper import algorithms as reference
 
 ADAPTIVE = ("ag", "nag", "snag")
 LOSSES = ("squared", "quantile")
@@ -334,11 +334,11 @@ def test_extrapolated_prediction_is_linear_in_the_weights(rule: str, bias: bool)
     close(m.predict(X, extrapolate=True)[inside], linear[inside])
 
 
-@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("interactions", [None, 2])
-def test_it_goes_together_with_centring_and_interactions(interactions: object, centre: bool) -> None:
+def test_it_goes_together_with_centering_and_interactions(interactions: object, center: bool) -> None:
     X, y = stream(rows=120, features=5, spread=1, growth=False)
-    options: dict[str, Any] = {"centre": centre, "interactions": interactions, "target": "auto"}
+    options: dict[str, Any] = {"center": center, "interactions": interactions, "target": "auto"}
     a, b = ul.Learner(**options), ul.Learner(**options)
     p = a.learn(X, y)
     assert same_bits(32 * p, b.learn(X, 32 * y))

@@ -60,7 +60,7 @@ def test_classes_join_while_others_predict(rate: Any) -> None:
 
     def guarded() -> None:
         assert model.predict(X).shape[1] >= 2
-        assert set(model.classify(X[:20]).tolist()) <= {"x", "y", *map(str, range(400))}
+        assert set(model.predict_label(X[:20]).tolist()) <= {"x", "y", *map(str, range(400))}
         assert len(model.weights) <= len(model.rates)
         model.copy()
 
@@ -70,7 +70,7 @@ def test_classes_join_while_others_predict(rate: Any) -> None:
 
 def test_classes_join_while_a_trained_model_predicts() -> None:
     data = frame(300).assign(y=["u", "v", "w"] * 100)
-    result = ul.train(data, target="y", task="classes", shape="linear", experts="none")
+    result = ul.train(data, target="y", task="classes", model_type="linear", ensemble=False)
     model = result.model
     assert isinstance(model, ul.OneVsAll)
 

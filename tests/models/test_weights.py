@@ -19,9 +19,9 @@ OPTIONS: list[dict[str, Any]] = [
     {"rule": "snag", "learning_rate": 0.3, "interactions": 2},
     {"rule": "snag", "learning_rate": 0.3, "bits": 3},
     {"rule": "snag", "learning_rate": "auto", "target": "auto"},
-    {"rule": "nag", "learning_rate": 0.5, "centre": True},
-    {"rule": "ng", "learning_rate": 0.1, "centre": True},
-    {"rule": "snag", "learning_rate": "auto", "centre": True},
+    {"rule": "nag", "learning_rate": 0.5, "center": True},
+    {"rule": "ng", "learning_rate": 0.1, "center": True},
+    {"rule": "snag", "learning_rate": "auto", "center": True},
 ]
 
 
@@ -69,7 +69,7 @@ def test_learn_one_says_what_predict_one_says(options: dict[str, Any]) -> None:
     assert whole.learn(as_mappings(X), y, h).tolist() == said
 
 
-@pytest.mark.parametrize("options", [{"rule": "snag"}, {"centre": True}], ids=str)
+@pytest.mark.parametrize("options", [{"rule": "snag"}, {"center": True}], ids=str)
 def test_classes_and_sweeps_do_not_know_the_weight_either(options: dict[str, Any]) -> None:
     X, y, h = data()
     labels = np.where(y > 0, "up", "down")
@@ -90,7 +90,7 @@ def test_classes_and_sweeps_do_not_know_the_weight_either(options: dict[str, Any
     assert np.allclose(sweep.losses, losses)
 
 
-@pytest.mark.parametrize("options", [{"rule": "snag"}, {"centre": True}], ids=str)
+@pytest.mark.parametrize("options", [{"rule": "snag"}, {"center": True}], ids=str)
 def test_weights_do_not_tell_the_label(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4000, 3)), rng.integers(2, size=4000)
@@ -107,7 +107,7 @@ def test_weights_do_not_tell_the_label(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix, as_frame, as_mappings], ids=lambda f: f.__name__)
 def test_rows_without_weight_leave_no_trace(form: Any) -> None:
     X, y, _ = data(10)
-    for options in ({}, {"interactions": 2}, {"centre": True}, {"learning_rate": 0.5}):
+    for options in ({}, {"interactions": 2}, {"center": True}, {"learning_rate": 0.5}):
         model = ul.Learner(**options)
         model.learn(form(X), y, np.zeros(10))
         assert pickle.dumps(model) == pickle.dumps(ul.Learner(**options))

@@ -16,9 +16,9 @@ AT = 1000
 FAR, EARLY, FEWEST, CONFIRMING = 16.0, 1024.0, 3, 100  # as in core/preparation/target.hpp
 MODELS: dict[str, dict[str, Any]] = {
     "one rate": {"learning_rate": 0.5},
-    "linear": {"learning_rate": "auto", "centre": True},
-    "second order": {"rule": "newton", "centre": True},
-    "default": {"learning_rate": "auto", "centre": True, "shape": "trees", "experts": "auto"},
+    "linear": {"learning_rate": "auto", "center": True},
+    "second order": {"rule": "newton", "center": True},
+    "default": {"learning_rate": "auto", "center": True, "model_type": "trees", "ensemble": True},
 }
 
 
@@ -150,7 +150,7 @@ def test_merging_adds_the_counts() -> None:
 def test_training_notes_a_far_label() -> None:
     X, y = sensors(3000)
     y[1500] = 1e9
-    result = ul.train(X, target=y, shape="linear", shuffle=False)
+    result = ul.train(X, target=y, model_type="linear", shuffle=False)
     assert any("far outside the range" in str(note) for note in result.notes)
 
 
@@ -161,7 +161,7 @@ def test_a_wrong_label_does_not_confirm_itself_in_the_next_pass(rows: int) -> No
     wrong[30] *= 1e4
     errors = []
     for labels in (y, wrong):
-        options: dict[str, Any] = {"shape": "linear", "experts": "none", "passes": 10, "seed": 1}
+        options: dict[str, Any] = {"model_type": "linear", "ensemble": False, "passes": 10, "random_state": 1}
         result = ul.train(X[:rows], target=labels[:rows], **options)
         errors.append(np.sqrt(np.mean((result.model.predict(X[rows:]) - y[rows:]) ** 2)))
     assert errors[1] < 2 * errors[0]

@@ -16,7 +16,7 @@ from unitless.serve.follow.broker import BrokerReplica
 from unitless.serve.house import House
 from unitless.serve.settings import Settings
 
-LINEAR = {"shape": "linear", "experts": "none"}
+LINEAR = {"model_type": "linear", "ensemble": False}
 
 
 class Broker(Protocol):
@@ -129,7 +129,7 @@ def check_a_replica_has_the_same_bits(broker: Broker, folder: Path) -> None:
     new = [f"a={json.dumps(LINEAR)}"]
 
     async def do(house: House, _: Any) -> None:
-        replica = BrokerReplica(broker.url, Settings.of(follow=broker.url, new=new, environment={}))
+        replica = BrokerReplica(broker.url, Settings.of(replica_of=broker.url, create=new, environment={}))
         await replica.begin()
         task = asyncio.create_task(replica.run())
         try:
@@ -143,7 +143,7 @@ def check_a_replica_has_the_same_bits(broker: Broker, folder: Path) -> None:
             assert here.model().digest == there.model().digest
             assert replica.skipped == 1
             assert here.predict({"a": 1.0}) == there.predict({"a": 1.0})
-            late = BrokerReplica(broker.url, Settings.of(follow=broker.url, new=new, environment={}))
+            late = BrokerReplica(broker.url, Settings.of(replica_of=broker.url, create=new, environment={}))
             await late.begin()
             assert late.streams["a"].stream.fingerprint() == here.stream.fingerprint()
             await late.drain()

@@ -298,7 +298,7 @@ class Administrator:
     """
 
     NAMES = ("small-1", "small-2", "small-3")
-    OPTIONS: ClassVar = {"task": "regression", "shape": "linear", "experts": "none"}
+    OPTIONS: ClassVar = {"task": "regression", "model_type": "linear", "ensemble": False}
     POSSIBLE: ClassVar = {"PUT": {200, 201, 409}, "POST": {200, 404}, "DELETE": {204, 404, 409}}
     ALWAYS: ClassVar = {429, 503}
 

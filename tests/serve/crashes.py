@@ -38,7 +38,7 @@ from unitless.serve.settings import Settings
 START_SECONDS = 60.0
 MODELS: dict[str, dict[str, Any]] = {
     "usual": {"task": "binary"},
-    "plain": {"task": "binary", "learning_rate": 0.5, "shape": "linear", "experts": "none", "centre": False},
+    "plain": {"task": "binary", "learning_rate": 0.5, "model_type": "linear", "ensemble": False, "center": False},
 }
 CHAMPION = "usual"  # the first of them
 

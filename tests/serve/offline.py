@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 import unitless as ul
-from unitless.evaluation.coverage import Coverage
-from unitless.evaluation.evaluation import Evaluation
-from unitless.evaluation.stream_baselines import StreamBaselines
+from unitless.metrics import Evaluation
+from unitless.metrics.coverage import Coverage
+from unitless.metrics.stream_baselines import StreamBaselines
 from unitless.models.error_quantiles import ErrorQuantiles
 from unitless.models.file import from_bytes, to_bytes
 from unitless.models.prediction_errors import has_errors
@@ -69,9 +69,9 @@ class Offline:
 
     def __init__(self, task: str, **options: Any) -> None:
         self.task = task
-        usual = {"learning_rate": "auto", "shape": "auto", "experts": "auto", "centre": True}
+        usual = {"learning_rate": "auto", "model_type": "auto", "ensemble": True, "center": True}
         made: dict[str, Any] = usual | options
-        made.setdefault("falling_scales", made["centre"])
+        made.setdefault("falling_scales", made["center"])
         if task == "classes":
             self.model: Any = ul.OneVsAll(loss="logistic", **made)
         elif task == "binary":
@@ -104,7 +104,7 @@ class Offline:
         if self.model.examples:
             return self.model.learn_one(row, label, weight)
         row = dict(sorted(row.items()))  # the first row numbers the columns
-        if not self.model.options.centre:
+        if not self.model.options.center:
             return self.model.learn_one(row, label, weight)
         return self.model.learn(pd.DataFrame([row]), [label], [weight])[0]
 

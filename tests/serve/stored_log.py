@@ -22,7 +22,7 @@ from unitless.version import __version__
 
 STORED = Path(__file__).parent / "stored"
 ASKED = [{"x": 1.5, "town": "Bonn"}, {"x": -2.0, "town": "Rome", "old": True}, {}]  # what is predicted in the end
-PLAIN = {"shape": "linear", "experts": "none"}
+PLAIN = {"model_type": "linear", "ensemble": False}
 
 
 def row(k: int, label: Any) -> dict[str, Any]:

@@ -60,12 +60,12 @@ options = st.sampled_from(
         {"task": "binary"},
         {"task": "binary", "classes": ["spam", "spam\0"]},
         {"task": "regression"},
-        {"task": "regression", "missing": "absent", "shape": "linear", "experts": "none"},
+        {"task": "regression", "missing": "absent", "model_type": "linear", "ensemble": False},
         {"task": "regression", "loss": "poisson"},
         {"bits": 10},
         {"task": "binary", "rule": "newton"},
-        {"shape": "trees"},
-        {"rule": "gd", "learning_rate": 1e10, "importance_aware": False, "shape": "linear", "experts": "none"},
+        {"model_type": "trees"},
+        {"rule": "gd", "learning_rate": 1e10, "importance_aware": False, "model_type": "linear", "ensemble": False},
     ]
 )
 
@@ -227,7 +227,7 @@ def test_a_label_of_more_than_64_bits_is_refused_where_it_is_a_class(tmp_path: P
 
 
 DIVERGES = {"task": "regression", "rule": "gd", "learning_rate": 1e10, "importance_aware": False, "target": None}
-DIVERGES |= {"shape": "linear", "experts": "none"}
+DIVERGES |= {"model_type": "linear", "ensemble": False}
 
 
 @pytest.mark.parametrize("made", [[DIVERGES], [{"task": "regression"}, DIVERGES]])

@@ -29,7 +29,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     folder = tmp_path_factory.mktemp("access")
     tokens = {role.name: new_token(role.name, folder / "tokens") for role in Role}
     with ul.serve.background(
-        data=folder / "data", port=0, durability="process", token_file=folder / "tokens", new=["m"]
+        data=folder / "data", port=0, durability="process", token_file=folder / "tokens", create=["m"]
     ) as server:
         yield Guarded(server.port, tokens)
 
@@ -128,7 +128,7 @@ def test_bad_token_files_are_refused(tmp_path: Path, text: str) -> None:
 def test_without_tokens_only_this_machine_is_answered(tmp_path: Path) -> None:
     """A page of another site can make a browser send requests here, under that site's name."""
     with (
-        ul.serve.background(data=tmp_path / "data", port=0, new=["m"]) as server,
+        ul.serve.background(data=tmp_path / "data", port=0, create=["m"]) as server,
         Connection(server.port) as connection,
     ):
         for host in ("localhost", "127.0.0.1:8000", "[::1]:80", "LOCALHOST:1"):

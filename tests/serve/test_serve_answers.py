@@ -18,7 +18,7 @@ from unitless.serve.problems import LONGEST
 from unitless.serve.served import ServedModel
 from unitless.serve.served.known_names import LONGEST_NAME, MOST_NAMED
 
-PLAIN = {"shape": "linear", "experts": "none"}
+PLAIN = {"model_type": "linear", "ensemble": False}
 LINES = "application/x-ndjson"
 _numbers = itertools.count()
 

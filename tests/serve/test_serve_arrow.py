@@ -80,8 +80,8 @@ def test_timestamps_become_the_features_of_training() -> None:
         [MOMENT + datetime.timedelta(hours=5 * i) for i in range(100)], pa.timestamp("us", "Asia/Kolkata")
     )
     table = pa.table({"when": moments, "label": [float(i % 7) for i in range(100)]})
-    trained = ul.train(table, target="label", task="regression", shape="linear", experts="none").model
-    model = ServedModel("m", "champion", {"shape": "linear", "experts": "none"})
+    trained = ul.train(table, target="label", task="regression", model_type="linear", ensemble=False).model
+    model = ServedModel("m", "champion", {"model_type": "linear", "ensemble": False})
     for row in rows(table):
         model.learn(row["features"], row["label"])
     assert model.model is not None

@@ -25,7 +25,7 @@ from unitless.serve.served import ServedModel
 from unitless.serve.streams import Created, snapshots
 from unitless.serve.upkeep import Upkeep
 
-OPTIONS = {"stream": "a", "role": "challenger", "learning_rate": 0.3, "shape": "linear", "experts": "none"}
+OPTIONS = {"stream": "a", "role": "challenger", "learning_rate": 0.3, "model_type": "linear", "ensemble": False}
 
 
 def row(k: int, **more: Any) -> bytes:
@@ -150,7 +150,7 @@ def test_what_is_left_of_a_long_log_is_replayed_from_a_snapshot(tmp_path: Path) 
         with_history.append(live.stream.fingerprint())
 
     with_history: list[str] = []
-    with_house(tmp_path, test, retain="10kB", segment="4kB")
+    with_house(tmp_path, test, log_retention="10kB", segment="4kB")
     assert recovered(tmp_path).streams["a"].stream.fingerprint() == with_history[0]
 
 
@@ -197,7 +197,7 @@ def test_models_that_learn_from_history_count_and_few_do_at_once(
         assert await house.create("e", OPTIONS | {"replay": True})
 
     monkeypatch.setattr(Backtests, "_once", once)
-    with_house(tmp_path, test, most_models=4)
+    with_house(tmp_path, test, max_models=4)
 
 
 def test_a_model_with_history_is_not_read_again_in_the_event_loop(

@@ -24,7 +24,7 @@ def test_the_documented_commands_copy_a_running_server(tmp_path: Path) -> None:
     restore = re.findall(r"^    (tar --extract .*)$", page, re.MULTILINE)
     assert (len(commands), len(restore)) == (2, 1)
     options = ("--durability", "process", "--snapshot-every", "1s")
-    server = Server(tmp_path / "DATA", *options, "--new", 'prices={"shape": "linear", "experts": "none"}')
+    server = Server(tmp_path / "DATA", *options, "--create", 'prices={"model_type": "linear", "ensemble": false}')
     server.start()
     stop = threading.Event()
     acknowledged: list[int | None] = []

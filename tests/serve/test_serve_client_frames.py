@@ -18,7 +18,7 @@ from unitless.errors import InputError
 from unitless.serve import background
 from unitless.serve.in_thread import Background
 
-PLAIN = {"shape": "linear", "experts": "none"}
+PLAIN = {"model_type": "linear", "ensemble": False}
 ROWS: dict[str, list[Any]] = {
     "area": [50.0, None, 70.0, 80.0],
     "rooms": [1, 2, 3, 4],

@@ -37,9 +37,9 @@ def rows(count: int) -> Iterator[tuple[dict[str, Any], float]]:
 
 def test_a_model_is_made_taught_asked_and_removed(server: Server, tmp_path: Path) -> None:
     with Client(server.url) as client:
-        made = client.create("prices", task="regression", shape="linear")
+        made = client.create("prices", task="regression", model_type="linear")
         assert (made["name"], made["role"], made["task"]) == ("prices", "champion", "regression")
-        assert client.create("prices", task="regression", shape="linear")["name"] == "prices"
+        assert client.create("prices", task="regression", model_type="linear")["name"] == "prices"
         with pytest.raises(ClientError, match="409"):
             client.create("prices", task="binary")
         scores: list[float | None] = []
@@ -51,7 +51,7 @@ def test_a_model_is_made_taught_asked_and_removed(server: Server, tmp_path: Path
         assert answer.prediction == pytest.approx(280_000, rel=0.01)
         assert answer.seq is not None
         assert answer.seq >= result.seq
-        limits = client.predict("prices", row, interval=0.9)
+        limits = client.predict("prices", row, level=0.9)
         assert limits.low is not None
         assert limits.high is not None
         assert limits.low <= answer.prediction <= limits.high
@@ -62,7 +62,7 @@ def test_a_model_is_made_taught_asked_and_removed(server: Server, tmp_path: Path
         assert client.models()["server"]["durability"] == "process"
         client.download("prices", tmp_path / "prices.unitless")
         assert ul.load(tmp_path / "prices.unitless").predictor.predict_one(row) == pytest.approx(answer.prediction)
-        client.create("challenger", stream="prices", replay=True, task="regression", shape="linear")
+        client.create("challenger", stream="prices", replay=True, task="regression", model_type="linear")
         client.wait_ready("challenger")
         twin = client.predict("challenger", row)
         assert (twin.prediction, twin.model) == (answer.prediction, "challenger")
@@ -76,7 +76,7 @@ def test_a_model_is_made_taught_asked_and_removed(server: Server, tmp_path: Path
 
 def test_rows_are_taken_back(server: Server) -> None:
     with Client(server.url) as client:
-        client.create("flats", task="regression", shape="linear", experts="none")
+        client.create("flats", task="regression", model_type="linear", ensemble=False)
         good = client.learn_many("flats", rows(300))
         assert good.seq is not None
         expected = client.predict("flats", {"area": 100}).prediction
@@ -150,7 +150,7 @@ def test_coroutines_can_do_the_same(server: Server) -> None:
 
 def test_tokens_say_who_may_do_what(tmp_path: Path) -> None:
     tokens = {role: new_token(role, tmp_path / "tokens") for role in ("read", "write", "admin")}
-    server = Server(tmp_path / "data", "--token-file", str(tmp_path / "tokens"), "--new", "visits")
+    server = Server(tmp_path / "data", "--token-file", str(tmp_path / "tokens"), "--create", "visits")
     server.start()
     try:
         with Client(server.url, token=tokens["read"]) as reader, Client(server.url, token=tokens["write"]) as writer:
@@ -173,7 +173,7 @@ def test_a_replay_survives_the_end_of_the_server(tmp_path: Path) -> None:
     try:
         with Client(server.url) as client:
             client.wait_ready()
-            client.create("prices", task="regression", shape="linear", experts="none")
+            client.create("prices", task="regression", model_type="linear", ensemble=False)
             client.learn_many("prices", rows(200))
             expected = client.predict("prices", {"area": 100}).prediction
             client.learn("prices", {"area": 100}, 1.0, id="wrong")
@@ -191,7 +191,9 @@ def test_a_replay_survives_the_end_of_the_server(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_killed_learns_each_row_once(tmp_path: Path) -> None:
-    server = Server(tmp_path, "--durability", "process", "--new", 'prices={"shape": "linear", "experts": "none"}')
+    server = Server(
+        tmp_path, "--durability", "process", "--create", 'prices={"model_type": "linear", "ensemble": false}'
+    )
     server.start()
     learned: list[int] = []
 

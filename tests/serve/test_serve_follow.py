@@ -22,7 +22,7 @@ from unitless.serve.problems import Problem
 from unitless.serve.settings import Settings
 from unitless.serve.streams import snapshots
 
-LINEAR = {"shape": "linear", "experts": "none"}
+LINEAR = {"model_type": "linear", "ensemble": False}
 
 
 def rows(count: int, seed: int = 0) -> list[bytes]:
@@ -44,7 +44,7 @@ def followed(folder: Path, do: Callable[[House, DirectoryReplica], Awaitable[Non
         try:
             if not house.streams:
                 await house.create("a", LINEAR)
-            replica = DirectoryReplica(folder, Settings.of(follow=str(folder), environment={}))
+            replica = DirectoryReplica(folder, Settings.of(replica_of=str(folder), environment={}))
             await replica.begin()
             task = asyncio.create_task(replica.run())
             try:
@@ -148,7 +148,7 @@ def test_a_log_that_was_cut_is_begun_again(tmp_path: Path) -> None:
         await learn(live, rows(20))
         path = live.log.segments[-1][1]
         shutil.copytree(tmp_path / "data", copy)
-        other = DirectoryReplica(copy, Settings.of(follow=str(copy), environment={}))
+        other = DirectoryReplica(copy, Settings.of(replica_of=str(copy), environment={}))
         await other.begin()
         task = asyncio.create_task(other.run())
         try:
@@ -171,7 +171,7 @@ def test_a_replica_refuses_all_but_predictions(tmp_path: Path) -> None:
             await here.submitted(Kind.learn, Form.json, 1, rows(1)[0])
         assert caught.value.status == 403
         for refused in (replica.create("x", {}), replica.promote("a"), replica.delete("a")):
-            with pytest.raises(Problem, match="this is a follower"):
+            with pytest.raises(Problem, match="this is a replica"):
                 await refused
         with pytest.raises(Problem, match="not there yet"):
             await here.reached(house.streams["a"].stream.seq + 1, 0.01)
@@ -181,7 +181,7 @@ def test_a_replica_refuses_all_but_predictions(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="is not the data folder of a server"):
-        DirectoryReplica(tmp_path, Settings.of(follow=str(tmp_path), environment={}))
+        DirectoryReplica(tmp_path, Settings.of(replica_of=str(tmp_path), environment={}))
 
 
 def test_a_replica_answers_over_http(tmp_path: Path) -> None:
@@ -190,9 +190,9 @@ def test_a_replica_answers_over_http(tmp_path: Path) -> None:
 
     async def run() -> None:
         common: dict[str, Any] = {"port": 0, "quiet": True, "environment": {}}
-        primary = server.Server(Settings.of(data=tmp_path, new=[f"a={json.dumps(LINEAR)}"], **common))
+        primary = server.Server(Settings.of(data=tmp_path, create=[f"a={json.dumps(LINEAR)}"], **common))
         await primary.start()
-        replica = server.Server(Settings.of(follow=str(tmp_path), **common))
+        replica = server.Server(Settings.of(replica_of=str(tmp_path), **common))
         await replica.start()
         try:
             async with httpx.AsyncClient() as client:
@@ -208,8 +208,8 @@ def test_a_replica_answers_over_http(tmp_path: Path) -> None:
                 refused = await client.post(f"{replica.url}v1/models/a/learn", json={**row, "label": 1.0})
                 assert refused.status_code == 403
                 about = (await client.get(f"{replica.url}v1/models")).json()
-                assert about["server"]["follower"] is True
-                assert "unitless_follower_lag_seconds" in (await client.get(f"{replica.url}metrics")).text
+                assert about["server"]["replica"] is True
+                assert "unitless_replica_lag_seconds" in (await client.get(f"{replica.url}metrics")).text
         finally:
             await replica.stop()
             await primary.stop()

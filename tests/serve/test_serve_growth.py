@@ -25,7 +25,7 @@ from unitless.serve.row_limits import RowLimits
 from unitless.serve.served import Limits, ServedModel
 from unitless.serve.settings import Settings
 
-LINEAR = {"shape": "linear", "experts": "none"}
+LINEAR = {"model_type": "linear", "ensemble": False}
 LINES, CSV = {"Content-Type": "application/x-ndjson"}, {"Content-Type": "text/csv"}
 
 
@@ -108,7 +108,7 @@ def test_together_or_one_by_one_the_same_rows_are_refused(label: Any) -> None:
 
 def test_a_table_of_training_grows_by_its_texts() -> None:
     rows = [{"city": ["Rome", "Bern"][i % 2], "x": float(i), "y": float(i % 3)} for i in range(200)]
-    trained = ul.train(rows, target="y", task="regression", shape="linear", experts="none").model
+    trained = ul.train(rows, target="y", task="regression", model_type="linear", ensemble=False).model
     model = ServedModel("m", "champion", {}, trained)
     model.growth.limit(Limits(features=model.growth.features + 1), "m")
     model.learn({"city": "Oslo", "x": 1.0}, 1.0)
@@ -249,7 +249,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
         vw_port=0,
         vw_model="m",
         durability="process",
-        new=['m={"shape": "linear", "experts": "none"}'],
+        create=['m={"model_type": "linear", "ensemble": false}'],
         max_row_features=5,
         max_name_length=20,
         max_columns=6,
@@ -337,7 +337,7 @@ def test_rows_without_weight_bring_no_features() -> None:
     """So that a model which is read from a snapshot takes the same rows as one that never stopped."""
     limits = Limits(features=8)
     for together in (False, True):
-        served = ServedModel("a", "champion", {"shape": "linear", "experts": "none", "task": "regression"})
+        served = ServedModel("a", "champion", {"model_type": "linear", "ensemble": False, "task": "regression"})
         served.growth.limit(limits, "a")
         for _ in range(2):
             served.learn({"a": 1.0}, 1.0)

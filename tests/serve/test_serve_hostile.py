@@ -28,7 +28,7 @@ from unitless.serve.settings import Settings
 from unitless.serve.streams import snapshots
 
 JSON, LINES = "application/json", "application/x-ndjson"
-PLAIN = {"shape": "linear", "experts": "none"}
+PLAIN = {"model_type": "linear", "ensemble": False}
 
 
 @pytest.fixture(scope="module")
@@ -412,7 +412,7 @@ def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path
     async def test(house: House) -> None:
         await house.create(
             "a",
-            PLAIN | {"learning_rate": 1e10, "rule": "gd", "importance_aware": False, "centre": False, "target": None},
+            PLAIN | {"learning_rate": 1e10, "rule": "gd", "importance_aware": False, "center": False, "target": None},
         )
         await house.create("b", PLAIN | {"stream": "a"})
         live = house.streams["a"]
@@ -437,7 +437,7 @@ def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path
 @pytest.mark.parametrize(
     ("path", "begin", "end"),
     [
-        ("/v1/models/leaves/predict", b'{"features": {"x": 1}, ', b'"interval": null}'),
+        ("/v1/models/leaves/predict", b'{"features": {"x": 1}, ', b'"level": null}'),
         ("/v1/models/leaves/explain", b'{"features": ', b'{"x": 1}}'),
         (
             "/v2/models/leaves/infer",

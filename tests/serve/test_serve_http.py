@@ -43,7 +43,7 @@ def http(server: Background) -> Iterator[httpx.Client]:
 def name(http: httpx.Client) -> Iterator[str]:
     """A new model of numbers, small and quick."""
     name = f"m{next(COUNTER)}"
-    assert http.put(f"/v1/models/{name}", json={"shape": "linear", "experts": "none"}).status_code == 201
+    assert http.put(f"/v1/models/{name}", json={"model_type": "linear", "ensemble": False}).status_code == 201
     yield name
     for model in sorted(http.get("/v1/models").json()["models"], key=lambda model: model["role"] == "champion"):
         if model["stream"].startswith(name):
@@ -70,7 +70,7 @@ def test_the_file_of_a_model_that_began_in_the_server_is_not_called_interrupted(
 
 def test_the_file_of_a_model_does_not_depend_on_when_its_rows_came(http: httpx.Client, name: str) -> None:
     other = f"{name}-again"
-    assert http.put(f"/v1/models/{other}", json={"shape": "linear", "experts": "none"}).status_code == 201
+    assert http.put(f"/v1/models/{other}", json={"model_type": "linear", "ensemble": False}).status_code == 201
     found = []
     for one in (name, other):
         learn(http, one)
@@ -329,7 +329,7 @@ def test_json_lines_are_answered_line_by_line(http: httpx.Client, name: str) -> 
 def test_one_by_one_and_in_lines_is_the_same_model(http: httpx.Client, name: str) -> None:
     rows = [{"features": {"a": k % 7, "b": "xyz"[k % 3]}, "label": k % 5} for k in range(300)]
     other = f"{name}-lines"
-    http.put(f"/v1/models/{other}", json={"shape": "linear", "experts": "none"})
+    http.put(f"/v1/models/{other}", json={"model_type": "linear", "ensemble": False})
     one = [http.post(f"/v1/models/{name}/learn", json=row).json()["score"] for row in rows]
     body = "\n".join(map(json.dumps, rows))
     headers = {"content-type": "application/x-ndjson"}
@@ -388,7 +388,7 @@ def test_csv(http: httpx.Client, name: str) -> None:
     found = lines(http.post(f"/v1/models/{name}/learn?label=price", content=text.encode(), headers=headers))
     assert [row["status"] for row in found] == ["learned", "learned", 400, "learned"], found
     same = f"{name}-same"
-    http.put(f"/v1/models/{same}", json={"shape": "linear", "experts": "none"})
+    http.put(f"/v1/models/{same}", json={"model_type": "linear", "ensemble": False})
     rows: list[dict[str, Any]] = [
         {
             "features": {"size": 1, "kind": "flat", "new": True, "note": 'a "quoted", cell\nof two lines'},
@@ -439,7 +439,7 @@ def test_arrow(http: httpx.Client, name: str) -> None:
     }
     found = lines(http.post(f"/v1/models/{name}/learn", content=arrow(pa.table(columns), 300), headers=ARROW))
     same = f"{name}-same"
-    http.put(f"/v1/models/{same}", json={"shape": "linear", "experts": "none"})
+    http.put(f"/v1/models/{same}", json={"model_type": "linear", "ensemble": False})
     rows = [
         {"features": {key: column[k].as_py() for key, column in columns.items() if key != "label"}, "label": k % 7}
         for k in range(n)
@@ -490,8 +490,8 @@ def test_a_batch_says_what_is_wrong_with_the_whole(http: httpx.Client, name: str
 
 def test_models_come_and_go(http: httpx.Client, name: str) -> None:
     put = lambda name, **body: http.put(f"/v1/models/{name}", json=body).status_code  # noqa: E731
-    assert put(name, shape="linear", experts="none") == 200
-    assert put(name, shape="curves") == 409
+    assert put(name, model_type="linear", ensemble=False) == 200
+    assert put(name, model_type="curves") == 409
     assert put(f"{name}-b", stream=name) == 201
     assert put(f"{name}-c", stream=name, role="shadow") == 201
     assert put(f"{name}-d", stream="nobody") == 404
@@ -687,7 +687,7 @@ def test_inference_with_named_tensors(http: httpx.Client, name: str) -> None:
 
 
 def test_inference_of_classes(http: httpx.Client) -> None:
-    http.put("/v1/models/colours", json={"shape": "linear", "experts": "none"})
+    http.put("/v1/models/colours", json={"model_type": "linear", "ensemble": False})
     for k in range(30):
         http.post("/v1/models/colours/learn", json={"features": {"a": k % 3}, "label": ("red", "green", "blue")[k % 3]})
     tensors = [{"name": "a", "shape": [3], "datatype": "FP32", "data": [0, 1, 2]}]
@@ -699,7 +699,7 @@ def test_inference_of_classes(http: httpx.Client) -> None:
 def test_inference_of_numbered_features(http: httpx.Client, tmp_path: Path) -> None:
     rows = np.arange(40.0).reshape(20, 2) % 7
     file = tmp_path / "numbered.unitless"
-    model = ul.train(rows, rows @ [1.0, 2.0], shape="linear", task="regression").model
+    model = ul.train(rows, rows @ [1.0, 2.0], model_type="linear", task="regression").model
     model.save(file)
     headers = {"content-type": "application/octet-stream"}
     assert http.put("/v1/models/numbered", content=file.read_bytes(), headers=headers).status_code == 201

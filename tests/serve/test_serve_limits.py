@@ -31,9 +31,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
         data=tmp_path_factory.mktemp("limits") / "data",
         port=0,
         durability="process",
-        new=['m={"shape": "linear", "experts": "none"}'],
+        create=['m={"model_type": "linear", "ensemble": false}'],
         receive_timeout="1s",
-        most_body="1MB",
+        max_body="1MB",
     ) as server:
         yield server
 
@@ -231,7 +231,7 @@ def test_a_client_that_leaves_in_the_middle(server: Background) -> None:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
     with ul.serve.background(
-        data=tmp_path_factory.mktemp("small") / "data", port=0, queue=5, most_connections=10, new=["m"]
+        data=tmp_path_factory.mktemp("small") / "data", port=0, queue=5, max_connections=10, create=["m"]
     ) as server:
         yield server
 
@@ -275,7 +275,7 @@ def test_while_logs_are_read_requests_are_told_to_wait(
         return cast(House, opened(cls, *given))
 
     monkeypatch.setattr(House, "open", classmethod(slowly))
-    server = ul.serve.background(data=tmp_path_factory.mktemp("slow") / "data", port=0, new=["m"])
+    server = ul.serve.background(data=tmp_path_factory.mktemp("slow") / "data", port=0, create=["m"])
     starting = threading.Thread(target=server.__enter__)
     starting.start()
     try:
@@ -302,7 +302,7 @@ def test_while_logs_are_read_requests_are_told_to_wait(
 
 
 def test_the_end_does_not_wait_for_those_who_only_listen(tmp_path: Path) -> None:
-    with ul.serve.background(data=tmp_path / "data", port=0, new=["m"]) as server:
+    with ul.serve.background(data=tmp_path / "data", port=0, create=["m"]) as server:
         listening, unused = Connection(server.port), Connection(server.port)
         listening.send(request("GET", "/v1/models/m/events"))
         while b"events follow" not in listening.line():

@@ -34,7 +34,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("data with spaces")
     settings: dict[str, Any] = {"port": 0, "durability": "process", "quiet": True, "tick": 3600}
     with background(data=folder, **settings) as server, httpx.Client(base_url=server.url) as http:
-        http.put("/v1/models/prices", json={"shape": "linear"})
+        http.put("/v1/models/prices", json={"model_type": "linear"})
         one = '{"features": {"area": 90.0,\n "city": "Köln"}, "label": 1.25e5, "weight": 2}'
         http.post("/v1/models/prices/learn", content=one, headers={"content-type": "application/json"})
         rows = [{"features": {"area": k}, "label": 1000 * k, "id": f"row {k}"} for k in range(3)]
@@ -42,7 +42,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         http.post("/v1/models/prices/learn", content=many, headers=LINES)
         http.post("/v1/models/prices/predict", json={"features": {"area": 70}, "id": "asked"})
         http.post("/v1/models/prices/label", json={"id": "asked", "label": 70_000})
-        http.put("/v1/models/other", json={"stream": "prices", "shape": "linear"})
+        http.put("/v1/models/other", json={"stream": "prices", "model_type": "linear"})
         http.post("/v1/models/other/promote")
         http.delete("/v1/models/prices")
         http.put("/v1/models/second", json={})
@@ -64,7 +64,7 @@ def test_each_row_is_a_line(served: Served, capfdbinary: pytest.CaptureFixture[b
     times = [line.pop("time") for line in found]
     assert times == sorted(times)
     assert all(time_text(time_of(time) or 0) == time for time in times)
-    assert found[0] == {"kind": "create", "model": "prices", "role": "champion", "options": {"shape": "linear"}}
+    assert found[0] == {"kind": "create", "model": "prices", "role": "champion", "options": {"model_type": "linear"}}
     features = {"area": 90.0, "city": "Köln"}
     assert found[1] == {"kind": "learn", "features": features, "label": 125000.0, "weight": 2}
     assert found[3] == {"kind": "learn", "id": "row 1", "features": {"area": 1}, "label": 1000}
@@ -96,7 +96,7 @@ def test_rows_can_be_learned_again(served: Served, capfdbinary: pytest.CaptureFi
     lines = log(capfdbinary, folder, "prices", "--kind", "learn")
     rows = [{name: line.get(name) for name in ("features", "label", "weight", "id")} for line in lines]  # as jq does
     body = b"\n".join(json.dumps(row).encode() for row in rows)
-    http.put("/v1/models/again", json={"shape": "linear"})
+    http.put("/v1/models/again", json={"model_type": "linear"})
     answers = http.post("/v1/models/again/learn", content=body, headers=LINES).text.splitlines()
     assert [json.loads(answer)["status"] for answer in answers] == ["learned"] * 4
     http.delete("/v1/models/again")
@@ -104,7 +104,7 @@ def test_rows_can_be_learned_again(served: Served, capfdbinary: pytest.CaptureFi
 
 def test_a_replay_is_seen(served: Served, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     folder, http = served
-    http.put("/v1/models/third", json={"shape": "linear"})
+    http.put("/v1/models/third", json={"model_type": "linear"})
     for k in range(3):
         http.post("/v1/models/third/learn", json={"features": {"a": k}, "label": k})
     assert http.post("/v1/models/third/replay", json={"name": "clean", "skip": [3]}).status_code == 202

@@ -17,13 +17,13 @@ from unitless.serve.http.batches import Batch
 from unitless.serve.in_thread import Background
 
 LINES, CSV = "application/x-ndjson", "text/csv"
-PLAIN = {"shape": "linear", "experts": "none"}
+PLAIN = {"model_type": "linear", "ensemble": False}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
     folder = tmp_path_factory.mktemp("many") / "data"
-    settings = {"data": folder, "port": 0, "durability": "process", "snapshot_every": "1h", "most_body": 20 * LARGE}
+    settings = {"data": folder, "port": 0, "durability": "process", "snapshot_every": "1h", "max_body": 20 * LARGE}
     with background(**settings) as server:
         with Connection(server.port) as connection:
             assert connection.request("PUT", "/v1/models/m", PLAIN).status == 201

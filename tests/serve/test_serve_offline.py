@@ -17,7 +17,7 @@ from unitless.serve.log import Log
 from unitless.serve.log.segments import SEGMENT_HEADER_BYTES
 from unitless.serve.streams import Created, Stream, created_payload, recovery, snapshots
 
-LINEAR = {"shape": "linear", "experts": "none"}
+LINEAR = {"model_type": "linear", "ensemble": False}
 LABELS: dict[str, Any] = {
     "regression": lambda rng, x: 3 * x + rng.random(),
     "binary": lambda rng, x: x + rng.random() > 1,

@@ -16,12 +16,12 @@ from server_process import Server
 from unitless.serve import background
 from unitless.serve.http.access import new_token
 
-PLAIN = {"shape": "linear", "experts": "none"}
+PLAIN = {"model_type": "linear", "ensemble": False}
 ROW, LINES = {"features": {"x": 1.0}}, "application/x-ndjson"
 
 
 def test_latencies_of_each_verb_are_counted(tmp_path: Path) -> None:
-    settings = {"data": tmp_path, "port": 0, "durability": "process", "new": ["m"]}
+    settings = {"data": tmp_path, "port": 0, "durability": "process", "create": ["m"]}
     with background(**settings) as server, httpx.Client(base_url=server.url) as http:
         for _ in range(3):
             http.post("/v1/models/m/learn", json=ROW | {"label": 1.0})
@@ -61,13 +61,13 @@ def test_rmse_and_accuracy_are_where_people_look(tmp_path: Path) -> None:
             gauge = rf'unitless_model_metric\{{metric="{metric}",model="{name}",stream="{name}"\}} (\S+)'
             assert float(re.findall(gauge, text)[0]) == pytest.approx(progressive[metric])
         found = http.get("/v1/models/classes/metrics").json()["progressive"]
-        assert found["accuracy"] == pytest.approx(1 - found["zero_one"])
+        assert found["accuracy"] == pytest.approx(1 - found["error_rate"])
 
 
 def test_tokens_can_be_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "tokens"
     old = new_token("admin", file)
-    settings = {"data": tmp_path / "data", "port": 0, "new": ["m"], "token_file": file}
+    settings = {"data": tmp_path / "data", "port": 0, "create": ["m"], "token_file": file}
 
     def status(http: httpx.Client, token: str) -> int:
         headers = {"authorization": f"Bearer {token}"}

@@ -41,7 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
     server.start()
     try:
         server.create("houses")
-        server.create("bold", stream="houses", shape="linear")
+        server.create("bold", stream="houses", model_type="linear")
         server.learn("houses", 300)
         server.label_later("houses", 20)
         yield server
@@ -221,7 +221,7 @@ def test_promoting_asks_first(context: BrowserContext, tmp_path: Path) -> None:
     server.start()
     try:
         server.create("houses")
-        server.create("bold", stream="houses", shape="linear")
+        server.create("bold", stream="houses", model_type="linear")
         server.learn("houses", 20)
         page, seen = opened(context, server)
         page.get_by_role("button", name="Promote bold").click()
@@ -266,7 +266,7 @@ def test_a_server_with_tokens_asks_for_one(context: BrowserContext, tmp_path: Pa
     server.start()
     try:
         server.create("houses")
-        server.create("bold", stream="houses", shape="linear")
+        server.create("bold", stream="houses", model_type="linear")
         server.learn("houses", 10)
         page = context.new_page()
         page.goto(server.url)

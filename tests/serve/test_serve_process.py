@@ -28,7 +28,7 @@ from unitless.serve.http.access import new_token
 
 COMMAND = [sys.executable, "-m", "unitless", "serve"]
 EXAMPLE = {"features": {"a": 1.0, "b": "x"}, "label": 1.0}
-SMALL = 'm={"shape": "linear", "experts": "none"}'
+SMALL = 'm={"model_type": "linear", "ensemble": false}'
 
 
 def first_line(output: Path, is_alive: Callable[[], bool]) -> str:
@@ -93,7 +93,7 @@ def fails(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 def test_it_says_where_it_is_and_remembers_what_it_learned(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
-    with running("--data", data, "--port", "0", "--new", SMALL, "--new", "n") as server:
+    with running("--data", data, "--port", "0", "--create", SMALL, "--create", "n") as server:
         assert server.said == f"unitless serves 2 models: page http://127.0.0.1:{server.port}/\n"
         with Connection(server.port) as connection:
             for k in range(10):
@@ -171,7 +171,7 @@ class Load:
 
 def test_every_request_that_was_taken_is_answered_before_the_end(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
-    with running("--data", data, "--port", "0", "--new", SMALL) as server:
+    with running("--data", data, "--port", "0", "--create", SMALL) as server:
         load = Load(server.port)
         threads = [threading.Thread(target=load.rows, args=(depth,)) for depth in (1, 1, 1, 1, 8, 8, 50)]
         threads.append(threading.Thread(target=load.lines, args=(5_000,)))
@@ -197,7 +197,7 @@ def listens(port: int) -> bool:
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
-    with running("--data", str(tmp_path / "data"), "--port", "0", "--new", SMALL) as server:
+    with running("--data", str(tmp_path / "data"), "--port", "0", "--create", SMALL) as server:
         with Connection(server.port) as connection:
             head = {"Content-Type": "application/x-ndjson", "Content-Length": "1000000"}
             row = json.dumps(EXAMPLE).encode() + b"\n"
@@ -233,7 +233,7 @@ def test_why_it_cannot_start(tmp_path: Path, fails: Callable[..., tuple[int, str
         (["--data", data, "--host", "0.0.0.0"], 2, "--token-file"),
         (["--data", data, "--port", "0", "--model", tmp_path / "none.unitless"], 2, "none.unitless"),
         (["--data", data, "--port", "0", "--model", f"m={__file__}"], 2, "--model cannot be used for m: this is not"),
-        (["--data", data, "--port", "0", "--new", 'm={"loss": "none"}'], 2, "--new cannot be used for m: loss"),
+        (["--data", data, "--port", "0", "--create", 'm={"loss": "none"}'], 2, "--create cannot be used for m: loss"),
         (["--data", data, "--durability", "none"], 2, "disk or process"),
         (["--data", "/dev/null/x", "--port", "0"], 2, "cannot be used: Not a directory"),
         (["--data", "/proc/none", "--port", "0"], 2, "cannot be used: No such file or directory"),
@@ -241,7 +241,7 @@ def test_why_it_cannot_start(tmp_path: Path, fails: Callable[..., tuple[int, str
         (["--data", "", "--port", "0"], 2, "not empty"),
         (["--new-token", "king", "--token-file", missing], 2, "read, write, admin"),
         (["--new-token", "admin"], 2, "--token-file"),
-        (["--follow", tmp_path, "--port", "0"], 2, "streams"),
+        (["--replica-of", tmp_path, "--port", "0"], 2, "streams"),
     ):
         found, said = fails(*arguments)
         assert (found, part in said) == (code, True), said
@@ -280,7 +280,7 @@ def test_a_new_token_is_printed_once_and_works(tmp_path: Path) -> None:
     token = subprocess.run(made, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
     new_token("read", file)
     assert token not in file.read_text()
-    arguments = ["--data", str(tmp_path / "data"), "--port", "0", "--new", SMALL, "--token-file", str(file)]
+    arguments = ["--data", str(tmp_path / "data"), "--port", "0", "--create", SMALL, "--token-file", str(file)]
     with running(*arguments) as server, Connection(server.port) as connection:
         headers = {"Authorization": f"Bearer {token}"}
         assert connection.request("POST", "/v1/models/m/learn", EXAMPLE, headers).status == 200
@@ -290,7 +290,7 @@ def test_a_new_token_is_printed_once_and_works(tmp_path: Path) -> None:
 def test_all_doors_of_one_server(tmp_path: Path) -> None:
     """A model file, the port of lines, and a replica that predicts the same."""
     data = str(tmp_path / "data")
-    arguments = ["--data", data, "--port", "0", "--new", SMALL, "--vw-port", "0", "--vw-model", "m"]
+    arguments = ["--data", data, "--port", "0", "--create", SMALL, "--vw-port", "0", "--vw-model", "m"]
     with running(*arguments) as server, Connection(server.port) as connection:
         port = int(server.said.rpartition(":")[2])
         with socket.create_connection(("127.0.0.1", port), 10) as lines:
@@ -298,11 +298,11 @@ def test_all_doors_of_one_server(tmp_path: Path) -> None:
             answers = lines.makefile()
             assert len([answers.readline(), answers.readline()]) == 2
         said = connection.request("POST", "/v1/models/m/predict", {"features": {"a": 1.5}}).json()
-        with running("--follow", data, "--port", "0") as follower, Connection(follower.port) as other:
-            assert "as a follower" in follower.said
+        with running("--replica-of", data, "--port", "0") as replica, Connection(replica.port) as other:
+            assert "as a replica" in replica.said
             headers = {"Unitless-Min-Seq": str(said["seq"])}
             assert other.request("POST", "/v1/models/m/predict", {"features": {"a": 1.5}}, headers).json() == said
             assert other.request("POST", "/v1/models/m/learn", EXAMPLE).status == 403
             assert other.request("PUT", "/v1/models/n", {}).status == 403
-            assert other.request("GET", "/v1/models").json()["server"]["follower"] is True
-            assert follower.stop()[0] == 0
+            assert other.request("GET", "/v1/models").json()["server"]["replica"] is True
+            assert replica.stop()[0] == 0

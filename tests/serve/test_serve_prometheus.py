@@ -25,8 +25,8 @@ UNITS = ("_seconds", "_bytes", "_total")
 
 
 class Evaluation(SimpleNamespace):
-    def __init__(self, **metrics: float) -> None:
-        super().__init__(metrics=metrics, examples=len(metrics))
+    def __init__(self, loss: float = math.nan, **metrics: float) -> None:
+        super().__init__(metrics=metrics, loss=loss, examples=0 if math.isnan(loss) else 1)
 
 
 def house() -> Any:
@@ -42,7 +42,7 @@ def house() -> Any:
         nbytes=4000,
         columns=SimpleNamespace(left_out={"id": 1000}),
         sums=lambda: (100.0, 25.0, 10.0),
-        evaluation=Evaluation(loss=0.25, zero_one=0.1, precision=math.nan),
+        evaluation=Evaluation(loss=0.25, error_rate=0.1, precision=math.nan),
         served=Evaluation(loss=0.5),
         joined=Evaluation(),
     )
@@ -58,7 +58,7 @@ def house() -> Any:
         seq=130,
         mismatch=None,
     )
-    settings = SimpleNamespace(follow=None, durability="disk", max_model_bytes=5000)
+    settings = SimpleNamespace(replica_of=None, durability="disk", max_model_bytes=5000)
     live = SimpleNamespace(
         settings=settings,
         stream=stream,
@@ -124,7 +124,7 @@ def test_every_metric_says_what_the_server_knows() -> None:
         ("unitless_model_total_weight", model): 100,
         ("unitless_model_total_loss", model): 25,
         ("unitless_model_total_errors", model): 10,
-        ("unitless_model_metric", (("metric", "zero_one"), *model)): 0.1,
+        ("unitless_model_metric", (("metric", "error_rate"), *model)): 0.1,
         ("unitless_model_served_loss", model): 0.5,
     }
     for key, value in expected.items():
@@ -137,14 +137,14 @@ def test_what_is_not_known_is_left_out() -> None:
     assert not any(name == "unitless_model_joined_loss" for name, _ in names)
     assert not any(dict(labels).get("limit") == "classes" for _, labels in names)
     assert not any(dict(labels).get("metric") == "precision" for _, labels in names)
-    assert not any(name == "unitless_follower_lag_seconds" for name, _ in names)
+    assert not any(name == "unitless_replica_lag_seconds" for name, _ in names)
 
 
-def test_a_follower_says_how_far_it_is_behind_and_nothing_of_what_it_does_not_do() -> None:
+def test_a_replica_says_how_far_it_is_behind_and_nothing_of_what_it_does_not_do() -> None:
     server = house()
-    server.settings.follow, server.streams["prices"].lag = "elsewhere", 0.25
+    server.settings.replica_of, server.streams["prices"].lag = "elsewhere", 0.25
     found = read(prometheus.render(server))
-    assert found["unitless_follower_lag_seconds", (("stream", "prices"),)] == 0.25
+    assert found["unitless_replica_lag_seconds", (("stream", "prices"),)] == 0.25
     written = {"unitless_snapshot_seq", "unitless_writable", "unitless_sync_seconds_count", "unitless_queue_rows"}
     assert not written & {name for name, _ in found}
 

@@ -34,7 +34,7 @@ from unitless.serve.settings import Settings
 from unitless.serve.streams import snapshots
 from unitless.serve.upkeep import Upkeep
 
-PLAIN = {"shape": "linear", "experts": "none", "task": "regression"}
+PLAIN = {"model_type": "linear", "ensemble": False, "task": "regression"}
 Test: TypeAlias = Callable[[House, Upkeep], Awaitable[None]]
 
 
@@ -134,7 +134,7 @@ def test_the_others_are_served(tmp_path: Path, damage: Callable[[Path], None], p
     left = contents(folder)
     name = folder.name if damage is no_name else "b"
     with (
-        background(data=data, port=0, durability="process", new="b") as server,
+        background(data=data, port=0, durability="process", create="b") as server,
         httpx.Client(base_url=server.url, timeout=20) as http,
     ):
         row = {"features": {"x": 1.0}, "label": 2.0}

@@ -113,10 +113,10 @@ def test_what_is_needed_stays_even_if_the_newest_snapshot_is_damaged(tmp_path: P
     async def again(house: House, upkeep: Upkeep) -> None:
         assert house.streams["a"].stream.fingerprint() == prints[0]
 
-    with_house(tmp_path, test, retain="4kB", segment="4kB")
+    with_house(tmp_path, test, log_retention="4kB", segment="4kB")
     (folder,) = (tmp_path / "streams").iterdir()
     damage(snapshots.listed(folder)[-1])
-    with_house(tmp_path, again, retain="4kB", segment="4kB")
+    with_house(tmp_path, again, log_retention="4kB", segment="4kB")
     damage(snapshots.listed(folder)[-2])
 
     async def missing(house: House, upkeep: Upkeep) -> None:

@@ -120,7 +120,7 @@ def test_a_replica_does_not_begin_in_the_middle(broker: Redis) -> None:
     broker.client.xtrim(broker.stream, maxlen=5, approximate=False)
 
     async def run() -> None:
-        replica = BrokerReplica(broker.url, Settings.of(follow=broker.url, new=["a"], environment={}))
+        replica = BrokerReplica(broker.url, Settings.of(replica_of=broker.url, create=["a"], environment={}))
         with pytest.raises(OptionError, match="no longer begins with its first message"):
             await replica.begin()
         await replica.drain()

@@ -12,7 +12,7 @@ import pytest
 from unitless.serve import background
 from unitless.serve.served import ServedModel, describe
 
-PLAIN = {"shape": "linear", "experts": "none"}
+PLAIN = {"model_type": "linear", "ensemble": False}
 
 
 @pytest.fixture(scope="module")

@@ -459,4 +459,4 @@ def test_rows_of_a_log_that_was_removed_cannot_be_left_out(tmp_path: Path) -> No
         await joined(house, "copy")
         assert state(house, "copy") == state(house, "a") != state(house, "b")
 
-    with_house(tmp_path, test, retain="10kB", segment="4kB")
+    with_house(tmp_path, test, log_retention="10kB", segment="4kB")

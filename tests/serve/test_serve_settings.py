@@ -19,7 +19,7 @@ def test_durations(given: Any, wanted: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"), [("16kB", 16 << 10), ("64MB", 64 << 20), ("10GB", 10 << 30), ("1.5MiB", 3 << 19), (7, 7)]
+    ("given", "wanted"), [("16kB", 16_000), ("64MB", 64_000_000), ("10GiB", 10 << 30), ("1.5MiB", 3 << 19), (7, 7)]
 )
 def test_sizes(given: Any, wanted: int) -> None:
     assert size(given) == wanted
@@ -27,12 +27,12 @@ def test_sizes(given: Any, wanted: int) -> None:
 
 def test_an_argument_counts_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
     file = tmp_path / "serve.toml"
-    file.write_text('data = "file"\nport = 1\nvw_port = 1\nqueue = 1\n[new.clicks]\nloss = "logistic"\n')
+    file.write_text('data = "file"\nport = 1\nvw_port = 1\nqueue = 1\n[create.clicks]\nloss = "logistic"\n')
     environment = {"UNITLESS_SERVE_PORT": "2", "UNITLESS_SERVE_VW_PORT": "2", "OTHER": "x"}
     settings = Settings.of(config=str(file), port=3, environment=environment)
     assert (settings.port, settings.vw_port, settings.queue) == (3, 2, 1)
     assert settings.data == Path("file")
-    assert settings.new == (("clicks", {"loss": "logistic"}),)
+    assert settings.create == (("clicks", {"loss": "logistic"}),)
     named_by_the_environment = Settings.of(environment={"UNITLESS_SERVE_CONFIG": str(file)})
     assert named_by_the_environment.port == 1
 
@@ -41,12 +41,12 @@ def test_models_have_names() -> None:
     settings = Settings.of(
         data="here",
         model=["Prices of 2024.unitless", "other=b.unitless"],
-        new='plain\nclicks={"loss": "logistic"}',
+        create='plain\nclicks={"loss": "logistic"}',
         ingest=["clicks=redis://localhost/0?stream=clicks"],
         environment={},
     )
     assert [name for name, _ in settings.model] == ["prices-of-2024", "other"]
-    assert settings.new == (("plain", {}), ("clicks", {"loss": "logistic"}))
+    assert settings.create == (("plain", {}), ("clicks", {"loss": "logistic"}))
     assert settings.ingest == (("clicks", "redis://localhost/0?stream=clicks"),)
 
 
@@ -61,11 +61,11 @@ def test_models_have_names() -> None:
         ({"data": "x", "segment": "big"}, {}, "segment is 'big'; it must be a size"),
         ({"data": "x", "label_wait": "long"}, {}, "label_wait is 'long'; it must be a duration"),
         ({"data": "x", "durability": "none"}, {}, "durability is 'none'; it must be disk or process"),
-        ({"data": "x", "new": ["A B"]}, {}, "named with small letters"),
-        ({"data": "x", "new": ["a={"]}, {}, "it must be NAME, or NAME="),
+        ({"data": "x", "create": ["A B"]}, {}, "named with small letters"),
+        ({"data": "x", "create": ["a={"]}, {}, "it must be NAME, or NAME="),
         ({"data": "x", "ingest": ["a"]}, {}, "it must be NAME=redis"),
         ({"data": "x", "host": "0.0.0.0"}, {}, "host is '0.0.0.0', which others can reach"),
-        ({"follow": "x", "vw_port": 1}, {}, "vw_port does not go with follow"),
+        ({"replica_of": "x", "vw_port": 1}, {}, "vw_port does not go with replica_of"),
         ({"config": "/nowhere/serve.toml"}, {}, "No such file"),
     ],
 )

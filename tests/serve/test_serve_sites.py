@@ -52,8 +52,8 @@ WRITES: list[tuple[str, str, Any, str]] = [
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
     folder = tmp_path_factory.mktemp("sites") / "data"
-    plain = '{"shape": "linear", "experts": "none"}'
-    with background(data=folder, port=0, vw_port=0, vw_model="m", new=[f"m={plain}"]) as server:
+    plain = '{"model_type": "linear", "ensemble": false}'
+    with background(data=folder, port=0, vw_port=0, vw_model="m", create=[f"m={plain}"]) as server:
         yield server
 
 
@@ -91,7 +91,7 @@ def test_reading_needs_no_site(server: Background) -> None:
 def test_with_tokens_the_token_decides(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     token = {"Authorization": f"Bearer {new_token('admin', file)}"}
-    row, settings = ROW | {"label": 1}, {"data": tmp_path / "data", "port": 0, "new": ["m"], "token_file": file}
+    row, settings = ROW | {"label": 1}, {"data": tmp_path / "data", "port": 0, "create": ["m"], "token_file": file}
     with background(**settings) as server, Connection(server.port) as connection:
         for headers in FOREIGN:
             assert connection.request("POST", "/v1/models/m/learn", row, headers | token).status == 200

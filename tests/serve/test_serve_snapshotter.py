@@ -280,7 +280,7 @@ def test_a_request_is_answered_when_the_log_cannot_be_read(tmp_path: Path, monke
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(process.Followed, "follow", broken)
-    process.Follower(tmp_path, 1000.0, 1e9, FromServer()).run()  # type: ignore[arg-type]
+    process.Replica(tmp_path, 1000.0, 1e9, FromServer()).run()  # type: ignore[arg-type]
     (answer,) = [message for message in told if message.get("answer")]
     assert "Input/output error" in answer["error"]
 

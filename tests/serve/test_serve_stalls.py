@@ -29,9 +29,9 @@ PATIENCE = 120.0
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
     folder = tmp_path_factory.mktemp("stalls") / "data"
-    linear = '={"shape": "linear", "experts": "none"}'
+    linear = '={"model_type": "linear", "ensemble": false}'
     new = ["m" + linear, "large" + linear, "classes={}"]
-    with ul.serve.background(data=folder, port=0, durability="process", new=new) as server:
+    with ul.serve.background(data=folder, port=0, durability="process", create=new) as server:
         yield server
 
 
@@ -121,7 +121,7 @@ def test_others_are_answered_while_a_large_model_is_read_and_sent(server: Backgr
         (b",".join([*(b"c%d" % i for i in range(9_999)), b"c5"]), CSV, 422),
         (b"a\n" + b"," * 8_000_000, CSV, 413),
         (b'a\n"' + b"\n" * 8_000_000, CSV, 413),
-        (b'{"features": ' + b"[" * 1_000_000, JSON, 422),
+        (b'{"features": ' + b"[" * 900_000, JSON, 422),
         (b'{"features": {"a": [' + b"[]," * 300_000 + b"[]]}}", JSON, 422),
         (b"[" * 40 + b'{"f": "' + b'\\"' * 400_000, JSON, 422),
         (json.dumps({"features": {f"n{i}": 1 for i in range(100_000)}}).encode(), JSON, 413),

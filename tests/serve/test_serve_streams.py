@@ -25,7 +25,7 @@ TASKS: dict[str, Any] = {
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
-    "linear": {"shape": "linear", "experts": "none", "learning_rate": 0.5},
+    "linear": {"model_type": "linear", "ensemble": False, "learning_rate": 0.5},
 }
 
 
@@ -61,7 +61,7 @@ def begun(log: Log, options: dict[str, Any] | None = None, *others: str) -> Stre
     stream = Stream("s", log.read)
     stream.apply(log.add(Kind.create, created_payload(Created("s", "champion", options or {}))))
     for name in others:
-        stream.apply(log.add(Kind.create, created_payload(Created(name, "challenger", {"shape": "linear"}))))
+        stream.apply(log.add(Kind.create, created_payload(Created(name, "challenger", {"model_type": "linear"}))))
     return stream
 
 
@@ -218,7 +218,9 @@ def test_rows_that_come_together_are_learned_as_if_they_came_alone(task: str) ->
 @pytest.mark.parametrize("task", TASKS)
 def test_the_model_is_what_the_library_makes_of_the_same_rows(task: str) -> None:
     rng, log, label = np.random.default_rng(5), Log(), TASKS[task]
-    stream = begun(log, {"shape": "linear", "experts": "none", "centre": False, "learning_rate": 0.5, "target": None})
+    stream = begun(
+        log, {"model_type": "linear", "ensemble": False, "center": False, "learning_rate": 0.5, "target": None}
+    )
     rows = [{"a": float(a), "b": float(b), "job": "clerk"} for a, b in rng.normal(size=(200, 2)) * [1000, 1]]
     for x in rows:
         stream.apply(log.add(Kind.learn, body(features=x, label=label(x))))
@@ -232,7 +234,7 @@ def test_the_model_is_what_the_library_makes_of_the_same_rows(task: str) -> None
     served = stream.models["s"]
     for x, mapping in zip(rows, plain, strict=True):
         assert np.array_equal(served.scored(x)[0], model.predict_one(mapping))
-    evaluation = ul.evaluate.Evaluation(model)
+    evaluation = ul.metrics.Evaluation(model)
     if task != "classes":
         evaluation.add(scores, labels)
         assert {**served.evaluation.metrics, **evaluation.metrics} == served.evaluation.metrics
@@ -243,7 +245,7 @@ def test_a_model_of_train_reads_rows_as_it_did() -> None:
     table = [{**features(rng), "when": f"2024-{1 + k % 12:02d}-07"} for k in range(400)]
     frame = pd.DataFrame(table)
     frame["y"] = frame["a"] + (frame["job"] == "cook")
-    result = ul.train(frame, target="y", shape="linear")
+    result = ul.train(frame, target="y", model_type="linear")
     served = ServedModel("m", "champion", {}, result.model.copy())
     for x in table[:50]:
         assert served.predict(x).prediction == result.predictor.predict_one(x)
@@ -297,7 +299,7 @@ def test_labels_find_their_features() -> None:
     assert len(stream.join) == 0
     served = stream.models["s"]
     assert served.examples == 5
-    assert served.served.metrics["loss"] == pytest.approx((18.0 - said.said.score) ** 2)
+    assert served.served.loss == pytest.approx((18.0 - said.said.score) ** 2)
 
 
 def test_ids_are_forgotten_by_ticks_alone() -> None:

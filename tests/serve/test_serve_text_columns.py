@@ -14,7 +14,7 @@ from unitless.data.text_columns import FOR_NAMES, MOST_COLUMNS, TextColumns
 from unitless.models.file import from_bytes, to_bytes
 from unitless.serve.served import Limits, ServedModel, describe
 
-LINEAR = {"shape": "linear", "experts": "none"}
+LINEAR = {"model_type": "linear", "ensemble": False}
 START = datetime.datetime(2020, 1, 1)
 
 
@@ -44,7 +44,7 @@ def taken(columns: TextColumns, row: dict[str, Any]) -> dict[str, Any]:
 def test_dates_have_the_features_that_training_gives_them(texts: list[str]) -> None:
     labels = [float(i % 7) for i in range(len(texts))]
     trained = ul.train(
-        pa.table({"when": texts, "y": labels}), target="y", task="regression", shape="linear", experts="none"
+        pa.table({"when": texts, "y": labels}), target="y", task="regression", model_type="linear", ensemble=False
     ).model
     model = ServedModel("m", "champion", LINEAR)
     for text, label in zip(texts, labels, strict=True):

@@ -160,7 +160,7 @@ def test_lines_that_the_model_refuses_change_nothing(tmp_path: Path) -> None:
         await twin.submitted(Kind.learn, Form.vw, len(good), payload)
         assert twin.model().file() == house.streams["clicks"].model().file()
 
-    options = {"task": "binary", "shape": "linear"}
+    options = {"task": "binary", "model_type": "linear"}
     served(tmp_path, talk, models={"clicks": options, "twin": options}, vw_model="clicks")
 
 
@@ -171,25 +171,25 @@ def test_classes_are_answered_by_their_labels(tmp_path: Path) -> None:
         writer.write(b"| x:1\n| y:1\n|\n")
         assert await answers(reader, 3) == ["1\n", "2\n", "0\n"]
 
-    served(tmp_path, talk, models={"kinds": {"task": "classes", "shape": "linear"}})
+    served(tmp_path, talk, models={"kinds": {"task": "classes", "model_type": "linear"}})
 
 
 def test_every_model_of_the_stream_learns_the_lines(tmp_path: Path) -> None:
     async def talk(house: House, reader: Any, writer: Any) -> None:
-        await house.create("b", {"stream": "a", "shape": "linear"})
+        await house.create("b", {"stream": "a", "model_type": "linear"})
         writer.write(("\n".join(rows(100)) + "\n").encode())
         await answers(reader, 100)
         live = house.streams["a"]
         assert [model.examples for model in live.stream.models.values()] == [100, 100]
         assert live.model("a").file() == live.model("b").file()
 
-    served(tmp_path, talk, models={"a": {"shape": "linear"}})
+    served(tmp_path, talk, models={"a": {"model_type": "linear"}})
 
 
 def test_a_model_of_a_table_refuses_lines(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("a,b\n" + "".join(f"{k},{2 * k}\n" for k in range(50)))
-    ul.train(table, target="b", shape="linear").model.save(tmp_path / "table.unitless")
+    ul.train(table, target="b", model_type="linear").model.save(tmp_path / "table.unitless")
 
     async def talk(house: House, reader: Any, writer: Any) -> None:
         await house.create("t", {}, (tmp_path / "table.unitless").read_bytes())

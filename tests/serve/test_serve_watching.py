@@ -27,7 +27,7 @@ def watched(folder: Path, act: Callable[[House, LiveStream], Awaitable[None]]) -
         house = House.open(folder, Settings(data=str(folder), durability="process"))
         try:
             await house.create("s", {})
-            await house.create("b", {"stream": "s", "shape": "linear"})
+            await house.create("b", {"stream": "s", "model_type": "linear"})
             house.streams["s"].beat(time.time())
             await act(house, house.streams["s"])
             await house.drain()
@@ -104,8 +104,8 @@ def test_standing_says_how_every_model_and_the_log_are(tmp_path: Path) -> None:
         for one in standing["models"]:
             evaluation = live.model(one["name"]).evaluation
             assert evaluation is not None
-            assert one["metrics"]["loss"] == pytest.approx(evaluation.metrics["loss"])
-            assert one["metrics"]["zero_one"] == pytest.approx(evaluation.metrics["zero_one"])
+            assert one["metrics"]["loss"] == pytest.approx(evaluation.loss)
+            assert one["metrics"]["error_rate"] == pytest.approx(evaluation.metrics["error_rate"])
         await house.promote("b")
         live.beat(time.time() + 1)
         assert live.moments.champion == "b"

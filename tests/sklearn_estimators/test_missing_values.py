@@ -29,13 +29,13 @@ def gaps(rows: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def made(**options: Any) -> UnitlessRegressor:
-    return UnitlessRegressor(n_iter=2, **options)
+    return UnitlessRegressor(max_iter=2, **options)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_missing_is_learned(shape: Any) -> None:
+@pytest.mark.parametrize("model_type", SHAPES)
+def test_what_is_missing_is_learned(model_type: Any) -> None:
     _, X, y = gaps(3000)
-    model = UnitlessRegressor(shape=shape).fit(X[:2000], y[:2000])
+    model = UnitlessRegressor(model_type=model_type).fit(X[:2000], y[:2000])
     missing = np.isnan(X[2000:, 1]) & ~np.isnan(X[2000:, [0, 2]]).any(axis=1)
     error = (model.predict(X[2000:]) - y[2000:])[missing]
     assert abs(error.mean()) < 0.6  # of the 5 that such rows have more
@@ -56,23 +56,23 @@ def frames(X: np.ndarray) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_every_container_gives_the_same_bits(shape: Any) -> None:
+@pytest.mark.parametrize("model_type", SHAPES)
+def test_every_container_gives_the_same_bits(model_type: Any) -> None:
     _, X, y = gaps()
-    expected = made(shape=shape).fit(X, y).predict(X).tobytes()
+    expected = made(model_type=model_type).fit(X, y).predict(X).tobytes()
     objects = X.astype(object)
     objects[np.isnan(X)] = None
-    assert made(shape=shape).fit(objects, y).predict(objects).tobytes() == expected
+    assert made(model_type=model_type).fit(objects, y).predict(objects).tobytes() == expected
     for library, frame in frames(X).items():
         if library != "pyarrow":
-            assert made(shape=shape).fit(frame, y).predict(frame).tobytes() == expected, library
+            assert made(model_type=model_type).fit(frame, y).predict(frame).tobytes() == expected, library
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("model_type", SHAPES)
 @pytest.mark.parametrize("cuts", [[50], [100], [150], [40, 100, 333]])
-def test_partial_fit_in_chunks_is_one_call(shape: Any, cuts: list[int]) -> None:
+def test_partial_fit_in_chunks_is_one_call(model_type: Any, cuts: list[int]) -> None:
     X, missing, y = gaps()
-    whole, parts = made(shape=shape).partial_fit(missing, y), made(shape=shape)
+    whole, parts = made(model_type=model_type).partial_fit(missing, y), made(model_type=model_type)
     for rows in np.split(np.arange(len(X)), cuts):  # the first parts have no missing values
         parts.partial_fit(missing[rows], y[rows])
         parts.predict(missing[:1])
@@ -82,7 +82,7 @@ def test_partial_fit_in_chunks_is_one_call(shape: Any, cuts: list[int]) -> None:
 
 def test_a_model_that_never_met_missing_values_predicts_them_as_the_mean() -> None:
     X, missing, y = gaps()
-    model = made(shape="linear", extrapolate=True).fit(X, y)
+    model = made(model_type="linear", extrapolate=True).fit(X, y)
     before = model.predict(X).tobytes()
     filled = np.where(np.isnan(missing), np.array(list(model.model_._reading().means().values())), missing)
     assert np.allclose(model.predict(missing), model.predict(filled))
@@ -101,7 +101,9 @@ def test_text_booleans_and_whole_numbers_may_be_missing(library: str) -> None:
     columns = {"job": holed(["clerk" if h else "pilot" for h in hit]), "flag": holed(hit.tolist())}
     columns["count"] = holed(list(range(400)))
     frame = pd.DataFrame(columns).convert_dtypes() if library == "pandas" else pl.DataFrame(columns)
-    model = UnitlessClassifier(shape="linear").fit(frame, np.where(gone, "gone", np.where(hit, "hit", "not")))
+    model = UnitlessClassifier(model_type="linear", infer_columns=False).fit(
+        frame, np.where(gone, "gone", np.where(hit, "hit", "not"))
+    )
     found = ["flag", "count", "count=(missing)", "flag=(missing)", "job=(missing)", "job=clerk", "job=pilot"]
     assert model.features_.tolist() == found
     assert model.score(frame, np.where(gone, "gone", np.where(hit, "hit", "not"))) == 1
@@ -120,8 +122,8 @@ def test_infinity_is_an_error_beside_missing_values() -> None:
 def test_interactions_by_number_do_not_go_with_missing_values() -> None:
     _, X, y = gaps()
     with pytest.raises(ul.InputError, match="X contains NaN: interactions name columns by number"):
-        made(shape="linear", interactions=[(0, 1)]).fit(X, y)
-    assert "0*1" in made(shape="linear", interactions=2).fit(X, y).features_.tolist()
+        made(model_type="linear", interactions=[(0, 1)]).fit(X, y)
+    assert "0*1" in made(model_type="linear", interactions=2).fit(X, y).features_.tolist()
 
 
 def test_estimators_with_missing_values_can_be_kept() -> None:
@@ -136,7 +138,7 @@ def test_sparse_matrices_do_not_follow_arrays_with_missing_values() -> None:
 
     X, missing, y = gaps()
     with pytest.raises(ul.InputError, match="fitted on arrays with missing values; give X as an array"):
-        made(shape="linear").fit(missing, y).predict(sp.csr_matrix(X))
+        made(model_type="linear").fit(missing, y).predict(sp.csr_matrix(X))
 
 
 @pytest.mark.parametrize("kind", [UnitlessClassifier, UnitlessRegressor])

@@ -1,4 +1,4 @@
-"""The scikit-learn estimators and `shape`."""
+"""The scikit-learn estimators and `model_type`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import unitless as ul
-from unitless.options import USUAL_SHAPE
 from unitless.sklearn import UnitlessClassifier, UnitlessRegressor
 
 SHAPES = ("linear", "curves", "trees", "auto", "curves only")
@@ -22,33 +21,33 @@ def data() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return X, np.abs(X[:, 1]) + X @ [1000, 0, 0.001]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("estimator", [UnitlessClassifier(n_iter=2), UnitlessRegressor(n_iter=2)])
-def test_an_estimator_has_the_shape_that_was_asked_for(estimator: Any, shape: str) -> None:
+@pytest.mark.parametrize("model_type", SHAPES)
+@pytest.mark.parametrize("estimator", [UnitlessClassifier(max_iter=2), UnitlessRegressor(max_iter=2)])
+def test_an_estimator_has_the_shape_that_was_asked_for(estimator: Any, model_type: str) -> None:
     X, y = data()
-    one = clone(estimator).set_params(shape=shape)
+    one = clone(estimator).set_params(model_type=model_type)
     one.fit(X, y if isinstance(one, UnitlessRegressor) else np.digitize(y, [0, 1]))
-    assert one.get_params()["shape"] == shape
-    assert one.model_.options.shape == shape
-    assert one.model_.options.average == (shape == "linear")
+    assert one.get_params()["model_type"] == model_type
+    assert one.model_.options.model_type == model_type
+    assert one.model_.options.average == (model_type == "linear")
     assert pickle.loads(pickle.dumps(one)).predict(X).tolist() == one.predict(X).tolist()
     parts = clone(one)
     keywords = {} if isinstance(one, UnitlessRegressor) else {"classes": [0, 1, 2]}
     parts.partial_fit(X, y if isinstance(one, UnitlessRegressor) else np.digitize(y, [0, 1]), **keywords)
-    assert parts.model_.options.shape == shape
+    assert parts.model_.options.model_type == model_type
 
 
 def test_the_usual_shape_is_that_of_train() -> None:
-    assert UnitlessClassifier().shape == UnitlessRegressor().shape == USUAL_SHAPE
+    assert UnitlessClassifier().model_type == UnitlessRegressor().model_type == "auto"
 
 
 def test_auto_is_averaged_for_sparse_matrices() -> None:
     X, y = data()
-    model = UnitlessRegressor(shape="auto", n_iter=2).fit(sp.csr_matrix(X), y).model_
+    model = UnitlessRegressor(model_type="auto", max_iter=2).fit(sp.csr_matrix(X), y).model_
     assert model.options.average
-    assert model.settled_shape == "linear"
+    assert model.model_type == "linear"
 
 
 def test_a_wrong_shape_is_refused_by_fit() -> None:
-    with pytest.raises(ul.OptionError, match="shape is 'round'"):
-        UnitlessRegressor(shape="round").fit(*data())  # type: ignore[arg-type]
+    with pytest.raises(ul.OptionError, match="model_type is 'round'"):
+        UnitlessRegressor(model_type="round").fit(*data())  # type: ignore[arg-type]

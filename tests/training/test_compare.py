@@ -15,7 +15,7 @@ import pytest
 import unitless as ul
 from unitless.training.compare import RULES
 
-SHUTTLE = str(pathlib.Path(ul.__file__).parent / "research" / "datasets" / "shuttle.parquet")
+SHUTTLE = str(pathlib.Path(ul.__file__).parent / "paper" / "datasets" / "shuttle.parquet")
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(3000, 4)) * [1e-3, 1.0, 50.0, 1e4]
 SCORE = X @ [1000.0, 1.0, 0.02, -1e-4] + 0.3 * RNG.normal(size=len(X))
@@ -32,10 +32,11 @@ def test_each_learner_is_what_it_would_have_been_alone(task: str, rate: Any) -> 
     y = TARGETS[task]
     comparison = ul.compare(X, y, RULES, rate)
     for rule in RULES:
-        alone = ul.train(X, y, rule=rule, learning_rate=rate, passes=1, holdout=0, experts="none")
-        assert comparison[rule].metrics == alone.metrics
-        assert comparison[rule].interval == alone.interval
-        assert comparison[rule].learning_rate == alone.learning_rate
+        alone = ul.train(X, y, rule=rule, learning_rate=rate, passes=1, holdout=0, ensemble=False)
+        assert comparison[rule].metrics == alone.progressive
+        assert comparison[rule].metrics_ci == alone.metrics_ci == alone._evaluation.interval
+        assert comparison[rule].loss == alone._evaluation.loss
+        assert comparison[rule].learning_rate == alone.model.learning_rate
         assert comparison[rule].result.history == alone.history
 
 
@@ -46,16 +47,18 @@ def test_hold_out_passes_and_skipped_rows_are_as_in_training(tmp_path: pathlib.P
         for k, (a, b, y) in enumerate(_plain_rows())
     ]
     path.write_text("\n".join(["a,b,y", *lines]))
-    options: dict[str, Any] = {"holdout": 0.3, "passes": 2, "on_error": "skip", "seed": 3}
+    options: dict[str, Any] = {"holdout": 0.3, "passes": 2, "reading": ul.Reading(on_error="skip"), "random_state": 3}
     comparison = ul.compare(path, "y", ["nag", "gd"], **options)
     for rule in ("nag", "gd"):
-        alone = ul.train(path, "y", rule=rule, learn_holdout=False, average=False, experts="none", **options)
+        alone = ul.train(path, "y", rule=rule, learn_holdout=False, average=False, ensemble=False, **options)
         one = comparison[rule].result
-        assert (one.metrics, one.score) == (alone.metrics, alone.score)
-        counts = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "bad")
-        assert [getattr(one, name) for name in counts] == [getattr(alone, name) for name in counts]
-        assert one.skipped > 0
-        assert one.unlabelled > 0
+        assert (one.progressive, one.metrics) == (alone.progressive, alone.metrics)
+        assert (comparison[rule].metrics, comparison[rule].holdout) == (alone.progressive, alone.metrics)
+        assert (one.rows, one.passes) == (alone.rows, alone.passes)
+        counts = ("learned", "skipped", "unlabeled", "held_out", "skipped_rows")
+        assert [getattr(one.details, name) for name in counts] == [getattr(alone.details, name) for name in counts]
+        assert one.details.skipped > 0
+        assert one.details.unlabeled > 0
 
 
 def _plain_rows() -> list[tuple[float, float, float]]:
@@ -67,8 +70,8 @@ def test_vw_text_is_given_to_all(tmp_path: pathlib.Path) -> None:
     rows = (f"{'1' if y > 25 else '-1'} | a:{a!r} b:{b!r}" for a, b, y in _plain_rows())
     path.write_text("\n".join([*rows, " | a:1"]))
     comparison = ul.compare(path, rules=["nag", "snag"])
-    assert comparison["snag"].metrics == ul.train(path, rule="snag", passes=1, holdout=0, experts="none").metrics
-    assert comparison.whole.unlabelled == 1
+    assert comparison["snag"].metrics == ul.train(path, rule="snag", passes=1, holdout=0, ensemble=False).progressive
+    assert comparison.whole.details.unlabeled == 1
 
 
 def test_a_stream_that_comes_once_is_enough() -> None:
@@ -78,7 +81,7 @@ def test_a_stream_that_comes_once_is_enough() -> None:
 
     comparison = ul.compare(rows(), "rich", ["nag", "ag"])
     assert comparison.whole.rows == 6000
-    assert comparison["nag"].metrics == ul.train(rows(), "rich", experts="none").metrics
+    assert comparison["nag"].metrics == ul.train(rows(), "rich", ensemble=False).progressive
 
 
 def wild() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -92,7 +95,7 @@ def test_a_learner_that_diverges_does_not_stop_the_others() -> None:
     comparison = ul.compare(rows, y, ["gd", "nag"], shuffle=False)
     assert comparison["gd"].diverged == "row 2001"
     assert comparison.verdicts == {"nag": "best", "gd": "diverged"}
-    assert comparison["nag"].metrics == ul.train(rows, y, shuffle=False, experts="none").metrics
+    assert comparison["nag"].metrics == ul.train(rows, y, shuffle=False, ensemble=False).progressive
     assert comparison.whole.rows == len(rows)
     plain = comparison.asdict()
     assert [one["metrics"] is None for one in plain["learners"]] == [False, True]
@@ -104,7 +107,7 @@ def test_the_way_before_it_diverged_is_kept() -> None:
     rows[4500]["x"] = 1e250
     comparison = ul.compare(rows, "y", ["gd", "nag"], shuffle=False)
     assert comparison["gd"].diverged == "row 4501"
-    assert comparison["gd"].result.evaluation.examples == 4095  # the first row has no prediction to be scored
+    assert comparison["gd"].result._evaluation.examples == 4095  # the first row has no prediction to be scored
     assert comparison["gd"].curve[-1].examples == 4095
     comparison.plot()
 
@@ -132,18 +135,18 @@ def test_what_was_learned_before_an_interrupt_is_kept() -> None:
     comparison = ul.compare(rows, "y", ["gd", "nag"], progress=stop, shuffle=False)
     assert comparison.interrupted
     assert comparison.whole.rows == 4096
-    assert comparison["nag"].metrics == ul.train(rows[:4096], "y", shuffle=False, experts="none").metrics
+    assert comparison["nag"].metrics == ul.train(rows[:4096], "y", shuffle=False, ensemble=False).progressive
 
 
-@pytest.mark.parametrize("judge", ["zero_one", "loss"])
+@pytest.mark.parametrize("judge", ["error_rate", "loss"])
 def test_the_best_has_the_least_of_what_it_is_judged_by(judge: str) -> None:
     comparison = ul.compare(X, TARGETS["binary"], judged_by=judge)
-    scores = [comparison[rule].metrics[judge] for rule in comparison.ranked]
+    scores = [comparison[rule].judged(judge) for rule in comparison.ranked]
     assert scores == sorted(scores)
     assert comparison.judged_by == judge
     assert list(comparison.differences) == comparison.ranked[1:]
     for rule, difference in comparison.differences.items():
-        assert difference.mean == pytest.approx(comparison[rule].metrics[judge] - scores[0])
+        assert difference.mean == pytest.approx(comparison[rule].judged(judge) - scores[0])
         assert difference.low <= difference.mean <= difference.high
         found = "clearly worse" if difference.low > 0 else "no difference found"
         assert comparison.verdicts[rule] == found
@@ -151,9 +154,9 @@ def test_the_best_has_the_least_of_what_it_is_judged_by(judge: str) -> None:
 
 def test_a_difference_that_the_intervals_of_both_hide_is_found() -> None:
     """The rows are the same, and so are most errors: they cancel."""
-    comparison = ul.compare(SHUTTLE, "label", ["nag", "ag"], positive="1", shape="linear")
+    comparison = ul.compare(SHUTTLE, "label", ["nag", "ag"], positive="1", model_type="linear")
     assert comparison.verdicts == {"ag": "best", "nag": "clearly worse"}
-    assert comparison["ag"].interval[1] > comparison["nag"].interval[0]
+    assert comparison["ag"].metrics_ci[1] > comparison["nag"].metrics_ci[0]
 
 
 def test_learners_that_are_the_same_show_no_difference() -> None:
@@ -170,7 +173,7 @@ def test_numbers_are_judged_by_their_loss() -> None:
     assert comparison.judged_by == "loss"
     assert comparison.verdicts == {"nag": "best", "gd": "clearly worse"}
     with pytest.raises(ul.OptionError, match="numbers are judged by 'loss'"):
-        ul.compare(X, TARGETS["regression"], ["nag", "gd"], judged_by="zero_one")
+        ul.compare(X, TARGETS["regression"], ["nag", "gd"], judged_by="error_rate")
 
 
 def test_a_few_rows_say_nothing() -> None:
@@ -189,7 +192,7 @@ def test_recent_loss_is_of_the_last_stretch() -> None:
     for rows, since in ((2048, 1024), (2049, 2048), (1, 0)):
         one = ul.compare(X[:rows], y[:rows], ["nag"], loss="poisson", shuffle=False)["nag"]
         total = {
-            n: ul.train(X[:n], y[:n], loss="poisson", shuffle=False).metrics["loss"] * n if n else 0.0
+            n: ul.train(X[:n], y[:n], loss="poisson", shuffle=False).progressive["loss"] * n if n else 0.0
             for n in (since, rows)
         }
         assert one.recent[0] == since
@@ -210,11 +213,11 @@ def test_all_of_it_is_json() -> None:
         ({"rules": ["nag", "sgd"]}, "rules has 'sgd'; there are 'nag', 'snag', 'ng', 'ag', 'gd'"),
         ({"rules": ["nag", "nag"]}, "'nag' twice"),
         ({"rule": "nag"}, "give them as rules"),
-        ({"model": "x"}, "train has it"),
-        ({"centring": True}, "did you mean 'centre'"),
+        ({"output": "x"}, "train has it"),
+        ({"centering": True}, "did you mean 'center'"),
         ({"learning_rate": -1}, "must be positive"),
         ({"passes": 0}, "passes is 0"),
-        ({"judged_by": "auc"}, "judged_by is 'auc'; it must be one of 'zero_one', 'loss'"),
+        ({"judged_by": "auc"}, "judged_by is 'auc'; it must be one of 'error_rate', 'loss'"),
     ],
 )
 def test_options_that_do_not_fit_are_named(options: dict[str, Any], message: str) -> None:

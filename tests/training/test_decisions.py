@@ -21,7 +21,8 @@ def table(columns: dict[str, list[str]], delimiter: str = ",", header: bool = Tr
 
 def said(path: str, **options: Any) -> list[str]:
     return [
-        str(one) for one in ul.train(path, options.pop("target", "y"), shape="linear", passes=1, **options).decisions
+        str(one)
+        for one in ul.train(path, options.pop("target", "y"), model_type="linear", passes=1, **options).column_report
     ]
 
 
@@ -43,9 +44,9 @@ def test_row_counters_and_ids_are_left_out_unless_they_are_asked_for(tmp_path: P
         "left out: 'user_id', an id: nearly every row has its own (numbers='user_id' to use it)",
         "left out: 'key', text with 400 different values in 400 rows (text='key' to use it)",
     ]
-    kept = ul.train(path, "y", numbers=["No", "user_id"], text="key", shape="linear", passes=1)
-    assert set(kept.schema.kinds) == {"No", "user_id", "key", "x"}
-    run = command("train", path, "--target", "y", "--shape", "linear", "-q")
+    kept = ul.train(path, "y", reading=ul.Reading(numbers=["No", "user_id"], text="key"), model_type="linear", passes=1)
+    assert set(kept.details.schema.kinds) == {"No", "user_id", "key", "x"}
+    run = command("train", path, "--target", "y", "--model-type", "linear", "-q")
     assert "left out: 'No', a row counter (--numbers No to use it)" in run.stdout
 
 
@@ -62,8 +63,8 @@ def test_an_unnamed_first_column_that_counts_is_left_out(tmp_path: Path) -> None
 @pytest.mark.parametrize("mark", ["?", "-", "NA", "null", "n/a", ""])
 def test_usual_marks_are_missing_values_without_a_word(mark: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", table({"x": [mark if k % 50 == 3 else one for k, one in enumerate(X)], "y": Y}))
-    result = ul.train(path, "y", shape="linear", passes=1)
-    assert (result.missing, result.odd, result.schema.kinds) == ({"x": 8}, {}, {"x": "number"})
+    result = ul.train(path, "y", model_type="linear", passes=1)
+    assert (result.missing, result.invalid_values, result.details.schema.kinds) == ({"x": 8}, {}, {"x": "number"})
 
 
 def test_a_value_that_is_not_a_number_is_said_and_counted(tmp_path: Path) -> None:
@@ -71,10 +72,10 @@ def test_a_value_that_is_not_a_number_is_said_and_counted(tmp_path: Path) -> Non
     path = write(tmp_path / "a.csv", table({"x": x, "y": Y}))
     line = f"column 'x': 99.8% numbers; first other value 'oops' in row 301 of {path}, treated as missing"
     assert said(path)[1:] == [line]
-    assert said(path, na="oops")[1:] == []
+    assert said(path, reading=ul.Reading(na="oops"))[1:] == []
     told = r"a\.csv, row 301.*column 'x' is 'oops', which is not a number.*na='oops'"
     with pytest.raises(ul.InputError, match=told):
-        ul.train(path, "y", missing="error")
+        ul.train(path, "y", reading=ul.Reading(missing="error"))
 
 
 def test_ways_to_write_numbers_are_found_and_said(tmp_path: Path) -> None:
@@ -83,11 +84,11 @@ def test_ways_to_write_numbers_are_found_and_said(tmp_path: Path) -> None:
     assert said(path)[1:] == ["'price': numbers with ',' between thousands (decimal=',' if it is not)"]
     commas = column(lambda k: f"{k * 911 % 9973 / 8:.3f}".replace(".", ","))
     european = write(tmp_path / "b.csv", table({"x": commas, "y": Y}, ";"))
-    result = ul.train(european, "y", shape="linear", passes=1)
-    assert [str(one) for one in result.decisions][1:] == [
+    result = ul.train(european, "y", model_type="linear", passes=1)
+    assert [str(one) for one in result.column_report][1:] == [
         "'x': numbers with a decimal comma (decimal='.' if it is not)"
     ]
-    assert result.schema.kinds == {"x": "number"}
+    assert result.details.schema.kinds == {"x": "number"}
 
 
 def test_whether_there_is_a_header_is_always_said(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_whether_there_is_a_header_is_always_said(tmp_path: Path) -> None:
     bare = write(tmp_path / "b.csv", table({"a": X, "b": X, "y": Y}, header=False))
     line = "no header row was found: the columns are called 1 to 3 (header=True if the first row has names)"
     assert said(bare, target="3") == [line]
-    assert said(named, header=True) == []
+    assert said(named, reading=ul.Reading(header=True)) == []
     run = command("train", bare, "--target", "price")
     assert (
         "--target: there is no column 'price': the file seems to have no header row, so that its columns" in run.stderr

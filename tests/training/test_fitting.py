@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,19 +49,19 @@ def noise(rows: int = 4000) -> tuple[NDArray[Any], NDArray[Any]]:
 def test_noise_sorted_by_class_is_scored_as_noise() -> None:
     X, y = noise()
     result = ul.train(X, y)
-    assert abs(result.score["zero_one"] - 0.5) < 0.1
-    assert abs(result.metrics["zero_one"] - 0.5) < 0.05
+    assert abs(result.metrics["error_rate"] - 0.5) < 0.1
+    assert abs(result.progressive["error_rate"] - 0.5) < 0.05
     followed = ul.train(X, y, shuffle=False)
-    assert followed.metrics["zero_one"] < 0.01  # it repeats the last label, more or less
+    assert followed.progressive["error_rate"] < 0.01  # it repeats the last label, more or less
 
 
 def test_the_score_is_that_of_the_kept_model_on_new_rows() -> None:
     result = ul.train(prices(), "price")
-    new = ul.score(result.model, prices(5000, seed=1)).metrics
-    assert new["rmse"] < 1.15 * result.score["rmse"]
+    new = ul.evaluate(result.model, prices(5000, seed=1)).metrics
+    assert new["rmse"] < 1.15 * result.metrics["rmse"]
     assert new["rmse"] < 0.3 * result.baseline["rmse"]
     followed = ul.train(prices(), "price", shuffle=False)
-    assert ul.score(followed.model, prices(5000, seed=1)).metrics["rmse"] > 2 * followed.metrics["rmse"]
+    assert ul.evaluate(followed.model, prices(5000, seed=1)).metrics["rmse"] > 2 * followed.progressive["rmse"]
 
 
 @pytest.mark.parametrize("kind", ["numbers", "two", "classes"])
@@ -71,21 +72,21 @@ def test_rows_held_back_are_scored_before_they_are_learned(kind: str) -> None:
     at = order(0, 0, ROWS)
     held = frame.iloc[at[-ROWS // 10 :]]
     kept = ul.train(frame, "price", learn_holdout=False)
-    scored = ul.score(kept.model, held)
-    for name, value in kept.score.items():  # its intervals are made of these rows: half judge the other half
-        near = 0.15 if name in ("coverage", "width", "set size") else 1e-9
+    scored = ul.evaluate(kept.model, held)
+    for name, value in kept.metrics.items():  # its intervals are made of these rows: half judge the other half
+        near = 0.15 if name in ("coverage", "width", "set_size") else 1e-9
         assert value == pytest.approx(scored.metrics[name], rel=near), name
-    assert (kept.held, kept.learned) == (len(held), ROWS - len(held))
+    assert (kept.details.held_out, kept.details.learned) == (len(held), ROWS - len(held))
     both = ul.train(frame, "price")
-    assert both.score == kept.score
-    assert both.learned == ROWS
+    assert both.metrics == kept.metrics
+    assert both.details.learned == ROWS
     assert both.model.examples == kept.model.examples + len(held)
     # Whatever their labels are, one pass learns the same before it scores them.
     other = frame.copy()
     other.loc[held.index, "price"] = held["price"].to_numpy()[::-1]
     once, changed = (ul.train(one, "price", passes=1, learn_holdout=False, average=False) for one in (frame, other))
     assert content(once.model, errors=False) == content(changed.model, errors=False)
-    assert once.score != changed.score
+    assert once.metrics != changed.metrics
 
 
 def test_a_tenth_is_held_back_but_not_more_than_20000() -> None:
@@ -94,10 +95,13 @@ def test_a_tenth_is_held_back_but_not_more_than_20000() -> None:
     assert Plan(holdout=0).held_rows(10**6) == 0
 
 
-def test_without_rows_held_back_there_is_no_score() -> None:
+def test_without_held_out_rows_the_metrics_are_progressive() -> None:
     result = ul.train(prices(), "price", holdout=0)
-    assert (result.score, result.baseline, result.scored_on, result.held) == ({}, {}, "no rows", 0)
-    assert math.isnan(result.gone)
+    assert not result.metrics_on_holdout
+    assert result.metrics == result.progressive
+    assert result.metrics_on == "1,199 rows, each predicted before it was learned"  # the first has no prediction
+    assert (result.baseline, result.baseline_name, result.details.held_out) == ({}, "", 0)
+    assert math.isnan(result.skill)
     assert result.passes == Plan().least_passes(ROWS)
     json.dumps(result.asdict(), allow_nan=False)
 
@@ -108,10 +112,10 @@ def test_the_baseline_is_the_trivial_answer_of_what_was_learned() -> None:
     at = order(0, 0, ROWS)
     learned, held = frame["price"].to_numpy()[at[:-120]], frame["price"].to_numpy()[at[-120:]]
     assert result.baseline["rmse"] == pytest.approx(np.sqrt(np.mean((held - learned.mean()) ** 2)))
-    assert result.gone == pytest.approx(1 - (result.score["rmse"] / result.baseline["rmse"]) ** 2)
-    assert result.trivial.startswith("always the mean, ")
+    assert result.skill == pytest.approx(1 - (result.metrics["rmse"] / result.baseline["rmse"]) ** 2)
+    assert result.baseline_name.startswith("always the mean, ")
     X, y = noise()
-    assert ul.train(X[:3000], y[:3000]).trivial == "always 'a'"
+    assert ul.train(X[:3000], y[:3000]).baseline_name == "always 'a'"
 
 
 def test_the_interval_of_numbers_is_that_of_their_squared_errors() -> None:
@@ -120,8 +124,8 @@ def test_the_interval_of_numbers_is_that_of_their_squared_errors() -> None:
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(600, 2))
         result = ul.train(X, X @ [3.0, -1.0] + rng.normal(size=600), passes=3)
-        low, high = result.score_interval
-        assert low < result.score["rmse"] < high < 2 * low
+        low, high = result.metrics_ci
+        assert low < result.metrics["rmse"] < high < 2 * low
         inside += low < 1.0 < high
     assert inside >= 15
 
@@ -141,20 +145,24 @@ def test_the_same_table_in_any_format_gives_the_same_bits(tmp_path: Path) -> Non
     for source in (*(str(tmp_path / f"a.{kind}") for kind in ("parquet", "feather", "csv", "jsonl")), folder):
         result = ul.train(source, "price")
         assert content(result.model) == content(expected.model), source
-        assert (result.score, result.metrics, result.kept) == (expected.score, expected.metrics, expected.kept)
+        assert (result.metrics, result.progressive, result.selected) == (
+            expected.metrics,
+            expected.progressive,
+            expected.selected,
+        )
 
 
 def test_memory_makes_no_difference_but_to_where_rows_wait() -> None:
     frame = pd.concat([prices(6000, seed) for seed in range(3)], ignore_index=True)
     expected, small = ul.train(frame, "price", passes=2), ul.train(frame, "price", passes=2, memory="1MiB")
     assert content(expected.model) == content(small.model)
-    assert expected.score == small.score
-    assert expected.shuffled == "in memory"
-    assert "temporary file" in small.shuffled
+    assert expected.metrics == small.metrics
+    assert expected.details.shuffled == "in memory"
+    assert "temporary file" in small.details.shuffled
 
 
 def test_a_seed_is_an_order() -> None:
-    models = [content(ul.train(prices(), "price", passes=1, seed=seed).model) for seed in (0, 0, 1)]
+    models = [content(ul.train(prices(), "price", passes=1, random_state=seed).model) for seed in (0, 0, 1)]
     assert models[0] == models[1] != models[2]
 
 
@@ -189,24 +197,24 @@ def test_the_kept_weights_are_those_that_do_best_on_the_rows_held_back() -> None
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 8))
     noisy = X @ rng.normal(size=8) + 8 * rng.normal(size=3000)
-    result = ul.train(X, noisy, learn_holdout=False, passes=1, shape="linear")
+    result = ul.train(X, noisy, learn_holdout=False, passes=1, model_type="linear")
     held = order(0, 0, 3000)[-300:]
     errors = {}
     for kept in ("last", "averaged"):
         result.model.keep(kept)  # type: ignore[arg-type]
         errors[kept] = float(np.mean((result.model.predict(X[held]) - noisy[held]) ** 2))
-    assert errors[result.kept] == min(errors.values())
-    assert result.score["loss"] == pytest.approx(min(errors.values()))
+    assert errors[result.selected] == min(errors.values())
+    assert result.metrics["mse"] == pytest.approx(min(errors.values()))
 
 
 def test_passes_end_when_they_help_no_more_and_the_best_is_kept() -> None:
     frame = prices()
-    how: dict[str, Any] = {"learn_holdout": False, "shape": "linear"}
+    how: dict[str, Any] = {"learn_holdout": False, "model_type": "linear"}
     auto = ul.train(frame, "price", **how)
     assert Plan().least_passes(ROWS) <= auto.passes <= Plan().most_passes(ROWS)
-    losses = {n: ul.train(frame, "price", passes=n, **how).score["loss"] for n in range(1, auto.passes + 1)}
-    assert auto.score["loss"] == pytest.approx(min(losses.values()), rel=0.01)
-    assert losses[1] > 1.01 * auto.score["loss"]
+    losses = {n: ul.train(frame, "price", passes=n, **how).metrics["mse"] for n in range(1, auto.passes + 1)}
+    assert auto.metrics["mse"] == pytest.approx(min(losses.values()), rel=0.01)
+    assert losses[1] > 1.01 * auto.metrics["mse"]
 
 
 def test_small_tables_of_noise_are_not_learned_by_heart() -> None:
@@ -233,7 +241,7 @@ def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -
 
     def losses(labels: NDArray[Any]) -> dict[int, Any]:
         runs: list[Any] = []
-        ul.train(X, [f"class {label}" for label in labels], progress=runs.append, shape="linear")
+        ul.train(X, [f"class {label}" for label in labels], progress=runs.append, model_type="linear")
         found: dict[int, Any] = runs[-1].passes.losses
         return found
 
@@ -249,19 +257,19 @@ def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -
 
 def test_training_that_goes_on_keeps_the_average() -> None:
     first, second = prices(2000, 1), prices(2000, 2)
-    model = ul.train(first, "price", shape="linear").model
+    model = ul.train(first, "price", model_type="linear").model
     more = ul.train(second, resume=model.copy())
     assert more.model.options.average
-    assert more.learned == 2000
-    both = ul.score(more.model, prices(3000, 3)).metrics["rmse"]
-    assert both < 1.1 * ul.score(model, prices(3000, 3)).metrics["rmse"]
+    assert more.details.learned == 2000
+    both = ul.evaluate(more.model, prices(3000, 3)).metrics["rmse"]
+    assert both < 1.1 * ul.evaluate(model, prices(3000, 3)).metrics["rmse"]
 
 
 def test_averages_are_merged_as_weights_are() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 3)) * [1e-3, 1.0, 1e3]
     y = X @ [1000.0, 2.0, -0.003] + rng.normal(size=6000)
-    parts = [ul.train(X[k::2], y[k::2], shape="linear").model for k in range(2)]
+    parts = [ul.train(X[k::2], y[k::2], model_type="linear").model for k in range(2)]
     merged = ul.merge(parts)
     assert merged.kept == ("averaged" if all(part.kept == "averaged" for part in parts) else "last")
     for kept in ("last", "averaged"):
@@ -278,9 +286,9 @@ def test_the_last_rows_are_the_future() -> None:
     frame = prices().sample(frac=1, random_state=0, ignore_index=True)
     future = ul.train(frame, "price", shuffle=False, holdout="last")
     past = ul.train(frame[:-120], "price", shuffle=False)
-    assert future.score == ul.score(past.model, frame[-120:]).metrics
-    assert future.metrics == past.metrics
-    assert future.scored_on == "the last 120 rows, then learned too"
+    assert future.metrics == ul.evaluate(past.model, frame[-120:]).metrics
+    assert future.progressive == past.progressive
+    assert future.metrics_on == "the last 120 rows (added to training afterwards)"
     assert content(future.model) == content(ul.train(frame, "price", shuffle=False).model)
     kept = ul.train(iter(frame.to_dict("records")), "price", shuffle=False, holdout="last", learn_holdout=False)
     named = ul.train(iter(frame[:-120].to_dict("records")), "price")
@@ -290,14 +298,18 @@ def test_the_last_rows_are_the_future() -> None:
 def test_a_stream_whose_order_matters_is_told_so() -> None:
     X, y = noise()
     result = ul.train(X, y, shuffle=False)
-    assert result.score["zero_one"] > 0.3
-    assert "a sample of 4,000 rows of the past" in result.scored_on
+    assert result.metrics["error_rate"] < 0.01  # each row was predicted before it was learned
+    assert result.metrics_on == "4,000 rows, each predicted before it was learned"
+    assert result._in_sample is not None
+    assert result._in_sample.metrics["error_rate"] > 0.3
+    assert result.asdict()["in_sample"] == result._in_sample.metrics
+    assert result.details.curves_on(result) == "for a sample of 4,000 learned rows (in-sample)"
     (note,) = result.notes
     assert "the order of the rows matters" in note
     assert "shuffle=True" in note
     mixed = np.random.default_rng(1).permutation(len(y))
     assert not ul.train(X[mixed], y[mixed], shuffle=False).notes
-    assert result.repeated["zero_one"] < 0.001
+    assert result.last_label_baseline["error_rate"] < 0.001
 
 
 def test_a_table_that_drifts_is_told_how_to_score_the_future() -> None:
@@ -308,7 +320,9 @@ def test_a_table_that_drifts_is_told_how_to_score_the_future() -> None:
     assert "shuffle=False holdout='last' scores the future from the past" in note
     assert not ul.train(X, X @ [1.0, 2.0, 3.0] + rng.normal(size=8000)).notes
     day = pd.date_range("2020-01-01", periods=400).to_numpy()
-    (note,) = ul.train(pd.DataFrame({"day": day, "y": rng.normal(size=400)}), "y", dates="parts").notes
+    (note,) = ul.train(
+        pd.DataFrame({"day": day, "y": rng.normal(size=400)}), "y", reading=ul.Reading(dates="parts")
+    ).notes
     assert note.startswith("column 'day' is a date")
 
 
@@ -328,33 +342,33 @@ def test_a_score_on_rows_that_were_learned_before_says_so(tmp_path: Path) -> Non
         write(tmp_path / name, prices(400, k).to_csv(index=False)) for k, name in enumerate(("a.csv", "b.csv"))
     )
     model = tmp_path / "m.unitless"
-    assert "earlier" not in ul.train(path, "price", model=model, passes=1).scored_on
-    again = ul.train(path, resume=model, model=model, passes=1)
-    assert "which an earlier training may have learned" in again.scored_on
+    assert "earlier" not in ul.train(path, "price", output=model, passes=1).metrics_on
+    again = ul.train(path, resume=model, output=model, passes=1)
+    assert "an earlier training may have learned them" in again.metrics_on
     assert "has learned from" in again.notes[-1]
-    new = ul.train(other, resume=model, model=model, passes=1)
-    assert "earlier" not in new.scored_on
+    new = ul.train(other, resume=model, output=model, passes=1)
+    assert "earlier" not in new.metrics_on
     assert not new.notes
-    assert "earlier" in ul.train(path, resume=model, passes=1).scored_on  # two trainings later
-    assert "earlier" in ul.train(prices(400), resume=model, passes=1).scored_on  # a frame cannot be recognised
+    assert "earlier" in ul.train(path, resume=model, passes=1).metrics_on  # two trainings later
+    assert "earlier" in ul.train(prices(400), resume=model, passes=1).metrics_on  # a frame cannot be recognised
 
 
 def test_what_is_held_back_at_random_from_a_stream_is_not_said_to_be_learned() -> None:
     rows = prices(400).to_dict("records")
     result = ul.train(iter(rows), "price", holdout=0.25)
-    assert result.scored_on == f"{result.held} rows held back"
-    assert result.learned == 400 - result.held
+    assert result.metrics_on == f"{result.details.held_out} held-out rows"
+    assert result.details.learned == 400 - result.details.held_out
     twice = ul.train(rows, "price", holdout=0.25, shuffle=False, passes=2)
-    assert (twice.held, set(twice.score)) == (result.held, set(result.score))
+    assert (twice.details.held_out, set(twice.metrics)) == (result.details.held_out, set(result.metrics))
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_after_the_score_nothing_is_chosen(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(700, 4)), rng.normal(size=700)
-    without, with_them = (ul.train(X, y, seed=seed, passes=3, learn_holdout=also) for also in (False, True))
-    assert without.learning_rate == with_them.learning_rate
-    assert without.kept == with_them.kept
+    without, with_them = (ul.train(X, y, random_state=seed, passes=3, learn_holdout=also) for also in (False, True))
+    assert without.model.learning_rate == with_them.model.learning_rate
+    assert without.selected == with_them.selected
     assert with_them.model._chooses_rates
 
 
@@ -366,9 +380,9 @@ def test_compared_models_go_on_choosing_rates() -> None:
 def test_weights_of_one_change_nothing_of_the_interval() -> None:
     frame = prices()
     plain, weighted = ul.train(frame, "price"), ul.train(frame.assign(w=1.0), "price", weight="w")
-    assert plain.score_interval == pytest.approx(weighted.score_interval)
-    scored = ul.score(plain.model, frame)
-    assert scored.interval[0] < scored.metrics["rmse"] < scored.interval[1] < 1.2 * scored.interval[0]
+    assert plain.metrics_ci == pytest.approx(weighted.metrics_ci)
+    scored = ul.evaluate(plain.model, frame)
+    assert scored.metrics_ci[0] < scored.metrics["rmse"] < scored.metrics_ci[1] < 1.2 * scored.metrics_ci[0]
 
 
 def test_a_drift_is_noted_whatever_the_memory() -> None:
@@ -380,7 +394,7 @@ def test_a_drift_is_noted_whatever_the_memory() -> None:
 def test_losses_that_are_no_squares_are_judged_by_themselves() -> None:
     result = ul.train(prices(), "price", loss="quantile", quantile=0.9)
     assert result.judged_by == "loss"
-    assert result.gone == pytest.approx(1 - result.score["loss"] / result.baseline["loss"])
+    assert result.skill == pytest.approx(1 - result.metrics["loss"] / result.baseline["loss"])
 
 
 # ------------------------------------------------------------------------------------------------ bad input
@@ -389,8 +403,8 @@ def test_losses_that_are_no_squares_are_judged_by_themselves() -> None:
 def test_odd_values_of_mappings_are_skipped() -> None:
     rows: list[dict[str, Any]] = [{"x": float(k), "y": k + 0.5} for k in range(40)]
     rows[7]["x"] = [1, 2]
-    assert ul.train(rows, "y", on_error="skip").skipped == 1
-    assert ul.train(iter(rows), "y", on_error="skip").skipped == 1
+    assert ul.train(rows, "y", reading=ul.Reading(on_error="skip")).details.skipped == 1
+    assert ul.train(iter(rows), "y", reading=ul.Reading(on_error="skip")).details.skipped == 1
 
 
 @pytest.mark.parametrize(
@@ -403,7 +417,7 @@ def test_odd_values_of_mappings_are_skipped() -> None:
         ({"passes": True}, "passes is True"),
         ({"shuffle": 1}, "shuffle is 1; it must be True or False"),
         ({"memory": "much"}, "memory is 'much'"),
-        ({"seed": 1.5}, "seed is 1.5; it must be a whole number"),
+        ({"random_state": 1.5}, "random_state is 1.5; it must be a whole number"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], message: str) -> None:
@@ -419,7 +433,7 @@ def test_a_stream_has_no_passes_that_end_by_themselves() -> None:
 @pytest.mark.parametrize("rows", [1, 2, 3, 9, 10, 31])
 def test_tables_of_few_rows_are_fitted(rows: int) -> None:
     result = ul.train(prices(rows), "price", task="regression")
-    assert (result.rows, result.learned, result.held) == (rows, rows, rows // 10)
+    assert (result.rows, result.details.learned, result.details.held_out) == (rows, rows, rows // 10)
     json.dumps(result.asdict(), allow_nan=False)
     repr(result)
 
@@ -459,7 +473,7 @@ def test_the_only_row_of_a_class_may_be_held_back() -> None:
     y = np.zeros(200, int)
     y[at[-1]] = 1
     result = ul.train(np.arange(400.0).reshape(200, 2), y)
-    assert result.classes == ["0", "1"]
+    assert result.classes == [0, 1]
 
 
 # ------------------------------------------------------------------------------------------------ the command line
@@ -470,16 +484,16 @@ def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> No
     run = command("train", path, "--target", "price", "-q")
     lines = run.stdout.splitlines()
     assert lines.pop(0).startswith("data         the first row has the columns' names")
-    assert lines[1].startswith("score        rmse ")
-    assert "on 120 rows held back, then learned too" in lines[1]
+    assert lines[1].startswith("metrics      rmse ")
+    assert lines[1].endswith(" on 120 held-out rows (added to training afterwards)")
     assert [line.partition(" ")[0] for line in lines[3:7]] == ["baseline", "progressive", "interval", "rows"]
-    assert "of its squared error is gone" in lines[3]
+    assert re.search(r"; the model's squared error is \d+\.\d\d% below$", lines[3])
     assert "in random order (in memory)" in lines[6]
     run = command("train", path, "--target", "price", "-q", "--no-shuffle", "--holdout", "last", "--no-learn-holdout")
     assert "on the last 120 rows" in run.stdout
     assert "in their own order" in run.stdout
     told = json.loads(command("train", path, "--target", "price", "--json", "--passes", "auto").stdout)
-    assert set(told["score"]) == set(told["metrics"]) == {*told["baseline"], "coverage", "width"}
+    assert set(told["metrics"]) == set(told["progressive"]) == {*told["baseline"], "coverage", "width"}
 
 
 def test_the_command_warns_of_an_order_that_matters(tmp_path: Path) -> None:

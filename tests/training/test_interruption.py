@@ -36,7 +36,7 @@ def test_a_handler_that_python_has_not_installed_is_left_in_charge(monkeypatch: 
     monkeypatch.setattr(signal, "getsignal", handlers.__getitem__)
     rows = [{"x": float(i), "y": float(i % 7)} for i in range(100)]
     result = ul.train(rows, target="y", progress=lambda run: during.update(handlers))
-    assert result.learned == 100
+    assert result.details.learned == 100
     assert during[signal.SIGINT] is not signal.default_int_handler
     assert during[signal.SIGTERM] is None
     assert handlers == {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: None}

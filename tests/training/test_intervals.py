@@ -14,9 +14,9 @@ import pytest
 
 import unitless as ul
 from unitless.cli import main
-from unitless.evaluation.coverage import Coverage, Predicted
-from unitless.evaluation.held_errors import HeldErrors
 from unitless.inference.intervals import Interval, LabelSet
+from unitless.metrics.coverage import Coverage, Predicted
+from unitless.metrics.held_errors import HeldErrors
 from unitless.models.error_quantiles import ErrorQuantiles
 from unitless.training.run import Run
 
@@ -38,7 +38,7 @@ FEATURES = ["a", "b"]
 
 
 def trained(target: str, **options: Any) -> ul.TrainResult:
-    return ul.train(TABLE[[*FEATURES, target]], target, shape="linear", **options)
+    return ul.train(TABLE[[*FEATURES, target]], target, model_type="linear", **options)
 
 
 def covered(predicted: pd.DataFrame, truth: pd.Series[Any]) -> float:
@@ -53,7 +53,7 @@ def covered(predicted: pd.DataFrame, truth: pd.Series[Any]) -> float:
 def test_new_rows_are_covered_as_often_as_asked_for(target: str, shuffle: bool, level: float) -> None:
     options = {"loss": "poisson"} if target == "count" else {}
     result = trained(target, shuffle=shuffle, **options)
-    found = covered(result.predict(NEW, interval=level), NEW[target])
+    found = covered(result.predict_interval(NEW, level=level), NEW[target])
     assert found > level - 0.05
     if target == "price":  # counts and classes are not so finely grained
         assert found < level + 0.05
@@ -62,15 +62,15 @@ def test_new_rows_are_covered_as_often_as_asked_for(target: str, shuffle: bool, 
 @pytest.mark.parametrize("target", ["price", "dear", "kind"])
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_results_say_how_good_intervals_are(target: str, shuffle: bool) -> None:
-    result, size = trained(target, shuffle=shuffle), "width" if target == "price" else "set size"
-    for metrics in (result.metrics, result.score):
+    result, size = trained(target, shuffle=shuffle), "width" if target == "price" else "set_size"
+    for metrics in (result.progressive, result.metrics):
         assert 0.86 < metrics["coverage"] <= 1
         assert metrics[size] > 0
     assert json.dumps(result.asdict())
-    assert ul.score(result, NEW[[*FEATURES, target]]).metrics[size] > 0
-    wide = trained(target, shuffle=shuffle, interval=0.99)
-    assert wide.metrics["coverage"] > result.metrics["coverage"]
-    assert wide.metrics[size] > result.metrics[size]
+    assert ul.evaluate(result, NEW[[*FEATURES, target]]).metrics[size] > 0
+    wide = trained(target, shuffle=shuffle, level=0.99)
+    assert wide.progressive["coverage"] > result.progressive["coverage"]
+    assert wide.progressive[size] > result.progressive[size]
     assert wide.model._errors.plain() == result.model._errors.plain()  # type: ignore[union-attr]
 
 
@@ -80,11 +80,16 @@ def test_the_progressive_intervals_are_those_that_the_model_had_before_each_row(
     ul.train(
         TABLE[[*FEATURES, "price"]],
         "price",
-        shape="linear",
+        model_type="linear",
         shuffle=False,
         progress=lambda run: seen.append((run.progress.rows, run.evaluation.intervals.metrics)),  # type: ignore[union-attr]
     )
-    model, counted, held, widths = river.UnitlessRegressor(shape="linear"), 0, 0, 0.0  # the same, one row at a time
+    model, counted, held, widths = (
+        river.UnitlessRegressor(model_type="linear"),
+        0,
+        0,
+        0.0,
+    )  # the same, one row at a time
     for row in TABLE[[*FEATURES, "price"]].to_dict("records"):
         y = row.pop("price")
         low, high = model.predict_interval_one(row)
@@ -100,19 +105,19 @@ def test_however_rows_come_the_errors_are_the_same_to_the_last_bit() -> None:
     for size in (ROWS, 700, 1):
         frame = TABLE[[*FEATURES, "kind"]].iloc[:1500]
         parts = (frame.iloc[k : k + size].to_dict("records") for k in range(0, len(frame), size))
-        result = ul.train((row for part in parts for row in part), "kind", shape="linear")
-        states.add((tuple(result.model._errors.plain()), result.metrics["coverage"]))  # type: ignore[union-attr]
-    result = ul.train(frame, "kind", shape="linear", shuffle=False)
+        result = ul.train((row for part in parts for row in part), "kind", model_type="linear")
+        states.add((tuple(result.model._errors.plain()), result.progressive["coverage"]))  # type: ignore[union-attr]
+    result = ul.train(frame, "kind", model_type="linear", shuffle=False)
     assert len(states) == 1
-    assert result.metrics["coverage"] == pytest.approx(next(iter(states))[1], abs=0.02)
+    assert result.progressive["coverage"] == pytest.approx(next(iter(states))[1], abs=0.02)
 
 
 def test_the_unit_of_the_target_is_that_of_the_interval() -> None:
     dear = TABLE[[*FEATURES, "price"]].assign(price=TABLE["price"] * 1024)
-    ours, other = trained("price", shuffle=False), ul.train(dear, "price", shape="linear", shuffle=False)
-    ends = ours.predict(NEW, interval=0.9)[["prediction", "low", "high"]].to_numpy() * 1024
-    assert (ends == other.predict(NEW, interval=0.9).to_numpy()).all()
-    assert other.metrics["coverage"] == ours.metrics["coverage"]
+    ours, other = trained("price", shuffle=False), ul.train(dear, "price", model_type="linear", shuffle=False)
+    ends = ours.predict_interval(NEW, level=0.9)[["prediction", "low", "high"]].to_numpy() * 1024
+    assert (ends == other.predict_interval(NEW, level=0.9).to_numpy()).all()
+    assert other.progressive["coverage"] == ours.progressive["coverage"]
 
 
 class Stop(Exception):
@@ -124,19 +129,19 @@ class Stop(Exception):
 def test_an_interrupted_training_ends_with_the_same_intervals(way: dict[str, Any], target: str, tmp_path: Path) -> None:
     path, model = tmp_path / "data.csv", tmp_path / "model.unitless"
     TABLE[[*FEATURES, target]].to_csv(path, index=False)
-    options = {"target": target, "checkpoint": 500, "interval": 0.8, **way}
-    whole = ul.train(path, shape="linear", model=tmp_path / "whole.unitless", **options)
+    options = {"target": target, "checkpoint": 500, "level": 0.8, **way}
+    whole = ul.train(path, model_type="linear", output=tmp_path / "whole.unitless", **options)
 
     def stop(run: Run) -> None:
         if run.progress.rows >= 1500 and run.model is not None:
             raise Stop
 
     with pytest.raises(Stop):
-        ul.train(path, shape="linear", model=model, progress=stop, **options)
+        ul.train(path, model_type="linear", output=model, progress=stop, **options)
     assert 0 < ul.load(model)._errors.rows < ROWS
-    again = ul.train(path, model=model, resume=model, **options)
+    again = ul.train(path, output=model, resume=model, **options)
+    assert again.progressive == whole.progressive
     assert again.metrics == whole.metrics
-    assert again.score == whole.score
     assert ul.load(model)._errors.plain() == whole.model._errors.plain()  # type: ignore[union-attr]
 
 
@@ -150,9 +155,9 @@ def test_going_on_with_another_level_is_refused(tmp_path: Path) -> None:
 
     options: dict[str, Any] = {"target": "price", "checkpoint": 500, "shuffle": False}
     with pytest.raises(Stop):
-        ul.train(path, model=model, progress=stop, **options)
+        ul.train(path, output=model, progress=stop, **options)
     with pytest.raises(ul.OptionError, match="begun with other settings"):
-        ul.train(path, model=model, resume=model, interval=0.8, **options)
+        ul.train(path, output=model, resume=model, level=0.8, **options)
 
 
 def test_following_goes_on_from_what_a_fit_has_calibrated() -> None:
@@ -161,7 +166,7 @@ def test_following_goes_on_from_what_a_fit_has_calibrated() -> None:
     assert held == ROWS // 10
     more = ul.train(NEW[[*FEATURES, "price"]], "price", resume=fitted.model, shuffle=False)
     assert more.model._errors.rows == held + ROWS  # type: ignore[union-attr]
-    assert abs(more.metrics["coverage"] - 0.9) < 0.02
+    assert abs(more.progressive["coverage"] - 0.9) < 0.02
 
 
 def test_rows_without_weight_or_label_do_not_count() -> None:
@@ -169,18 +174,18 @@ def test_rows_without_weight_or_label_do_not_count() -> None:
     noise = frame.assign(w=0.0, price=1e6)
     unlabelled = frame.assign(price=np.nan)
     mixed = pd.concat([frame, noise, unlabelled]).sort_index(kind="stable")
-    ours = ul.train(frame, "price", weight="w", shape="linear", shuffle=False)
-    other = ul.train(mixed, "price", weight="w", shape="linear", shuffle=False)
+    ours = ul.train(frame, "price", weight="w", model_type="linear", shuffle=False)
+    other = ul.train(mixed, "price", weight="w", model_type="linear", shuffle=False)
     assert other.model._errors.plain() == ours.model._errors.plain()  # type: ignore[union-attr]
-    assert other.metrics["coverage"] == ours.metrics["coverage"]
+    assert other.progressive["coverage"] == ours.progressive["coverage"]
 
 
 def test_too_few_rows_held_back_leave_it_to_the_progressive_errors() -> None:
-    small = ul.train(TABLE[[*FEATURES, "price"]].iloc[:150], "price", shape="linear")  # 15 rows are held back
+    small = ul.train(TABLE[[*FEATURES, "price"]].iloc[:150], "price", model_type="linear")  # 15 rows are held back
     assert small.model._errors.rows == 134  # type: ignore[union-attr]
-    assert math.isfinite(small.predict(NEW, interval=0.9)["low"].iloc[0])
+    assert math.isfinite(small.predict_interval(NEW, level=0.9)["low"].iloc[0])
     with pytest.raises(ul.OptionError, match="at least 999 rows"):
-        small.predict(NEW, interval=0.999)
+        small.predict_interval(NEW, level=0.999)
 
 
 # ---------------------------------------------------------------------------------------------------- the predictor
@@ -191,68 +196,68 @@ def test_one_row_many_rows_and_any_frame_say_the_same() -> None:
         predictor = trained(target).predictor
         some = NEW[FEATURES].iloc[:50]
         rows = some.to_dict("records")
-        many = predictor.predict(rows, interval=0.9)
+        many = predictor.predict_interval(rows, level=0.9)
         assert all(type(one) is kind for one in many)
-        assert [predictor.predict_one(row, interval=0.9) for row in rows] == many
-        frame = predictor.predict(some, interval=0.9)
+        assert [predictor.predict_interval_one(row, level=0.9) for row in rows] == many
+        frame = predictor.predict_interval(some, level=0.9)
         assert [tuple(row) for row in frame.itertuples(index=False)] == [tuple(one) for one in many]
         assert list(frame.columns) == list(kind._fields)
-        assert predictor.predict(pl.from_pandas(some), interval=0.9).rows() == [tuple(one) for one in many]
+        assert predictor.predict_interval(pl.from_pandas(some), level=0.9).rows() == [tuple(one) for one in many]
         assert [one.prediction for one in many] == predictor.predict(rows)
 
 
 def test_intervals_lie_around_the_prediction_and_sets_begin_with_it() -> None:
-    frame = trained("price").predict(NEW, interval=0.9)
+    frame = trained("price").predict_interval(NEW, level=0.9)
     assert np.allclose(frame["high"] - frame["prediction"], frame["prediction"] - frame["low"])
     assert frame["high"].sub(frame["low"]).nunique() < 20  # apart from rounding it is one width
-    sets = trained("kind").predict(NEW, interval=0.95)
+    sets = trained("kind").predict_interval(NEW, level=0.95)
     assert (sets["set"].map(lambda labels: labels[0]) == sets["prediction"]).all()
     assert sets["set"].map(len).max() == 3
 
 
 def test_counts_are_not_negative() -> None:
-    frame = trained("count", loss="poisson").predict(NEW, interval=0.99)
+    frame = trained("count", loss="poisson").predict_interval(NEW, level=0.99)
     assert frame["low"].min() == 0.0
 
 
 def test_rows_that_cannot_be_read_have_no_interval(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"a": 1, "b": 2}\nnothing\n{"a": 2, "b": 3}\n')
-    found = trained("price").predict(str(bad), interval=0.9, on_error="skip")
+    found = trained("price").predict_interval(str(bad), level=0.9, reading=ul.Reading(on_error="skip"))
     assert [one is None for one in found] == [False, True, False]
 
 
 def test_booleans_stay_booleans() -> None:
     frame = TABLE[FEATURES].assign(dear=TABLE["dear"] == "yes")
-    predictor = ul.train(frame, "dear", shape="linear").predictor
-    one = predictor.predict_one({"a": 0.0, "b": 0.0}, interval=0.99)
+    predictor = ul.train(frame, "dear", model_type="linear").predictor
+    one = predictor.predict_interval_one({"a": 0.0, "b": 0.0}, level=0.99)
     assert set(one.set) == {True, False}
 
 
 def test_what_gives_no_intervals_says_so() -> None:
-    hinge = ul.train(TABLE[[*FEATURES, "dear"]], "dear", loss="hinge", shape="linear")
-    assert "coverage" not in hinge.metrics
+    hinge = ul.train(TABLE[[*FEATURES, "dear"]], "dear", loss="hinge", model_type="linear")
+    assert "coverage" not in hinge.progressive
     with pytest.raises(ul.OptionError, match="hinge loss gives none"):
-        hinge.predict(NEW, interval=0.9)
-    parts = [trained("price", holdout=0), trained("price", seed=1)]
+        hinge.predict_interval(NEW, level=0.9)
+    parts = [trained("price", holdout=0), trained("price", random_state=1)]
     merged = ul.merge([one.model for one in parts])
     with pytest.raises(ul.OptionError, match="train it anew"):
-        ul.Predictor(merged).predict(NEW, interval=0.9)
+        ul.Predictor(merged).predict_interval(NEW, level=0.9)
     for bad in (0, 1, 90, "0.9"):
         with pytest.raises(ul.OptionError, match="probability"):
-            parts[0].predict(NEW, interval=bad)
+            parts[0].predict_interval(NEW, level=bad)
         with pytest.raises(ul.OptionError, match="probability"):
-            trained("price", interval=bad)
+            trained("price", level=bad)
 
 
 def test_distributed_training_calibrates_on_rows_held_back() -> None:
-    result = trained("price", on="local", shards=3, rounds=2)
-    assert "coverage" not in result.metrics  # shards do not see one stream
-    assert abs(result.score["coverage"] - 0.9) < 0.06
-    assert abs(covered(result.predict(NEW, interval=0.9), NEW["price"]) - 0.9) < 0.04
-    without = trained("price", on="local", shards=3, rounds=2, holdout=0, passes=1)
+    result = trained("price", cluster=ul.Cluster(backend="local", partitions=3, sync_rounds=2))
+    assert "coverage" not in result.progressive  # partitions do not see one stream
+    assert abs(result.metrics["coverage"] - 0.9) < 0.06
+    assert abs(covered(result.predict_interval(NEW, level=0.9), NEW["price"]) - 0.9) < 0.04
+    without = trained("price", cluster=ul.Cluster(backend="local", partitions=3, sync_rounds=2), holdout=0, passes=1)
     with pytest.raises(ul.OptionError, match="rows held back"):
-        without.predict(NEW, interval=0.9)
+        without.predict_interval(NEW, level=0.9)
 
 
 # ------------------------------------------------------------------------------------------------- counting coverage
@@ -276,7 +281,7 @@ def test_sets_are_counted_as_they_are_given() -> None:
     predicted = Predicted(1 - np.array([0.2, 0.5, 0.25]), np.array([False, True, False]), shares)
     coverage = Coverage(0.9, ErrorQuantiles.calibrated(np.full(50, 0.7)))
     coverage.count(predicted, np.array([1.0, 1.0, 2.0]))
-    assert coverage.metrics == {"coverage": 0.25, "set size": (1 + 2 + 2 * 2) / 4}
+    assert coverage.metrics == {"coverage": 0.25, "set_size": (1 + 2 + 2 * 2) / 4}
 
 
 # ------------------------------------------------------------------------------------------------- the command line
@@ -289,22 +294,22 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
         ("kind", "90% sets hold", ["prediction", "set"]),
     ):
         TABLE[[*FEATURES, target]].to_csv("data.csv", index=False)
-        assert main(["train", "data.csv", "-t", target, "--shape", "linear", "-m", "m.unitless", "-q"]) == 0
+        assert main(["train", "data.csv", "-t", target, "--model-type", "linear", "-o", "m.unitless", "-q"]) == 0
         assert line in capsys.readouterr().out
-        assert main(["score", "m.unitless", "data.csv", "--interval", "0.8"]) == 0
+        assert main(["evaluate", "m.unitless", "data.csv", "--level", "0.8"]) == 0
         assert line.replace("90", "80") in capsys.readouterr().out
-        assert main(["evaluate", "data.csv", "-t", target, "--shape", "linear", "--rules", "nag", "-q"]) == 0
+        assert main(["compare", "data.csv", "-t", target, "--model-type", "linear", "--rules", "nag", "-q"]) == 0
         assert f"nag: {line}" in capsys.readouterr().out
-        assert main(["predict", "m.unitless", "data.csv", "--interval", "0.9"]) == 0
+        assert main(["predict", "m.unitless", "data.csv", "--level", "0.9"]) == 0
         rows = capsys.readouterr().out.splitlines()
         assert rows[0].split(",") == columns
-        expected = ul.Predictor("m.unitless").predict("data.csv", interval=0.9)
+        expected = ul.Predictor("m.unitless").predict_interval("data.csv", level=0.9)
         if target == "price":
             assert [tuple(map(float, row.split(","))) for row in rows[1:]] == [tuple(one) for one in expected]
         else:
             assert [row.split(",")[1].split("|") for row in rows[1:]] == [one.set for one in expected]
         for form, read in (("jsonl", pl.read_ndjson), ("parquet", pl.read_parquet), ("arrow", pl.read_ipc)):
-            assert main(["predict", "m.unitless", "data.csv", "--interval", "0.9", "-o", f"out.{form}"]) == 0
+            assert main(["predict", "m.unitless", "data.csv", "--level", "0.9", "-o", f"out.{form}"]) == 0
             assert read(f"out.{form}").rows() == [tuple(one) for one in expected]
-    assert main(["predict", "m.unitless", "data.csv", "--interval", "90"]) == 2
-    assert "--interval is 90.0; it must be a probability above 0, at most 0.999" in capsys.readouterr().err
+    assert main(["predict", "m.unitless", "data.csv", "--level", "90"]) == 2
+    assert "--level is 90.0; it must be a probability above 0, at most 0.999" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from unitless.data.spellings import spellings
 from unitless.errors import InputError
 from unitless.training import fitting
 
-QUICK: dict[str, Any] = {"shape": "linear", "passes": 1}
+QUICK: dict[str, Any] = {"model_type": "linear", "passes": 1}
 
 
 def table(labels: list[Any], seed: int = 0) -> pd.DataFrame:
@@ -52,20 +52,20 @@ BLANKS = ["yes", " yes", "yes ", "no", "no  ", "\tno"] * 20
 def test_blanks_around_labels_do_not_matter(way: str, shuffle: bool, tmp_path: Path) -> None:
     source, target = ways(table(BLANKS), tmp_path)[way]
     result = ul.train(source, target, shuffle=shuffle, **QUICK)
-    assert (result.target.task, result.target.classes) == ("binary", ["no", "yes"])
-    assert result.learned == len(BLANKS)
+    assert (result._target.task, result._target.classes) == ("binary", ["no", "yes"])
+    assert result.details.learned == len(BLANKS)
 
 
 def test_blanks_around_labels_do_not_matter_when_scoring(tmp_path: Path) -> None:
     plain, blanks = table([label.strip() for label in BLANKS]), table(BLANKS)
     model = ul.train(plain, "y", **QUICK).model
     blanks.to_csv(tmp_path / "blanks.csv", index=False)
-    expected = ul.score(model, plain).metrics
-    assert ul.score(model, str(tmp_path / "blanks.csv")).metrics == expected
-    assert ul.score(model, blanks).metrics == expected
+    expected = ul.evaluate(model, plain).metrics
+    assert ul.evaluate(model, str(tmp_path / "blanks.csv")).metrics == expected
+    assert ul.evaluate(model, blanks).metrics == expected
     several = ul.train(plain.assign(y=plain["y"] + pd.Series(["a", "b"] * 60)), "y", **QUICK).model
     spaced = blanks.assign(y=plain["y"] + pd.Series(["a", "b  "] * 60))
-    assert ul.score(several, spaced).metrics == ul.score(several, plain.assign(y=spaced["y"].str.strip())).metrics
+    assert ul.evaluate(several, spaced).metrics == ul.evaluate(several, plain.assign(y=spaced["y"].str.strip())).metrics
 
 
 def test_a_model_that_learned_labels_with_blanks_still_knows_them() -> None:
@@ -82,20 +82,20 @@ def test_rows_without_a_label_are_counted_and_not_learned(way: str, shuffle: boo
     labels: list[Any] = (["a", "b", None, "a"] if text else [1.5, 2.5, np.nan, 3.5]) * 30
     source, target = ways(table(labels), tmp_path)[way]
     result = ul.train(source, target, shuffle=shuffle, **QUICK)
-    assert (result.rows, result.unlabelled, result.learned) == (120, 30, 90)
-    score = ul.score(result.model, source, target=None if isinstance(target, str) else target)
-    assert (score.scored, score.unlabelled) == (90, 30)
+    assert (result.rows, result.details.unlabeled, result.details.learned) == (120, 30, 90)
+    score = ul.evaluate(result.model, source, target=None if isinstance(target, str) else target)
+    assert (score.scored, score.unlabeled) == (90, 30)
 
 
 def test_pandas_own_missing_value_is_no_label() -> None:
     result = ul.train(np.arange(40.0)[:, None], pd.array([0, 1, pd.NA, 1] * 10, dtype="Int64"), **QUICK)
-    assert (result.unlabelled, result.learned) == (10, 30)
+    assert (result.details.unlabeled, result.details.learned) == (10, 30)
 
 
 def test_the_command_says_how_many_rows_have_no_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, _ = ways(table(["a", "b", None, "a"] * 30), tmp_path)["csv"]
-    for line in (["train", source, "--passes", "1"], ["evaluate", source, "--rules", "nag"]):
-        assert command([*line, "--target", "y", "--shape", "linear"]) == 0
+    for line in (["train", source, "--passes", "1"], ["compare", source, "--rules", "nag"]):
+        assert command([*line, "--target", "y", "--model-type", "linear"]) == 0
         assert "30 without label" in capsys.readouterr().out
 
 
@@ -104,17 +104,17 @@ def test_the_command_says_how_many_rows_have_no_label(tmp_path: Path, capsys: py
 
 def test_the_task_is_decided_by_all_rows_of_what_is_fitted() -> None:
     rare = ["no"] * 6000 + ["yes"] * 5990 + ["maybe"] * 10
-    assert ul.train(table(rare), "y", **QUICK).target.task == "classes"
+    assert ul.train(table(rare), "y", **QUICK)._target.task == "classes"
     numbers = [1, 2, 3] * 4000 + list(range(4, 30))
-    assert ul.train(table(numbers), "y", **QUICK).target.task == "regression"
+    assert ul.train(table(numbers), "y", **QUICK)._target.task == "regression"
     followed = ul.train(table(["no", "yes"] * 50), "y", shuffle=False, **QUICK)
-    assert followed.target.task == "binary"
+    assert followed._target.task == "binary"
 
 
 def test_rows_to_be_skipped_do_not_decide_the_task() -> None:
     labels = ["no", "yes"] * 6000 + ["oops"]
-    result = ul.train(table(labels), "y", on_error="skip", **QUICK)
-    assert result.target.task == "binary"
+    result = ul.train(table(labels), "y", reading=ul.Reading(on_error="skip"), **QUICK)
+    assert result._target.task == "binary"
 
 
 def raised(labels: list[Any], **options: Any) -> str:
@@ -156,7 +156,7 @@ def test_a_text_or_an_id_is_no_target() -> None:
         "which a model cannot predict; choose another column as target, or use task='classes' to learn each value as "
         "a class"
     )
-    assert ul.train(table([f"case {i}" for i in range(60)]), "y", task="classes", **QUICK).learned == 60
+    assert ul.train(table([f"case {i}" for i in range(60)]), "y", task="classes", **QUICK).details.learned == 60
     followed = raised([f"case {i}" for i in range(400)], shuffle=False)
     assert followed.startswith("the target has 400 different values in the first 400 labelled rows of the data; it")
 
@@ -191,11 +191,11 @@ def test_few_whole_numbers_are_classes_and_it_is_said(tmp_path: Path, capsys: py
     assert ul.train(frame, "y", task="classes", **QUICK).notes == []
     frame.to_csv(tmp_path / "t.csv", index=False)
     for quiet in ([], ["--quiet"]):
-        line = ["train", str(tmp_path / "t.csv"), "--target", "y", "--shape", "linear", "--passes", "1", *quiet]
+        line = ["train", str(tmp_path / "t.csv"), "--target", "y", "--model-type", "linear", "--passes", "1", *quiet]
         assert command(line) == 0
         printed = capsys.readouterr().err
         assert printed.count(f"note: {said}--task regression to predict a number") == 1
-    assert command(["evaluate", str(tmp_path / "t.csv"), "--target", "y", "--shape", "linear"]) == 0
+    assert command(["compare", str(tmp_path / "t.csv"), "--target", "y", "--model-type", "linear"]) == 0
     assert f"note: {said}--task regression" in capsys.readouterr().err
 
 
@@ -203,7 +203,7 @@ def test_a_note_about_labels_is_printed_before_the_first_loss(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table([1 + i % 5 for i in range(200)]).to_csv(tmp_path / "t.csv", index=False)
-    assert command(["train", str(tmp_path / "t.csv"), "--target", "y", "--shape", "linear"]) == 0
+    assert command(["train", str(tmp_path / "t.csv"), "--target", "y", "--model-type", "linear"]) == 0
     printed = capsys.readouterr().err
     assert printed.index("note: classes") < printed.index("since last")
 
@@ -247,5 +247,5 @@ def test_labels_that_differ_are_not_taken_for_spellings(labels: tuple[str, ...])
 
 def test_a_class_that_was_never_met_costs_no_more_than_scikit_learn_counts() -> None:
     model = ul.train(table(["a", "b", "c"] * 50), "y", **QUICK).model
-    met, unmet = (ul.score(model, table(labels)).metrics["log_loss"] for labels in (["a"] * 40, ["a"] * 39 + ["z"]))
+    met, unmet = (ul.evaluate(model, table(labels)).metrics["log_loss"] for labels in (["a"] * 40, ["a"] * 39 + ["z"]))
     assert unmet < met + 36.05 / 40

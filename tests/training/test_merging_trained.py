@@ -28,14 +28,14 @@ def table(seed: int, rows: int = 400) -> Any:
 
 def trained(seed: int, target: str = "answer", **options: Any) -> Any:
     other = "size" if target == "answer" else "answer"
-    return ul.train(table(seed), target, **{"ignore": other, "passes": 1, **options}).model
+    return ul.train(table(seed), target, **{"reading": ul.Reading(ignore=other), "passes": 1, **options}).model
 
 
-@pytest.mark.parametrize("shape", ["linear", "curves", "trees"])
+@pytest.mark.parametrize("model_type", ["linear", "curves", "trees"])
 @pytest.mark.parametrize("target", ["answer", "size", "job"])
-def test_a_merged_model_predicts_frames(target: str, shape: str) -> None:
+def test_a_merged_model_predicts_frames(target: str, model_type: str) -> None:
     ignore = {"answer": ["size"], "size": ["answer"], "job": ["answer"]}[target]
-    a, b = (trained(seed, target, shape=shape, ignore=ignore) for seed in (0, 1))
+    a, b = (trained(seed, target, model_type=model_type, reading=ul.Reading(ignore=ignore)) for seed in (0, 1))
     merged, frame = ul.merge([a, b]), table(2)
     predicted = np.asarray(ul.Predictor(merged).predict(frame))
     truth = frame[target].to_numpy()
@@ -67,7 +67,7 @@ def test_an_untrained_model_is_neutral_here_too() -> None:
     [
         ({"target": "size"}, "model 1 and model 2 cannot be merged: one predicts 'answer', the other 'size'"),
         ({"positive": "no"}, "the positive label is 'yes' in one, 'no' in the other"),
-        ({"ignore": ["size", "job"]}, "only one of them knows the column 'job'"),
+        ({"reading": ul.Reading(ignore=["size", "job"])}, "only one of them knows the column 'job'"),
         ({"task": "classes"}, "the task binary, the other classes; give task to both"),
         ({"rule": "snag"}, "the models differ in rule"),
     ],

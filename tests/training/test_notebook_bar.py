@@ -46,12 +46,12 @@ def notebook(monkeypatch: pytest.MonkeyPatch, kernel: object | None) -> list[str
 
 
 WORK: dict[str, Callable[..., Any]] = {
-    "train": lambda **more: ul.train(X, Y, shape="linear", passes=2, **more),
-    "follow": lambda **more: ul.train(X, Y, shape="linear", shuffle=False, **more),
-    "shards": lambda **more: ul.train(X, Y, shape="linear", workers=2, **more),
-    "compare": lambda **more: ul.compare(X, Y, ["nag", "ng"], shape="linear", **more),
-    "sweep": lambda **more: ul.sweep_rates(X, Y, ["nag"], rates=[0.1, 1.0], **more),
-    "score": lambda **more: ul.score(ul.train(X, Y, shape="linear", progress=False), X, target=Y, **more),
+    "train": lambda **more: ul.train(X, Y, model_type="linear", passes=2, **more),
+    "follow": lambda **more: ul.train(X, Y, model_type="linear", shuffle=False, **more),
+    "partitions": lambda **more: ul.train(X, Y, model_type="linear", cluster=ul.Cluster(workers=2), **more),
+    "compare": lambda **more: ul.compare(X, Y, ["nag", "ng"], model_type="linear", **more),
+    "sweep": lambda **more: ul.sweep(X, Y, ["nag"], rates=[0.1, 1.0], **more),
+    "score": lambda **more: ul.evaluate(ul.train(X, Y, model_type="linear", progress=False), X, target=Y, **more),
 }
 
 
@@ -94,5 +94,5 @@ def test_the_count_stays_when_work_fails(monkeypatch: pytest.MonkeyPatch) -> Non
     shown = notebook(monkeypatch, kernel=object())
     rows = ({"a": 1.0, "y": k % 2 if k < 2999 else "?"} for k in range(3000))
     with pytest.raises(ul.InputError):
-        ul.train(rows, "y", shape="linear")
+        ul.train(rows, "y", model_type="linear")
     assert not shown or "rows in " in shown[-1]

@@ -13,7 +13,7 @@ import pytest
 from sources import command, refused, write, write_all
 
 import unitless as ul
-from unitless.convert.data import convert
+from unitless.data.conversion import convert
 from unitless.data.schema import Schema
 from unitless.errors import InputError, OptionError
 
@@ -30,7 +30,13 @@ def claims(rows: int = ROWS) -> pd.DataFrame:
 
 
 def trained(source: Any, **options: Any) -> Any:
-    given = {"target": "claims", "offset": "log_years", "task": "regression", "loss": "poisson", "shape": "linear"}
+    given = {
+        "target": "claims",
+        "reading": ul.Reading(offset="log_years"),
+        "task": "regression",
+        "loss": "poisson",
+        "model_type": "linear",
+    }
     return ul.train(source, **{**given, **options})
 
 
@@ -47,22 +53,24 @@ def result(frame: pd.DataFrame) -> Any:
 def test_every_format_gives_the_same_model(frame: pd.DataFrame, tmp_path: Path) -> None:
     expected = trained(frame)
     p = expected.predict(frame)
-    assert expected.schema.offset == "log_years"
-    assert dict(expected.schema.columns).keys() == {"power", "city"}
+    assert expected.details.schema.offset == "log_years"
+    assert dict(expected.details.schema.columns).keys() == {"power", "city"}
     for name, path in write_all(frame, tmp_path).items():
         other = trained(path)
+        assert other.progressive == expected.progressive, name
         assert other.metrics == expected.metrics, name
-        assert other.score == expected.score, name
         assert list(other.predict(path)) == list(p), name
-    rows, table = (trained(one, shuffle=False, centre=False) for one in (frame.to_dict("records"), frame))
-    assert rows.metrics["loss"] == pytest.approx(table.metrics["loss"], rel=1e-9)
+    rows, table = (trained(one, shuffle=False, center=False) for one in (frame.to_dict("records"), frame))
+    assert rows.progressive["loss"] == pytest.approx(table.progressive["loss"], rel=1e-9)
 
 
-@pytest.mark.parametrize("shape", ["linear", "trees"])
-def test_the_offset_helps_and_is_needed_only_once_more(frame: pd.DataFrame, shape: Any) -> None:
-    with_offset = trained(frame, shape=shape)
-    without = ul.train(frame.drop(columns="log_years"), "claims", task="regression", loss="poisson", shape=shape)
-    assert with_offset.score["loss"] < without.score["loss"]
+@pytest.mark.parametrize("model_type", ["linear", "trees"])
+def test_the_offset_helps_and_is_needed_only_once_more(frame: pd.DataFrame, model_type: Any) -> None:
+    with_offset = trained(frame, model_type=model_type)
+    without = ul.train(
+        frame.drop(columns="log_years"), "claims", task="regression", loss="poisson", model_type=model_type
+    )
+    assert with_offset.metrics["loss"] < without.metrics["loss"]
 
 
 def test_rows_that_go_through_a_temporary_file_keep_their_offsets(
@@ -70,28 +78,28 @@ def test_rows_that_go_through_a_temporary_file_keep_their_offsets(
 ) -> None:
     monkeypatch.setattr("unitless.data.memory.LEAST", 1)
     spilled = trained(frame, memory=30_000)
-    assert "temporary" in spilled.shuffled
-    assert spilled.score == result.score
+    assert "temporary" in spilled.details.shuffled
+    assert spilled.metrics == result.metrics
 
 
 def test_a_stream_is_followed_with_its_offsets(frame: pd.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "claims.csv"
     frame.to_csv(path, index=False)
     one = trained(str(path), shuffle=False)
-    m = ul.Learner(loss="poisson", learning_rate="auto", centre=True)
+    m = ul.Learner(loss="poisson", learning_rate="auto", center=True)
     X = pd.DataFrame({"power": frame["power"]})
     numbers = ul.train(
         X.assign(claims=frame["claims"], o=frame["log_years"]),
         "claims",
-        offset="o",
+        reading=ul.Reading(offset="o"),
         shuffle=False,
         task="regression",
         loss="poisson",
-        shape="linear",
+        model_type="linear",
     )
     p = m.learn(X, frame["claims"], offset=frame["log_years"])
-    assert numbers.metrics["loss"] == pytest.approx(float(np.mean(m.losses(p, frame["claims"]))), rel=1e-12)
-    assert one.metrics["loss"] < numbers.metrics["loss"]
+    assert numbers.progressive["loss"] == pytest.approx(float(np.mean(m.losses(p, frame["claims"]))), rel=1e-12)
+    assert one.progressive["loss"] < numbers.progressive["loss"]
 
 
 def test_predictors_models_and_files_agree(frame: pd.DataFrame, result: Any, tmp_path: Path) -> None:
@@ -106,8 +114,8 @@ def test_predictors_models_and_files_agree(frame: pd.DataFrame, result: Any, tmp
     assert [predictor.predict_one(pd.DataFrame([row])) for row in rows[:3]] == expected[:3]
     assert [predictor.predict_one(some.iloc[k]) for k in range(3)] == expected[:3]
     model = ul.load(path)
-    assert model.link(model.predict(some)).tolist() == expected
-    assert [float(model.link(model.predict_one(row))) for row in rows] == expected
+    assert model.predict_label(some).tolist() == expected
+    assert [float(model._link(model.predict_one(row))) for row in rows] == expected
     given = model.predict(some, np.zeros(20))  # an offset that is given counts instead of the column
     np.testing.assert_allclose(given + some["log_years"], model.predict(some), rtol=1e-12)
 
@@ -115,11 +123,11 @@ def test_predictors_models_and_files_agree(frame: pd.DataFrame, result: Any, tmp
 def test_scoring_reads_the_column(frame: pd.DataFrame, result: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "claims.csv")
     frame.to_csv(path, index=False)
-    score = ul.score(result.model, path)
+    score = ul.evaluate(result.model, path)
     losses = result.model.losses(result.model.predict(frame), frame["claims"])
     assert score.metrics["loss"] == pytest.approx(float(losses.mean()), rel=1e-9)
     with pytest.raises(InputError, match="there is no column 'log_years', which holds the offsets"):
-        ul.score(result.model, frame.drop(columns="log_years"))
+        ul.evaluate(result.model, frame.drop(columns="log_years"))
 
 
 def test_without_the_column_nothing_is_predicted(frame: pd.DataFrame, result: Any, tmp_path: Path) -> None:
@@ -153,32 +161,32 @@ def test_an_offset_that_is_not_finite_is_an_error_or_skipped(
         InputError, match=rf"bad.parquet, row 401: {said}; offsets must be finite, and not beyond 1e60; correct it"
     ):
         trained(path)
-    skipped = trained(path, on_error="skip")
-    assert (skipped.skipped, skipped.rows) == (1, ROWS)
+    skipped = trained(path, reading=ul.Reading(offset="log_years", on_error="skip"))
+    assert (skipped.details.skipped, skipped.rows) == (1, ROWS)
     with pytest.raises(InputError, match=rf"row 401: {said}"):
-        ul.score(result.model, path)
+        ul.evaluate(result.model, path)
     with pytest.raises(
         InputError, match=r"row 401: (offset is inf; offsets must be finite|the offset 'log_years' is missing)"
     ):
         result.predict(path)
-    assert result.predict(path, on_error="skip")[400] is None
+    assert result.predict(path, reading=ul.Reading(on_error="skip"))[400] is None
 
 
 def test_a_column_that_is_not_there_or_not_numbers(frame: pd.DataFrame) -> None:
     with pytest.raises(OptionError, match=r"offset: there is no column 'log_year'; did you mean 'log_years'\?"):
-        trained(frame, offset="log_year")
+        trained(frame, reading=ul.Reading(offset="log_year"))
     with pytest.raises(InputError, match="the offsets in column 'city' are not numbers but text"):
-        trained(frame, offset="city")
+        trained(frame, reading=ul.Reading(offset="city"))
     with pytest.raises(OptionError, match="offset is ndarray; it must be the name of a column"):
-        trained(frame, offset=np.zeros(ROWS))
+        trained(frame, reading=ul.Reading(offset=np.zeros(ROWS)))
     with pytest.raises(OptionError, match="offset names columns; the data has none"):
-        ul.train(frame[["power"]].to_numpy(), frame["claims"], offset="power")
+        ul.train(frame[["power"]].to_numpy(), frame["claims"], reading=ul.Reading(offset="power"))
 
 
 def test_several_classes_have_no_offset(frame: pd.DataFrame) -> None:
     three = frame.assign(claims=np.array(["a", "b", "c"])[np.arange(ROWS) % 3])
     with pytest.raises(OptionError, match="offset is added to one score; this target has several classes"):
-        ul.train(three, "claims", offset="log_years")
+        ul.train(three, "claims", reading=ul.Reading(offset="log_years"))
 
 
 def test_training_goes_on_with_the_same_column(frame: pd.DataFrame, tmp_path: Path) -> None:
@@ -187,23 +195,23 @@ def test_training_goes_on_with_the_same_column(frame: pd.DataFrame, tmp_path: Pa
     whole = trained(frame, shuffle=False)
     assert list(more.predict(frame)) == list(whole.predict(frame))
     with pytest.raises(OptionError, match="offset is 'power', but the model was trained with 'log_years'"):
-        ul.train(frame, target="claims", offset="power", resume=first.model)
+        ul.train(frame, target="claims", reading=ul.Reading(offset="power"), resume=first.model)
 
 
-def test_shards_learn_with_offsets(frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_partitions_learn_with_offsets(frame: pd.DataFrame, tmp_path: Path) -> None:
     path = str(tmp_path / "claims.csv")
     frame.to_csv(path, index=False)
-    parts = trained(path, shards=2, rounds=2, workers=1, passes=1)
-    assert parts.schema.offset == "log_years"
-    assert parts.score["loss"] < 1.1 * trained(path).score["loss"]
+    parts = trained(path, cluster=ul.Cluster(partitions=2, sync_rounds=2, workers=1), passes=1)
+    assert parts.details.schema.offset == "log_years"
+    assert parts.metrics["loss"] < 1.1 * trained(path).metrics["loss"]
 
 
-@pytest.mark.parametrize("shape", ["linear", "curves", "trees"])
+@pytest.mark.parametrize("model_type", ["linear", "curves", "trees"])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
-def test_explanations_list_the_offset_and_add_up(frame: pd.DataFrame, loss: Any, shape: Any) -> None:
+def test_explanations_list_the_offset_and_add_up(frame: pd.DataFrame, loss: Any, model_type: Any) -> None:
     data = frame.assign(claims=frame["claims"] > 0) if loss == "logistic" else frame
     task = None if loss == "logistic" else "regression"
-    result = trained(data, loss=loss, shape=shape, task=task)
+    result = trained(data, loss=loss, model_type=model_type, task=task)
     row = data.to_dict("records")[7]
     why = result.predictor.explain(row)
     (part,) = [part for part in why.contributions if part.feature == "log_years"]
@@ -213,10 +221,15 @@ def test_explanations_list_the_offset_and_add_up(frame: pd.DataFrame, loss: Any,
 
 
 def test_rates_are_swept_and_rules_compared_with_offsets(frame: pd.DataFrame) -> None:
-    options: Any = {"target": "claims", "offset": "log_years", "task": "regression", "loss": "poisson"}
-    swept = ul.sweep_rates(frame, rates=[0.1, 1.0], **options)
+    options: Any = {
+        "target": "claims",
+        "reading": ul.Reading(offset="log_years"),
+        "task": "regression",
+        "loss": "poisson",
+    }
+    swept = ul.sweep(frame, rates=[0.1, 1.0], **options)
     assert swept["nag"].best_loss < 1.0
-    compared = ul.compare(frame, rules=["nag", "ng"], shape="linear", **options)
+    compared = ul.compare(frame, rules=["nag", "ng"], model_type="linear", **options)
     assert compared["nag"].metrics["loss"] < 1.0
 
 
@@ -234,11 +247,11 @@ def test_the_command_line_trains_predicts_and_scores_with_offsets(frame: pd.Data
     data, model = str(tmp_path / "claims.csv"), str(tmp_path / "claims.unitless")
     frame.to_csv(data, index=False)
     options = ["--target", "claims", "--offset", "log_years", "--task", "regression", "--loss", "poisson"]
-    run = command("train", data, *options, "--shape", "linear", "--model", model, "--json")
+    run = command("train", data, *options, "--model-type", "linear", "--output", model, "--json")
     assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout)["score"] == trained(frame).score
+    assert json.loads(run.stdout)["metrics"] == trained(frame).metrics
     assert command("predict", model, data).stdout.count("\n") == ROWS + 1
-    assert command("score", model, data).returncode == 0
+    assert command("evaluate", model, data).returncode == 0
     frame.drop(columns="log_years").to_csv(tmp_path / "without.csv", index=False)
     said = refused(command("predict", model, str(tmp_path / "without.csv")))
     assert "there is no column 'log_years', which holds the offsets" in said
@@ -256,14 +269,14 @@ def test_vw_text_is_learned_with_its_initial_predictions(
     frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "claims.vw", vw_lines(frame))
-    options: Any = {"task": "regression", "loss": "poisson", "shape": "linear"}
+    options: Any = {"task": "regression", "loss": "poisson", "model_type": "linear"}
     of_text = ul.train(path, **options)
-    of_table = trained(frame, centre=False)
-    assert of_text.score["loss"] == pytest.approx(of_table.score["loss"], rel=1e-9)
+    of_table = trained(frame, center=False)
+    assert of_text.metrics["loss"] == pytest.approx(of_table.metrics["loss"], rel=1e-9)
     np.testing.assert_allclose(of_text.predict(path), list(of_table.predict(frame)), rtol=1e-9)
     monkeypatch.setattr("unitless.data.memory.LEAST", 1)
     small = ul.train(path, memory=30_000, **options)
-    assert small.score == of_text.score
+    assert small.metrics == of_text.metrics
 
 
 def test_conversions_keep_offsets(frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from sources import command, refused, write
 import unitless as ul
 from unitless.cli import main
 from unitless.errors import OptionError
-from unitless.evaluation.metrics import METRICS
+from unitless.metrics.records import METRICS
 from unitless.page import charts
 from unitless.training import report
 from unitless.training.result import TrainResult
@@ -135,19 +135,20 @@ def test_a_page_of_two_classes_has_the_numbers_of_the_result() -> None:
     result = binary()
     page = page_of(result)
     assert page.headings() == {"ROC", "Reliability"}
-    assert f"{1 - result.score['zero_one']:.2%}" in page.text
-    low, high = result.score_interval
+    assert f"{1 - result.metrics['error_rate']:.2%}" in page.text
+    low, high = result.metrics_ci
     assert f"{1 - high:.2%} to {1 - low:.2%}" in page.text
-    assert f"{result.gone:.1%} of its errors are gone" in page.text
-    assert result.scored_on in page.text
+    assert f"the model's error is {result.skill:.1%} below the baseline's" in page.text
+    assert result.metrics_on in page.text
     for metric in METRICS:
-        if metric.name in result.score and "binary" not in metric.hidden:
-            name = {"auc": "AUC", "f1": "F1", "brier": "Brier", "loss": "logistic loss"}.get(metric.name, metric.name)
-            kept, trivial, progressive = page.row(name)
-            assert kept == f"{result.score[metric.name]:.4f}"
-            assert progressive == f"{result.metrics[metric.name]:.4f}"
-            assert trivial in ("-", f"{result.baseline[metric.name]:.4f}")
-    assert page.row("accuracy")[2] == f"{1 - result.metrics['zero_one']:.2%}"
+        if metric.name in result.metrics and "binary" not in metric.hidden:
+            names = {"auc": "AUC", "f1": "F1", "brier": "Brier score", "log_loss": "log loss"}
+            model, baseline, progressive = page.row(names.get(metric.name, metric.name))
+            form = ".2%" if metric.name == "accuracy" else ".4f"
+            assert model == f"{result.metrics[metric.name]:{form}}"
+            assert progressive == f"{result.progressive[metric.name]:{form}}"
+            assert baseline in ("-", f"{result.baseline[metric.name]:{form}}")
+    assert page.row("accuracy")[2] == f"{1 - result.progressive['error_rate']:.2%}"
     for name, _ in result.top_features():
         assert name in page.text
 
@@ -156,18 +157,18 @@ def test_what_is_right_and_wrong_adds_up_to_the_rows_that_were_scored() -> None:
     result = binary()
     page = page_of(result)
     no, yes = ([int(cell.replace(",", "")) for cell in page.row(f"truly {name}")] for name in ("no", "yes"))
-    assert sum(no) + sum(yes) == result.held
-    assert (no[1] + yes[0]) / result.held == pytest.approx(result.score["zero_one"])
-    assert yes[1] / (no[1] + yes[1]) == pytest.approx(result.score["precision"])
+    assert sum(no) + sum(yes) == result.details.held_out
+    assert (no[1] + yes[0]) / result.details.held_out == pytest.approx(result.metrics["error_rate"])
+    assert yes[1] / (no[1] + yes[1]) == pytest.approx(result.metrics["precision"])
 
 
 def test_numbers_have_residuals_and_predictions_against_truth() -> None:
     result = regression()
     page = page_of(result)
     assert page.headings() == {"Residuals"}
-    assert page.row("RMSE")[0] == f"{result.score['rmse']:.4f}"
-    assert page.row("R²")[:2] == [f"{result.score['r2']:.4f}", f"{result.baseline['r2']:.4f}"]
-    assert f"{result.gone:.1%} of its squared error is gone" in page.text
+    assert page.row("RMSE")[0] == f"{result.metrics['rmse']:.4f}"
+    assert page.row("R²")[:2] == [f"{result.metrics['r2']:.4f}", f"{result.baseline['r2']:.4f}"]
+    assert f"the model's squared error is {result.skill:.1%} below the baseline's" in page.text
 
 
 @pytest.mark.parametrize("loss", ["quantile", "poisson"])
@@ -175,9 +176,10 @@ def test_another_loss_of_numbers_is_what_the_model_is_judged_by(loss: Any) -> No
     options = {"quantile": 0.9} if loss == "quantile" else {}
     result = regression(loss=loss, **options)
     page = page_of(result)
-    assert f"has a {loss} loss of {result.score['loss']:.4f}" in page.text
-    gone = 1 - result.score["loss"] / result.baseline["loss"]
-    assert f"{gone:.1%} of its loss is gone" in page.text
+    assert f"has a {loss} loss of {result.metrics['loss']:.4f}" in page.text
+    skill = 1 - result.metrics["loss"] / result.baseline["loss"]
+    assert result.skill == pytest.approx(skill)
+    assert f"the model's loss is {skill:.1%} below the baseline's" in page.text
     assert ("90.0% should" in page.text) == (loss == "quantile")
 
 
@@ -189,7 +191,7 @@ def test_a_margin_has_no_probabilities() -> None:
 
 @pytest.mark.parametrize("count", [2, 5, 200])
 def test_all_classes_are_shown(count: int) -> None:
-    result = classes(count, shape="linear", experts="none", passes=1)
+    result = classes(count, model_type="linear", ensemble=False, passes=1)
     page = page_of(result)
     assert "By class" in page.headings()
     for label, of in result.per_class.items():
@@ -200,25 +202,26 @@ def test_all_classes_are_shown(count: int) -> None:
 def test_the_numbers_of_classes_are_those_of_the_kept_model() -> None:
     result = classes(4)
     right = sum(of["share"] * of["recall"] for of in result.per_class.values() if of["share"])
-    assert right == pytest.approx(1 - result.score["zero_one"])
+    assert right == pytest.approx(1 - result.metrics["error_rate"])
     progressive = classes(4, holdout=0)
-    assert not progressive.score
+    assert progressive.metrics == progressive.progressive
     right = sum(of["share"] * of["recall"] for of in progressive.per_class.values())
-    assert right == pytest.approx(1 - progressive.metrics["zero_one"])
+    assert right == pytest.approx(1 - progressive.progressive["error_rate"])
 
 
 @pytest.mark.parametrize("made", [binary, regression, classes])
-def test_without_rows_held_back_the_page_says_that_its_score_is_progressive(made: Any) -> None:
+def test_without_held_out_rows_the_page_says_that_its_metrics_are_progressive(made: Any) -> None:
     result = made(holdout=0)
-    assert result.curves is None
+    assert result.details.curves is None
     page = page_of(result)
-    assert "no score of its own" in page.text
-    main = result.metrics.get("zero_one")
+    assert f", on {result.metrics_on}. " in page.text
+    assert "each predicted before it was learned" in result.metrics_on
+    main = result.metrics.get("error_rate")
     assert (f"{1 - main:.2%}" if main is not None else f"{result.metrics['rmse']:.4f}") in page.text
-    assert "trivial answer" not in page.text.lower()
+    assert "baseline" not in page.text.lower()
     assert (
         page.headings()
-        == {"binary": {"ROC", "Reliability"}, "regression": set(), "classes": {"By class"}}[result.target.task]
+        == {"binary": {"ROC", "Reliability"}, "regression": set(), "classes": {"By class"}}[result._target.task]
     )
 
 
@@ -226,29 +229,30 @@ def test_without_rows_held_back_the_page_says_that_its_score_is_progressive(made
 def test_rows_that_were_followed_are_compared_with_repeating_the_last_label(made: Any) -> None:
     result = made(shuffle=False)
     page = page_of(result)
-    assert "followed in their own order" in page.text
-    assert "Repeating the last label" in page.text
-    main = result.repeated.get("zero_one")
-    assert (f"{1 - main:.2%}" if main is not None else f"{result.repeated['rmse']:.4f}") in page.text
-    assert "of the past, which it had learned" in page.text
-    assert result.curves is not None
+    assert "a stream, in their order" in page.text
+    assert "Last-label baseline" in page.text
+    last = result.last_label_baseline
+    main = last.get("error_rate")
+    assert (f"{1 - main:.2%}" if main is not None else f"{last['rmse']:.4f}") in page.text
+    assert "a sample of 1,500 learned rows (in-sample)" in page.text
+    assert result.details.curves is not None
 
 
 def test_the_last_rows_are_the_ones_that_are_drawn_when_they_are_held_back() -> None:
     result = regression(shuffle=False, holdout="last")
-    assert result.curves is not None
-    assert result.curves.pairs is not None
-    assert len(result.curves.pairs.truth) == result.held == 150
+    assert result.details.curves is not None
+    assert result.details.curves.pairs is not None
+    assert len(result.details.curves.pairs.truth) == result.details.held_out == 150
     assert "the last 150 rows" in page_of(result).text
 
 
 def test_curves_are_of_the_rows_that_were_scored() -> None:
     result = regression(rows=3000)
-    assert result.curves is not None
-    pairs = result.curves.pairs
+    assert result.details.curves is not None
+    pairs = result.details.curves.pairs
     assert pairs is not None
-    assert len(pairs.truth) == result.held == 300
-    assert float(np.sqrt(np.mean((pairs.truth - pairs.predicted) ** 2))) == pytest.approx(result.score["rmse"])
+    assert len(pairs.truth) == result.details.held_out == 300
+    assert float(np.sqrt(np.mean((pairs.truth - pairs.predicted) ** 2))) == pytest.approx(result.metrics["rmse"])
 
 
 def test_features_without_a_table_have_a_page(tmp_path: Path) -> None:
@@ -272,18 +276,21 @@ def test_an_interrupted_training_has_a_page_that_says_so(fitted: bool) -> None:
     assert result.interrupted
     page = page_of(result)
     assert "The training was interrupted" in page.text
-    assert f"{result.score['rmse']:.4f}" in page.text
+    assert f"{result.metrics['rmse']:.4f}" in page.text
 
 
 def test_too_few_rows_for_a_score_still_give_a_page() -> None:
     page = page_of(ul.train([[1.0], [2.0]], [1.0, 2.0]))
-    assert "no score of its own" in page.text or "too few rows" in page.text
+    assert "on 2 rows, each predicted before it was learned" in page.text
+    assert "Only 2 rows have a label in the data: too few to learn what holds for other rows" in page.text
+    one = page_of(ul.train([[1.0]], [2.5], task="regression"))
+    assert "There were too few rows to measure how good the model is." in one.text
 
 
 def test_what_was_noticed_is_told(tmp_path: Path) -> None:
     rows = [f"{k % 7 if k % 5 else ''},{k},user{k},{k % 2}" for k in range(3000)]
     path = write(tmp_path / "t.csv", "a,b,who,y\n" + "\n".join(rows) + "\n1,2\n")
-    result = ul.train(path, "y", on_error="skip")
+    result = ul.train(path, "y", reading=ul.Reading(on_error="skip"))
     page = page_of(result)
     assert "600 values were missing, in 1 column" in page.text
     assert "1 row could not be used and was skipped" in page.text
@@ -348,7 +355,7 @@ def test_the_command_writes_the_page_and_names_options_as_flags(tmp_path: Path) 
 def test_a_report_that_cannot_be_written_is_refused_before_the_training(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "x,y\n1,2\n2,3\n")
     model = tmp_path / "m.unitless"
-    run = command("train", path, "--target", "y", "--model", str(model), "--report", str(tmp_path / "r.txt"))
+    run = command("train", path, "--target", "y", "--output", str(model), "--report", str(tmp_path / "r.txt"))
     assert "must end in .html" in refused(run, 2)
     assert not model.exists()
 
@@ -358,9 +365,9 @@ def test_a_report_is_not_written_over_the_model_or_the_picture(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "t.csv", "x,y\n1,2\n2,3\n3,4\n")
-    ul.train("t.csv", "y", model="old.html")
+    ul.train("t.csv", "y", output="old.html")
     before = Path("old.html").read_bytes()
-    for more in (["--model", "r.html", "--report", "./r.html"], ["--resume", "old.html", "--report", "old.html"]):
+    for more in (["--output", "r.html", "--report", "./r.html"], ["--resume", "old.html", "--report", "old.html"]):
         assert main(["train", "t.csv", "--target", "y", *more]) == 2
         assert "the report would be written over the model" in capsys.readouterr().err
     assert not Path("r.html").exists()
@@ -390,13 +397,13 @@ def test_axes_have_a_few_round_numbers_whatever_their_range() -> None:
 
 
 @pytest.mark.parametrize("made", [binary, regression, classes])
-@pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
-def test_curves_are_drawn(made: Any, shape: Any) -> None:
-    result = made(shape=shape)
+@pytest.mark.parametrize("model_type", ["curves", "trees", "curves only"])
+def test_curves_are_drawn(made: Any, model_type: Any) -> None:
+    result = made(model_type=model_type)
     text = report.made(result)
     assert "Curves</h2>" in text
     assert text.count('class="seen"') >= 1
     assert "its curve and the trees" in text
     assert ("the most frequent class" in text) == (made is classes)
     assert "large values move" not in text
-    assert "Curves</h2>" not in report.made(made(shape="linear"))
+    assert "Curves</h2>" not in report.made(made(model_type="linear"))

@@ -57,12 +57,12 @@ def after(parts: int) -> Callable[[Run], None]:
 def parts_of(source: Any, model: Path, **options: Any) -> tuple[int, ul.TrainResult]:
     """How many parts an uninterrupted run has, and what comes of it."""
     calls: list[int] = []
-    result = ul.train(source, model=model, progress=lambda run: calls.append(1), **options)
+    result = ul.train(source, output=model, progress=lambda run: calls.append(1), **options)
     return len(calls), result
 
 
-READING = ("on_error", "encoding", "header", "delimiter", "text", "dates", "missing", "zero_based", "format", "target")
-PLAN = ("passes", "holdout", "seed", "checkpoint", "weight", "shuffle", "learn_holdout", "memory")
+AGAIN = ("target", "weight", "reading")  # with PLAN, what must be given again to go on
+PLAN = ("passes", "holdout", "random_state", "checkpoint", "shuffle", "learn_holdout", "memory")
 WAYS: dict[str, dict[str, Any]] = {"follow": {"shuffle": False}, "fit": {"passes": 2}}
 
 
@@ -76,22 +76,22 @@ def goes_on(source: Any, folder: Path, moments: int = 3, **options: Any) -> None
 
 
 def one_goes_on(source: Any, folder: Path, moments: int, **options: Any) -> None:
-    options = {"checkpoint": 40, "shape": "linear", "experts": "none", **options}
+    options = {"checkpoint": 40, "model_type": "linear", "ensemble": False, **options}
     parts, expected = parts_of(source, folder / "whole", **options)
-    again = {name: value for name, value in options.items() if name in (*READING, *PLAN)}
+    again = {name: value for name, value in options.items() if name in (*AGAIN, *PLAN)}
     expected_file = ul.load(folder / "whole")
     assert parts > 4
     for moment in sorted({round(k) for k in np.linspace(1, parts - 1, moments)}):
         model = folder / "killed"
         model.unlink(missing_ok=True)
         with pytest.raises(Killed):
-            ul.train(source, model=model, progress=after(moment), **options)
+            ul.train(source, output=model, progress=after(moment), **options)
         if not model.exists():
             continue  # before the first checkpoint
         try:
-            result = ul.train(source, model=model, resume=model, progress=after(2), **again)
+            result = ul.train(source, output=model, resume=model, progress=after(2), **again)
         except Killed:
-            result = ul.train(source, model=model, resume=model, **again)
+            result = ul.train(source, output=model, resume=model, **again)
         assert facts(result) == facts(expected), f"after {moment} of {parts} parts"
         assert content(result.model) == content(expected.model)
         assert ul.load(model)._training == expected_file._training
@@ -122,7 +122,7 @@ def test_files_of_every_format_go_on(kind: str, chunk: int, tmp_path: Path) -> N
 @pytest.mark.parametrize("way", WAYS)
 def test_curves_and_trees_go_on(way: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", FRAME.to_csv(index=False))
-    one_goes_on(path, tmp_path, 3, target="y", shape="trees", experts="auto", **WAYS[way])
+    one_goes_on(path, tmp_path, 3, target="y", model_type="trees", ensemble=True, **WAYS[way])
 
 
 @pytest.mark.parametrize("words", [("true", "false"), ("True", "False")], ids=str)
@@ -155,9 +155,9 @@ def test_columns_are_still_what_they_were(kind: str, format: str, chunk: int, tm
         for row in frame.to_dict("records")
     ]
     text = frame.to_csv(index=False) if format == "csv" else "".join(json.dumps(row) + "\n" for row in rows)
-    options: dict[str, Any] = {"dates": "parts"} if kind.startswith("dates") else {}
+    options: dict[str, Any] = {"reading": ul.Reading(dates="parts")} if kind.startswith("dates") else {}
     if kind == "codes":
-        options = {"text": "c"}
+        options = {"reading": ul.Reading(text="c")}
     goes_on(write(tmp_path / f"a.{format}", text), tmp_path, target="y", moments=4, **options)
 
 
@@ -173,7 +173,14 @@ def test_text_of_every_encoding_goes_on(encoding: str, tmp_path: Path, monkeypat
     )
     path = write(tmp_path / "a.csv", frame.to_csv(index=False).encode(encoding))
     set_chunk(monkeypatch, 1500)
-    goes_on(path, tmp_path, target="y", checkpoint=7, encoding="latin-1" if encoding == "latin-1" else None, moments=4)
+    goes_on(
+        path,
+        tmp_path,
+        target="y",
+        checkpoint=7,
+        reading=ul.Reading(encoding="latin-1" if encoding == "latin-1" else None),
+        moments=4,
+    )
 
 
 def test_lines_longer_than_a_piece_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +204,7 @@ def test_text_of_named_features_goes_on(kind: str, chunk: int, tmp_path: Path) -
 
 def test_several_files_passes_and_a_hold_out_go_on(chunk: int, tmp_path: Path) -> None:
     names = [write(tmp_path / f"{k}.csv", table(130, k).drop(columns="flag").to_csv(index=False)) for k in range(3)]
-    goes_on(names, tmp_path, target="y", passes=2, holdout=0.2, seed=3, moments=5)
+    goes_on(names, tmp_path, target="y", passes=2, holdout=0.2, random_state=3, moments=5)
 
 
 def test_passes_that_end_by_themselves_go_on(tmp_path: Path) -> None:
@@ -225,12 +232,17 @@ def test_classes_that_join_late_go_on(chunk: int, tmp_path: Path) -> None:
 def test_skipped_rows_are_counted_once(format: str, chunk: int, tmp_path: Path) -> None:
     if format == "vw":
         lines = [f"{k % 2} | x:{k} b{k % 7}" + ("\n1 | x:1oops" if k % 53 == 5 else "") for k in range(ROWS)]
-        goes_on(write(tmp_path / "a.vw", "\n".join(lines)), tmp_path, on_error="skip")
+        goes_on(write(tmp_path / "a.vw", "\n".join(lines)), tmp_path, reading=ul.Reading(on_error="skip"))
         return
     text = FRAME.to_csv(index=False) if format == "csv" else json_lines(FRAME.drop(columns="word"))
     lines = text.split("\n") if format == "jsonl" else FRAME.drop(columns="word").to_csv(index=False).split("\n")
     bad = [line for k, line in enumerate(lines) for line in ((line, "oops") if k % 53 == 5 else (line,))]
-    goes_on(write(tmp_path / f"a.{format}", "\n".join([*bad, "oops", ""])), tmp_path, target="y", on_error="skip")
+    goes_on(
+        write(tmp_path / f"a.{format}", "\n".join([*bad, "oops", ""])),
+        tmp_path,
+        target="y",
+        reading=ul.Reading(on_error="skip"),
+    )
 
 
 def test_frames_and_mappings_go_on(tmp_path: Path) -> None:
@@ -241,9 +253,9 @@ def test_frames_and_mappings_go_on(tmp_path: Path) -> None:
 def test_a_run_without_checkpoints_ends_as_one_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = FRAME.assign(x=np.r_[np.zeros(50), np.ones(50), FRAME["x"][100:]])
     path = write(tmp_path / "a.csv", frame.to_csv(index=False))
-    plain = ul.train(path, "y", shape="linear", passes=2)
+    plain = ul.train(path, "y", model_type="linear", passes=2)
     for every in (1, 40, 333):
-        result = ul.train(path, "y", model=tmp_path / "m", checkpoint=every, shape="linear", passes=2)
+        result = ul.train(path, "y", output=tmp_path / "m", checkpoint=every, model_type="linear", passes=2)
         assert content(result.model) == content(plain.model)
         told, expected = facts(result), facts(plain)
         assert told == expected
@@ -268,12 +280,12 @@ def test_an_interruption_saves_a_model_that_goes_on(
             signal.raise_signal(number)
 
     before = signal.getsignal(number)
-    stopped = ul.train(path, "y", model=model, progress=watch, shuffle=shuffle)
+    stopped = ul.train(path, "y", output=model, progress=watch, shuffle=shuffle)
     assert signal.getsignal(number) is before
     assert stopped.interrupted
     assert 0 < stopped.rows < ROWS
-    assert stopped.score
-    result = ul.train(path, resume=model, model=model, shuffle=shuffle)
+    assert stopped.metrics
+    result = ul.train(path, resume=model, output=model, shuffle=shuffle)
     assert not result.interrupted
     assert facts(result) == facts(expected)
     assert content(result.model) == content(expected.model)
@@ -283,7 +295,7 @@ def test_other_files_or_settings_do_not_go_on(tmp_path: Path) -> None:
     path, model = write(tmp_path / "a.csv", FRAME.to_csv(index=False)), tmp_path / "m"
     other = write(tmp_path / "b.csv", FRAME[:300].to_csv(index=False))
     with pytest.raises(Killed):
-        ul.train(path, "y", model=model, checkpoint=100, progress=after(3), holdout=0.1)
+        ul.train(path, "y", output=model, checkpoint=100, progress=after(3), holdout=0.1)
     with pytest.raises(ul.InputError, match="other files"):
         ul.train(other, resume=model, holdout=0.1)
     with pytest.raises(ul.OptionError, match="other settings"):
@@ -298,7 +310,7 @@ def test_the_message_says_which_file_differs_and_how(tmp_path: Path) -> None:
     text = FRAME.to_csv(index=False)
     path, model = write(tmp_path / "a.csv", text), tmp_path / "m"
     with pytest.raises(Killed):
-        ul.train([path, path], "y", model=model, checkpoint=100, progress=after(4))
+        ul.train([path, path], "y", output=model, checkpoint=100, progress=after(4))
     with pytest.raises(ul.InputError, match="they were 2, not 1; give the same ones"):
         ul.train(path, resume=model)
     with pytest.raises(ul.InputError, match=r"then there was '.*a\.csv' in place of '.*b\.csv'"):
@@ -325,41 +337,41 @@ def test_a_file_of_the_same_size_with_other_content_does_not_go_on(
     assert len(data) > 4000
     path, model = write(tmp_path / "data" / name, data), tmp_path / "m"
     with pytest.raises(Killed):
-        ul.train(path, "y", model=model, checkpoint=100, progress=after(6), shuffle=False)
+        ul.train(path, "y", output=model, checkpoint=100, progress=after(6), shuffle=False)
     changed = bytearray(data)
     changed[at] ^= 1
     write(Path(path), bytes(changed))
     with pytest.raises(ul.InputError, match=rf"rows of other files than .*{name} has the same size .*other content"):
         ul.train(path, resume=model, shuffle=False)
     write(Path(path), data)
-    assert ul.train(path, resume=model, shuffle=False).learned == len(frame)
+    assert ul.train(path, resume=model, shuffle=False).details.learned == len(frame)
 
 
 def test_data_that_was_moved_goes_on(tmp_path: Path) -> None:
     text = FRAME.to_csv(index=False).replace("\n", "\nbroken,row\n", 1)
     path, model = write(tmp_path / "a" / "data.csv", text), tmp_path / "m"
-    options: dict[str, Any] = {"shuffle": False, "on_error": "skip"}
+    options: dict[str, Any] = {"shuffle": False, "reading": ul.Reading(on_error="skip")}
     with pytest.raises(Killed):
-        ul.train(path, "y", model=model, checkpoint=100, progress=after(3), **options)
+        ul.train(path, "y", output=model, checkpoint=100, progress=after(3), **options)
     assert str(tmp_path).encode() not in model.read_bytes()
     moved = write(tmp_path / "b" / "data.csv", text)
     result = ul.train(moved, resume=model, **options)
     assert content(result.model) == content(ul.train(path, "y", **options).model)
-    assert result.bad[0].startswith(f"{moved}, row 1: ")
+    assert result.details.skipped_rows[0].startswith(f"{moved}, row 1: ")
 
 
 def test_a_finished_model_learns_more(tmp_path: Path) -> None:
     first, second = FRAME[:250], FRAME[250:]
     model = tmp_path / "m"
-    ul.train(first, "y", model=model, shuffle=False)
+    ul.train(first, "y", output=model, shuffle=False)
     path = write(tmp_path / "b.csv", second.to_csv(index=False))
     more = ul.train(path, resume=model, shuffle=False)
     assert content(more.model) == content(ul.train(FRAME, "y", shuffle=False).model)
-    fitted = ul.train(first, "y", model=model)
+    fitted = ul.train(first, "y", output=model)
     more = ul.train(path, resume=model)
-    assert more.learned == len(second)
+    assert more.details.learned == len(second)
     assert more.model.examples > fitted.model.examples + len(second) / 2
-    assert more.score["rmse"] < more.baseline["rmse"]
+    assert more.metrics["rmse"] < more.baseline["rmse"]
 
 
 # ------------------------------------------------------------------------------------------------ processes
@@ -386,8 +398,8 @@ def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
 
 def test_a_process_that_is_killed_goes_on_until_it_is_done(big: str, tmp_path: Path) -> None:
     model = tmp_path / "m"
-    fixed = [big, "--model", str(model), "--checkpoint", "150", "-q"]
-    process = start("train", *fixed, "--target", "y", "--shape", "linear")
+    fixed = [big, "--output", str(model), "--checkpoint", "150", "-q"]
+    process = start("train", *fixed, "--target", "y", "--model-type", "linear")
     killed = 0
     for pause in (0.03, 0.11):
         wait_for(model, process)
@@ -402,7 +414,7 @@ def test_a_process_that_is_killed_goes_on_until_it_is_done(big: str, tmp_path: P
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err.decode()
     assert killed
-    expected = ul.train(big, "y", model=tmp_path / "whole", checkpoint=150, shape="linear")
+    expected = ul.train(big, "y", output=tmp_path / "whole", checkpoint=150, model_type="linear")
     assert content(ul.load(model)) == content(expected.model)
     assert ul.load(model)._training["progress"]["learned"] == len(BIG)
 
@@ -410,7 +422,7 @@ def test_a_process_that_is_killed_goes_on_until_it_is_done(big: str, tmp_path: P
 def test_an_interrupted_process_says_how_to_go_on(big: str, tmp_path: Path) -> None:
     model = tmp_path / "m"
     process = start(
-        "train", big, "--target", "y", "--model", str(model), "--checkpoint", "100", "--shape", "linear", "-q"
+        "train", big, "--target", "y", "--output", str(model), "--checkpoint", "100", "--model-type", "linear", "-q"
     )
     wait_for(model, process)
     process.send_signal(signal.SIGINT)
@@ -419,7 +431,7 @@ def test_an_interrupted_process_says_how_to_go_on(big: str, tmp_path: Path) -> N
     assert f"--resume {model}" in err.decode()
     assert "Traceback" not in err.decode()
     result = ul.train(big, resume=model)
-    assert content(result.model) == content(ul.train(big, "y", shape="linear").model)
+    assert content(result.model) == content(ul.train(big, "y", model_type="linear").model)
 
 
 def unread(pipe: Any) -> int:
@@ -432,8 +444,8 @@ def unread(pipe: Any) -> int:
 @pytest.mark.parametrize("rows", [0, 300, 60_000], ids=["no row", "before the columns are decided", "after that"])
 def test_an_interruption_saves_what_has_come_although_the_pipe_is_silent(rows: int, tmp_path: Path) -> None:
     model = tmp_path / "m"
-    arguments = ["train", "-", "--target", "y", "--model", str(model), "--checkpoint", "1000", "-q"]
-    process = start(*arguments, "--shape", "linear", stdin=subprocess.PIPE)
+    arguments = ["train", "-", "--target", "y", "--output", str(model), "--checkpoint", "1000", "-q"]
+    process = start(*arguments, "--model-type", "linear", stdin=subprocess.PIPE)
     assert process.stdin is not None
     data = b"x,text,y\n" + b"".join(b"%d.5,%s,%d.25\n" % (k % 97, b"w" * 100, k % 13) for k in range(rows))
 

@@ -43,15 +43,41 @@ SCRIPT = """
 import json, sys
 import unitless as ul
 folder, model, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-ul.train(f"{folder}/{options.pop('files')}", options.pop("target"), model=model, on_error="skip", **options)
+reading, cluster = ul.Reading(on_error="skip", **options.pop("reading")), options.pop("cluster", None)
+cluster = None if cluster is None else ul.Cluster(**cluster)
+files, target = f"{folder}/{options.pop('files')}", options.pop("target")
+ul.train(files, target, output=model, reading=reading, cluster=cluster, **options)
 """
 WAYS: dict[str, dict[str, Any]] = {
-    "fitted": {"files": "a.csv", "target": "price", "ignore": "class"},
-    "classes": {"files": "a.csv", "target": "class", "ignore": "price", "passes": 2, "shape": "linear"},
-    "followed": {"files": "a.csv", "target": "price", "ignore": "class", "shuffle": False},
-    "in columns": {"files": "a.parquet", "target": "price", "ignore": "class", "shape": "trees", "experts": "none"},
-    "several files": {"files": "year=*/*.csv", "target": "price", "ignore": "class", "shape": "linear"},
-    "in parts": {"files": "year=*/*.csv", "target": "price", "ignore": "class", "shards": 2, "rounds": 2, "passes": 1},
+    "fitted": {"files": "a.csv", "target": "price", "reading": {"ignore": "class"}},
+    "classes": {
+        "files": "a.csv",
+        "target": "class",
+        "reading": {"ignore": "price"},
+        "passes": 2,
+        "model_type": "linear",
+    },
+    "followed": {"files": "a.csv", "target": "price", "reading": {"ignore": "class"}, "shuffle": False},
+    "in columns": {
+        "files": "a.parquet",
+        "target": "price",
+        "reading": {"ignore": "class"},
+        "model_type": "trees",
+        "ensemble": False,
+    },
+    "several files": {
+        "files": "year=*/*.csv",
+        "target": "price",
+        "reading": {"ignore": "class"},
+        "model_type": "linear",
+    },
+    "in parts": {
+        "files": "year=*/*.csv",
+        "target": "price",
+        "reading": {"ignore": "class"},
+        "cluster": {"partitions": 2, "sync_rounds": 2},
+        "passes": 1,
+    },
 }
 
 
@@ -81,7 +107,7 @@ def test_other_folders_times_threads_and_hash_seeds_give_the_same_bytes(way: str
     found = []
     for number, place in enumerate(("one", "quite/another place")):
         folder = data(tmp_path / place)
-        workers = {"workers": 1 + number} if way == "in parts" else {}
+        workers = {"cluster": {**WAYS[way]["cluster"], "workers": 1 + number}} if way == "in parts" else {}
         arguments = [str(folder), str(tmp_path / f"{number}.unitless"), json.dumps({**WAYS[way], **workers})]
         settings = {"PYTHONHASHSEED": str(1 + number), "UNITLESS_THREADS": str(1 + 2 * number)}
         command = [sys.executable, "-c", SCRIPT, *arguments]
@@ -99,24 +125,25 @@ def test_other_folders_times_threads_and_hash_seeds_give_the_same_bytes(way: str
 
 def test_a_run_that_was_interrupted_ends_with_the_same_bytes(tmp_path: Path) -> None:
     path, whole, killed = write(tmp_path / "a.csv", TEXT), tmp_path / "whole", tmp_path / "killed"
-    options: dict[str, Any] = {"on_error": "skip", "shuffle": False}
+    skip = ul.Reading(on_error="skip")
+    options: dict[str, Any] = {"reading": ul.Reading(on_error="skip", ignore="class"), "shuffle": False}
 
     def stop(run: Any) -> None:
         if run.progress.rows >= 1000:
             raise KeyboardInterrupt
 
-    ul.train(path, "price", model=whole, ignore="class", **options)
+    ul.train(path, "price", output=whole, **options)
     with pytest.raises(KeyboardInterrupt):
-        ul.train(path, "price", model=killed, ignore="class", checkpoint=500, progress=stop, **options)
+        ul.train(path, "price", output=killed, checkpoint=500, progress=stop, **options)
     assert not header(killed)["training"]["progress"]["done"]
     for part in (str(tmp_path), "seconds"):
         assert part.encode() not in killed.read_bytes()
-    ul.train(path, resume=killed, model=killed, **options)
+    ul.train(path, resume=killed, output=killed, reading=skip, shuffle=False)
     assert killed.read_bytes() == whole.read_bytes()
 
 
 def test_times_are_in_the_result(tmp_path: Path) -> None:
-    result = ul.train(FRAME, "price", ignore="class", shape="linear")
+    result = ul.train(FRAME, "price", reading=ul.Reading(ignore="class"), model_type="linear")
     assert result.seconds > 0
     assert result.asdict()["rows_per_second"] > 0
     result.report(tmp_path / "report.html")
@@ -128,7 +155,13 @@ def test_merged_models_are_the_same_too(tmp_path: Path) -> None:
     for place in ("one", "two"):
         folder = data(tmp_path / place)
         parts = [
-            ul.train(folder / f"year={year}", "price", ignore=["class", "year"], shape="linear", experts="none").model
+            ul.train(
+                folder / f"year={year}",
+                "price",
+                reading=ul.Reading(ignore=["class", "year"]),
+                model_type="linear",
+                ensemble=False,
+            ).model
             for year in (2020, 2021)
         ]
         ul.merge(parts).save(tmp_path / place / "merged.unitless")

@@ -1,4 +1,4 @@
-"""Tables that are small, narrow or odd are trained with the usual shape: no worse than linear models by much."""
+"""Tables that are small, narrow or odd are trained with the usual model_type: no worse than linear models by much."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import pandas as pd
 import pytest
 
 import unitless as ul
-from unitless.options import USUAL_SHAPE
+from unitless.training.defaults import DataFacts, resolve
 
+USUAL = resolve("regression", DataFacts(), {}).model_type
 NEW = 2000  # rows that are not trained
 
 
 def errors(make: Any, rows: int, seed: int = 0, **options: Any) -> dict[str, float]:
-    """The RMSE of the usual shape and of linear models on new rows."""
+    """The RMSE of the usual model_type and of linear models on new rows."""
     frame = make(rows + NEW, np.random.default_rng(seed))
     found = {}
-    for shape in (USUAL_SHAPE, "linear"):
-        result = ul.train(frame[:rows], "y", shape=shape, **options)
-        new = ul.score(result, frame[rows:]).metrics
-        found[shape] = new["rmse"] if "rmse" in new else new["zero_one"]
-        assert np.isfinite(found[shape])
+    for model_type in (USUAL, "linear"):
+        result = ul.train(frame[:rows], "y", model_type=model_type, **options)
+        new = ul.evaluate(result, frame[rows:]).metrics
+        found[model_type] = new["rmse"] if "rmse" in new else new["error_rate"]
+        assert np.isfinite(found[model_type])
     return found
 
 
@@ -56,7 +57,7 @@ def numbered(rows: int, rng: np.random.Generator) -> pd.DataFrame:
 @pytest.mark.parametrize("rows", [1000, 200, 40])
 def test_odd_tables_are_learned_about_as_well_as_by_linear_models(make: Any, rows: int) -> None:
     found = [errors(make, rows, seed) for seed in range(2)]
-    usual, linear = (np.mean([one[shape] for one in found]) for shape in (USUAL_SHAPE, "linear"))
+    usual, linear = (np.mean([one[model_type] for one in found]) for model_type in (USUAL, "linear"))
     assert usual < (1.1 if rows >= 1000 else 1.25) * linear, (usual, linear)
 
 
@@ -73,13 +74,13 @@ def test_a_handful_of_rows_is_a_model(make: Any, rows: int) -> None:
 
 def test_a_column_that_is_always_missing_changes_little() -> None:
     frame = lines(600, np.random.default_rng(0))
-    plain, empty = ul.train(frame, "y"), ul.train(frame.assign(e=np.nan), "y", numbers="e")
-    assert empty.score["rmse"] == pytest.approx(plain.score["rmse"], rel=0.1)
+    plain, empty = ul.train(frame, "y"), ul.train(frame.assign(e=np.nan), "y", reading=ul.Reading(numbers="e"))
+    assert empty.metrics["rmse"] == pytest.approx(plain.metrics["rmse"], rel=0.1)
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:
     rng = np.random.default_rng(0)
-    model, sizes = ul.Learner(shape=USUAL_SHAPE, learning_rate="auto"), []
+    model, sizes = ul.Learner(model_type=USUAL, learning_rate="auto"), []
     for _ in range(3):
         X = rng.normal(size=(10_000, 4))
         model.learn(X, np.abs(X[:, 0]) + X[:, 1] * X[:, 2])
@@ -91,7 +92,7 @@ def test_what_bends_is_learned_better_than_by_a_line() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 3)) * [1e-3, 1, 1e3]
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=np.abs(X[:, 1]) + (X[:, 0] > 0) * np.sign(X[:, 2]))
-    usual, linear = (ul.train(frame, "y", shape=shape).score["rmse"] for shape in (USUAL_SHAPE, "linear"))
+    usual, linear = (ul.train(frame, "y", model_type=model_type).metrics["rmse"] for model_type in (USUAL, "linear"))
     assert usual < 0.6 * linear
 
 
@@ -100,15 +101,15 @@ def test_classes_of_small_tables() -> None:
     X = rng.normal(size=(60 + NEW, 3))
     y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + 0.3 * rng.normal(size=len(X)), [-0.5, 0.5])]
     usual, linear = (
-        ul.score(ul.train(X[:60], y[:60], shape=shape), X[60:], target=y[60:]).metrics["zero_one"]
-        for shape in (USUAL_SHAPE, "linear")
+        ul.evaluate(ul.train(X[:60], y[:60], model_type=model_type), X[60:], target=y[60:]).metrics["error_rate"]
+        for model_type in (USUAL, "linear")
     )
     assert usual < 1.15 * linear
 
 
-def test_a_rate_that_is_given_asks_for_one_learner_unless_experts_are_too() -> None:
+def test_a_rate_that_is_given_asks_for_one_learner_unless_members_are_too() -> None:
     X, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200.0)
-    asked = {"shape": "linear", "shuffle": False}
-    assert ul.train(X, y, **asked).model.company == "newton"
-    assert ul.train(X, y, learning_rate=0.5, **asked).model.company == "none"
-    assert ul.train(X, y, learning_rate=0.5, experts="auto", **asked).model.company == "newton"
+    asked = {"model_type": "linear", "shuffle": False}
+    assert ul.train(X, y, **asked).model.ensemble == "newton"
+    assert ul.train(X, y, learning_rate=0.5, **asked).model.ensemble == "none"
+    assert ul.train(X, y, learning_rate=0.5, ensemble=True, **asked).model.ensemble == "newton"

@@ -24,15 +24,17 @@ def table(rows: int = 1500) -> pd.DataFrame:
     return pd.DataFrame(X, columns=["a", "b", "c"]).assign(label=label)
 
 
-@pytest.mark.parametrize("shape", ["linear", "auto"])
-def test_train_fits_a_softmax_and_says_what_it_is_worth(shape: Any) -> None:
+@pytest.mark.parametrize("model_type", ["linear", "auto"])
+def test_train_fits_a_softmax_and_says_what_it_is_worth(model_type: Any) -> None:
     frame = table()
-    result = ul.train(frame, target="label", loss="softmax", shape=shape, passes=2)
+    result = ul.train(frame, target="label", loss="softmax", model_type=model_type, passes=2)
     assert type(result.model) is ul.Softmax
-    assert result.score["zero_one"] < 0.1
-    assert result.score["loss"] == result.score["log_loss"]  # the loss is that of all classes together
-    assert result.baseline is not None
-    np.testing.assert_allclose(result.baseline["loss"], result.baseline["log_loss"])
+    assert result.metrics["error_rate"] < 0.1
+    assert result._held_out is not None
+    assert result._held_out.loss == result.metrics["log_loss"]  # the loss is that of all classes together
+    assert "loss" not in result.metrics
+    assert result.metrics["log_loss"] < result.baseline["log_loss"]
+    assert "loss" not in result.baseline
     shares = result.predictor.predict_proba_one({"a": 2.0, "b": 1000.0, "c": 0.0})
     np.testing.assert_allclose(sum(shares.values()), 1.0)
     assert max(shares, key=lambda label: shares[label]) == "high"
@@ -41,7 +43,7 @@ def test_train_fits_a_softmax_and_says_what_it_is_worth(shape: Any) -> None:
 def test_training_that_is_interrupted_goes_on_exactly(tmp_path: Path) -> None:
     frame, path = table(), tmp_path / "m.unitless"
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    options: dict[str, Any] = {"target": "label", "loss": "softmax", "shape": "linear", "shuffle": False}
+    options: dict[str, Any] = {"target": "label", "loss": "softmax", "model_type": "linear", "shuffle": False}
 
     def watch(run: Any) -> None:
         if run.progress.rows >= 600:
@@ -49,26 +51,26 @@ def test_training_that_is_interrupted_goes_on_exactly(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ul.train(tmp_path / "rows.csv", model=path, checkpoint=200, progress=watch, **options)
+        ul.train(tmp_path / "rows.csv", output=path, checkpoint=200, progress=watch, **options)
     resumed = ul.train(tmp_path / "rows.csv", resume=path, shuffle=False)
     whole = ul.train(tmp_path / "rows.csv", **options)
     assert resumed.model.weights == whole.model.weights
-    assert resumed.metrics == whole.metrics
+    assert resumed.progressive == whole.progressive
 
 
 def test_numbers_are_classes_where_the_loss_says_so() -> None:
     frame = table().assign(label=lambda one: one.label.map({"low": 1, "between": 2, "high": 30}))
-    model = ul.train(frame, target="label", loss="softmax", shape="linear", passes=1).model
+    model = ul.train(frame, target="label", loss="softmax", model_type="linear", passes=1).model
     assert type(model) is ul.Softmax
     assert set(model.classes) == {1, 2, 30}
 
 
 def test_two_classes_are_one_score() -> None:
     frame = table().assign(label=lambda one: one.label == "low")
-    result = ul.train(frame, target="label", loss="softmax", shape="linear")
+    result = ul.train(frame, target="label", loss="softmax", model_type="linear")
     assert type(result.model) is ul.Learner
     assert result.model.options.loss == "logistic"
-    estimator = UnitlessClassifier(loss="softmax", shape="linear").fit(frame[["a", "b", "c"]], frame.label)
+    estimator = UnitlessClassifier(loss="softmax", model_type="linear").fit(frame[["a", "b", "c"]], frame.label)
     assert type(estimator.model_) is ul.Learner
     river = RiverClassifier(loss="softmax")
     river.learn_one({"a": 1.0}, True)
@@ -78,7 +80,18 @@ def test_two_classes_are_one_score() -> None:
 def test_the_command_line_trains_inspects_and_predicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, model = tmp_path / "rows.csv", tmp_path / "m.unitless"
     table().to_csv(data, index=False)
-    words = ["train", str(data), "--target", "label", "--loss", "softmax", "--shape", "linear", "--model", str(model)]
+    words = [
+        "train",
+        str(data),
+        "--target",
+        "label",
+        "--loss",
+        "softmax",
+        "--model-type",
+        "linear",
+        "--output",
+        str(model),
+    ]
     words += ["--passes", "2"]
     assert main(words) == 0
     capsys.readouterr()
@@ -93,19 +106,19 @@ def test_the_command_line_trains_inspects_and_predicts(tmp_path: Path, capsys: p
 def test_the_estimator_of_scikit_learn_is_a_softmax() -> None:
     frame = table()
     X, y = frame[["a", "b", "c"]], frame.label
-    estimator = UnitlessClassifier(loss="softmax", shape="linear", n_iter=3).fit(X, y)
+    estimator = UnitlessClassifier(loss="softmax", model_type="linear", max_iter=3).fit(X, y)
     assert type(estimator.model_) is ul.Softmax
     assert estimator.score(X, y) > 0.95
     np.testing.assert_allclose(estimator.predict_proba(X).sum(axis=1), 1.0)
     assert estimator.coef_.shape == (3, 3)
-    joining = UnitlessClassifier(loss="softmax", shape="linear", new_classes="allow")
+    joining = UnitlessClassifier(loss="softmax", model_type="linear", new_classes="allow")
     joining.partial_fit(X[:500], y[:500]).partial_fit(X[500:], np.where(y[500:] == "low", "new", y[500:]))
     assert joining.classes_.tolist() == ["between", "high", "low", "new"]
 
 
 def test_the_estimator_of_river_is_a_softmax() -> None:
     rows = table(600)
-    model = RiverClassifier(loss="softmax", shape="linear")
+    model = RiverClassifier(loss="softmax", model_type="linear")
     right = 0
     for row in rows.to_dict("records"):
         label = row.pop("label")
@@ -118,6 +131,13 @@ def test_the_estimator_of_river_is_a_softmax() -> None:
 
 def test_rounds_of_several_workers_learn_it(tmp_path: Path) -> None:
     table(3000).to_csv(tmp_path / "rows.csv", index=False)
-    result = ul.train(tmp_path / "rows.csv", target="label", loss="softmax", shape="linear", workers=2, passes=2)
+    result = ul.train(
+        tmp_path / "rows.csv",
+        target="label",
+        loss="softmax",
+        model_type="linear",
+        cluster=ul.Cluster(workers=2),
+        passes=2,
+    )
     assert type(result.model) is ul.Softmax
-    assert result.score["zero_one"] < 0.1
+    assert result.metrics["error_rate"] < 0.1

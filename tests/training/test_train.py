@@ -49,15 +49,15 @@ def test_two_labels_of_any_kind_are_learned_alike_and_told(pair: tuple[str, str]
     frame, expected = two_classes(), of_two_classes()
     number, boolean = pair[0].strip("-.0123456789") == "", pair[0].lower() == "false"
     convert: Any = float if number else (lambda v: v.lower() == "true") if boolean else str
-    told = pair if not boolean else ("false", "true")
+    told = pair if not boolean or kind == "csv" else ("false", "true")  # text stays as it is spelled
     held = frame.assign(y=[convert(pair[k]) for k in frame["k"]]).drop(columns="k")
     source: Any = {"pandas": held, "mappings": mappings(held)}.get(kind)
     if kind == "csv":
         source = write(tmp_path / "a.csv", csv_of(frame, pair))
     if kind == "jsonl":
         source = write(tmp_path / "a.jsonl", json_lines(held))
-    centre = False if kind == "mappings" else None
-    result = train(source, "y", centre=centre)
+    center = False if kind == "mappings" else None
+    result = train(source, "y", center=center)
     assert result.task == f"binary: is it {told[1]!r} (positive) or {told[0]!r} (negative)?"
     assert result.model.options.loss == "logistic"
     if kind != "mappings":
@@ -77,12 +77,12 @@ def test_a_third_label_later_is_refused_with_its_place(
     set_chunk(monkeypatch, 3000)
     with pytest.raises(ul.InputError, match=rf"a\.csv, row 401: .*'?{third}'?.*"):
         train(path, "y", shuffle=False)
-    skipped = train(path, "y", on_error="skip", shuffle=False)
-    assert skipped.skipped == 1
+    skipped = train(path, "y", reading=ul.Reading(on_error="skip"), shuffle=False)
+    assert skipped.details.skipped == 1
     if pair[0].lower() != "false" and "." not in pair[0]:  # in random order it is one of the labels that decide
-        assert train(path, "y").target.task == "classes"
-    assert skipped.rows + skipped.skipped in (801, 802)
-    assert "row 401" in skipped.bad[0]
+        assert train(path, "y")._target.task == "classes"
+    assert skipped.rows + skipped.details.skipped in (801, 802)
+    assert "row 401" in skipped.details.skipped_rows[0]
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["up", "down"])
@@ -94,8 +94,8 @@ def test_files_sorted_by_label_train(
     path = write(tmp_path / "a.csv", csv_of(frame, pair))
     set_chunk(monkeypatch, 2000)  # the first piece has one label only
     result = train(path, "y", loss="logistic")
-    assert result.target.task == "binary"
-    assert [c.lower() for c in result.classes] == [p.lower() for p in pair]
+    assert result._target.task == "binary"
+    assert [str(c).lower() for c in result.classes] == [p.lower() for p in pair]
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["up", "down"])
@@ -106,7 +106,7 @@ def test_sorted_labels_that_can_only_be_two_are_a_binary_task_unasked(
     frame = two_classes().sort_values("k", ascending=order > 0, kind="stable")
     path = write(tmp_path / "a.csv", csv_of(frame, pair))
     set_chunk(monkeypatch, 2000)
-    assert ul.train(path, "y").target.task == "binary"
+    assert ul.train(path, "y")._target.task == "binary"
 
 
 def test_the_positive_label_is_the_one_asked_for() -> None:
@@ -122,7 +122,7 @@ def test_tasks_are_found_out_or_as_asked() -> None:
     x = np.arange(60.0)
 
     def task(y: Any, **options: Any) -> str:
-        return ul.train(pd.DataFrame({"x": x, "y": y}), "y", **options).target.task
+        return ul.train(pd.DataFrame({"x": x, "y": y}), "y", **options)._target.task
 
     assert task(x * 0.5) == "regression"
     assert task((x % 3).astype(int)) == "classes"
@@ -151,7 +151,7 @@ def test_an_infinite_label_is_refused_with_its_place_or_skipped(label: float, ki
         ul.InputError, match=r"(row|line) 8: the target is|the target is -?inf at row 8; labels must be finite"
     ):
         ul.train(source, "y")
-    assert ul.train(source, "y", on_error="skip").skipped == 1
+    assert ul.train(source, "y", reading=ul.Reading(on_error="skip")).details.skipped == 1
 
 
 @pytest.mark.parametrize("kind", ["csv", "pandas", "mappings", "jsonl"])
@@ -163,7 +163,7 @@ def test_a_row_without_label_is_counted_and_not_learned(kind: str, shuffle: bool
     source: Any = frame if kind == "pandas" else mappings(frame) if kind == "mappings" else None
     source = source if source is not None else write(tmp_path / f"a.{kind}", text)
     result = ul.train(source, "y", shuffle=shuffle)
-    assert (result.rows, result.unlabelled, result.learned, result.skipped) == (50, 1, 49, 0)
+    assert (result.rows, result.details.unlabeled, result.details.learned, result.details.skipped) == (50, 1, 49, 0)
 
 
 def test_vw_text_has_labels_weights_tags_and_rows_without_label(tmp_path: Path) -> None:
@@ -172,15 +172,15 @@ def test_vw_text_has_labels_weights_tags_and_rows_without_label(tmp_path: Path) 
         f"{2 * k - 1} {1 + n % 3} tag{n}|a x:{x!r} |b z:{z!r}" for n, (x, z, k) in enumerate(frame.to_numpy().tolist())
     ]
     lines = [re.sub(r"^(-?\d)\.0", r"\1", line) for line in lines]
-    plain = ul.train(write(tmp_path / "a.vw", "\n".join(lines)), experts="none")
+    plain = ul.train(write(tmp_path / "a.vw", "\n".join(lines)), ensemble=False)
     assert plain.task == "binary: is it '1' (positive) or '-1' (negative)?"
     rows = frame.rename(columns={"x": "a^x", "z": "b^z"}).assign(w=1 + np.arange(400) % 3)
-    expected = ul.train(rows, "k", weight="w", centre=False, shape="linear", experts="none")
-    assert plain.metrics == expected.metrics
+    expected = ul.train(rows, "k", weight="w", center=False, model_type="linear", ensemble=False)
+    assert plain.progressive == expected.progressive
     with_gaps = [one for line in lines for one in (line, "| x:1 never:5")]
-    result = ul.train(write(tmp_path / "b.vw", "\n".join(with_gaps)), experts="none")
-    assert (result.rows, result.unlabelled, result.learned) == (800, 400, 400)
-    assert result.metrics == plain.metrics
+    result = ul.train(write(tmp_path / "b.vw", "\n".join(with_gaps)), ensemble=False)
+    assert (result.rows, result.details.unlabeled, result.details.learned) == (800, 400, 400)
+    assert result.progressive == plain.progressive
     assert sorted(result.model.weights.values()) == sorted(plain.model.weights.values())
 
 
@@ -190,13 +190,13 @@ def test_weights_count_rows_and_zero_is_as_good_as_not_there(tmp_path: Path) -> 
     with_zeros = ul.train(frame.assign(w=weight), "y", weight="w")
     without = ul.train(frame.assign(w=weight)[weight > 0], "y", weight="w")
     assert content(with_zeros.model) == content(without.model)
-    assert with_zeros.learned == without.learned
+    assert with_zeros.details.learned == without.details.learned
     beside = ul.train(frame, "y", weight=weight)
     assert content(beside.model) == content(with_zeros.model)
     path = write(tmp_path / "a.csv", frame.assign(w=np.where(np.arange(300) == 30, -1, weight)).to_csv(index=False))
     with pytest.raises(ul.InputError, match=r"a\.csv, row 31: weight is -1; weights must be between"):
         ul.train(path, "y", weight="w")
-    assert ul.train(path, "y", weight="w", on_error="skip").skipped == 1
+    assert ul.train(path, "y", weight="w", reading=ul.Reading(on_error="skip")).details.skipped == 1
 
 
 # ------------------------------------------------------------------------------------------------ hold-out, passes
@@ -207,17 +207,17 @@ def test_rows_that_are_held_back_from_a_stream_are_never_learned(kind: str) -> N
     frame = table(500).drop(columns="extreme")
     if kind != "numbers":
         frame["y"] = [f"c{k % (2 if kind == 'two' else 4)}" for k in range(500)]
-    result = ul.train(frame, "y", holdout=0.3, seed=5, shuffle=False)
+    result = ul.train(frame, "y", holdout=0.3, random_state=5, shuffle=False)
     held = hashes(5, 0, 500) < np.uint64(int(0.3 * 2**64))
     assert 100 < held.sum() < 200
     rest = ul.train(frame[~held], "y", shuffle=False)
     assert content(result.model) == content(rest.model)
-    assert result.metrics == rest.metrics
-    assert (result.held, result.learned) == (held.sum(), 500 - held.sum())
-    assert facts(ul.train(frame, "y", holdout=0.3, seed=5, shuffle=False)) == facts(result)
-    assert facts(ul.train(frame, "y", holdout=0.3, seed=6, shuffle=False)) != facts(result)
-    assert result.score == ul.score(result.model, frame[held]).metrics
-    assert set(result.score) == set(result.metrics)
+    assert result.progressive == rest.progressive
+    assert (result.details.held_out, result.details.learned) == (held.sum(), 500 - held.sum())
+    assert facts(ul.train(frame, "y", holdout=0.3, random_state=5, shuffle=False)) == facts(result)
+    assert facts(ul.train(frame, "y", holdout=0.3, random_state=6, shuffle=False)) != facts(result)
+    assert result.metrics == ul.evaluate(result.model, frame[held]).metrics
+    assert set(result.metrics) == set(result.progressive)
 
 
 def test_the_same_rows_are_held_out_wherever_pieces_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +242,7 @@ def test_a_second_pass_goes_on_with_the_same_rows() -> None:
     passes = ul.train(frame, "y", passes=2, shuffle=False)
     # Errors on rows that were learned before do not count.
     assert content(passes.model, errors=False) == content(twice.model, errors=False)
-    assert passes.metrics == ul.train(frame, "y", shuffle=False).metrics
+    assert passes.progressive == ul.train(frame, "y", shuffle=False).progressive
     with pytest.raises(ul.OptionError, match="can be read only once"):
         ul.train(iter(mappings(frame)), "y", passes=2)
 
@@ -272,12 +272,12 @@ def test_bad_rows_are_named_or_skipped_and_counted(
     set_chunk(monkeypatch, chunk)
     with pytest.raises(ul.InputError, match=r"a\.csv\.gz, row 121\b"):
         ul.train(path, "y")
-    result = ul.train(path, "y", on_error="skip")
-    assert result.skipped == 2
-    assert [re.search(r"row (\d+)", message)[1] for message in result.bad] == ["121", "202"]  # type: ignore[index]
+    result = ul.train(path, "y", reading=ul.Reading(on_error="skip"))
+    assert result.details.skipped == 2
+    assert [re.search(r"row (\d+)", message)[1] for message in result.details.skipped_rows] == ["121", "202"]  # type: ignore[index]
     expected = ul.train(clean, "y")
     assert content(result.model) == content(expected.model)
-    assert result.metrics == expected.metrics
+    assert result.progressive == expected.progressive
 
 
 BAD_JSON = {
@@ -298,9 +298,9 @@ def test_bad_lines_of_json_are_named_or_skipped_and_counted(
     set_chunk(monkeypatch, 500)
     with pytest.raises(ul.InputError, match=r"a\.jsonl, line 122\b"):
         ul.train(path, "y")
-    result = ul.train(path, "y", on_error="skip")
-    assert result.skipped == 1
-    assert "line 122" in result.bad[0]
+    result = ul.train(path, "y", reading=ul.Reading(on_error="skip"))
+    assert result.details.skipped == 1
+    assert "line 122" in result.details.skipped_rows[0]
     assert content(result.model) == content(ul.train(clean, "y").model)
 
 
@@ -310,9 +310,9 @@ def test_bad_lines_of_vw_text_are_named_or_skipped_and_counted(bad: str, tmp_pat
     path = write(tmp_path / "a.vw", "".join([*rows[:50], bad + "\n", *rows[50:]]))
     with pytest.raises(ul.InputError, match=r"a\.vw, line 51\b"):
         ul.train(path)
-    result = ul.train(path, on_error="skip")
-    assert result.skipped == 1
-    assert "line 51" in result.bad[0]
+    result = ul.train(path, reading=ul.Reading(on_error="skip"))
+    assert result.details.skipped == 1
+    assert "line 51" in result.details.skipped_rows[0]
     assert content(result.model) == content(ul.train(write(tmp_path / "b.vw", "".join(rows))).model)
 
 
@@ -321,8 +321,8 @@ def test_rows_of_mappings_that_cannot_be_learned_are_skipped_and_counted() -> No
     bad = [*rows[:10], {"x": float("inf"), "y": 1.5}, *rows[10:]]
     with pytest.raises(ul.InputError, match="row 11"):
         ul.train(bad, "y")
-    result = ul.train(bad, "y", on_error="skip")
-    assert result.skipped == 1
+    result = ul.train(bad, "y", reading=ul.Reading(on_error="skip"))
+    assert result.details.skipped == 1
     assert content(result.model) == content(ul.train(rows, "y").model)
 
 
@@ -332,13 +332,13 @@ def test_errors_in_arrays_count_rows_as_all_others_do(what: str) -> None:
     X[4, 1] = float(what)
     with pytest.raises(ul.InputError, match="row 5"):
         ul.train(X, y)
-    assert ul.train(X, y, on_error="skip").skipped == 1
+    assert ul.train(X, y, reading=ul.Reading(on_error="skip")).details.skipped == 1
 
 
 def test_only_so_many_bad_rows_are_kept_but_all_are_counted(tmp_path: Path) -> None:
     text = "a,y\n" + "".join(f"{k},{k}.5\n" + "oops\n" for k in range(500))
-    result = ul.train(write(tmp_path / "a.csv", text), "y", on_error="skip")
-    assert (result.skipped, result.rows, len(result.bad)) == (500, 500, 20)
+    result = ul.train(write(tmp_path / "a.csv", text), "y", reading=ul.Reading(on_error="skip"))
+    assert (result.details.skipped, result.rows, len(result.details.skipped_rows)) == (500, 500, 20)
 
 
 # ------------------------------------------------------------------------------------------------ the command line
@@ -347,9 +347,9 @@ def test_only_so_many_bad_rows_are_kept_but_all_are_counted(tmp_path: Path) -> N
 def test_the_command_line_trains_and_says_what_it_found(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", csv_of(two_classes(), ("no", "yes")).replace("1,", "oops\n1,", 1) + "1,,yes\n")
     model = str(tmp_path / "m.unitless")
-    run = command("train", path, "--target", "y", "--model", model, "--on-error", "skip", "--holdout", "0.1")
+    run = command("train", path, "--target", "y", "--output", model, "--on-error", "skip", "--holdout", "0.1")
     assert run.returncode == 0
-    for told in ("'yes' (positive) or 'no' (negative)", "held back", "skipped", "accuracy", "missing", "z 1"):
+    for told in ("'yes' (positive) or 'no' (negative)", "held-out rows", "skipped", "accuracy", "missing", "z 1"):
         assert told in run.stdout
     assert "row " in run.stderr
     assert ul.load(model).examples > 300
@@ -368,7 +368,7 @@ def test_the_command_line_gives_json_that_is_json(tmp_path: Path) -> None:
     [
         (["a.csv"], 2, "which column to predict"),
         (["a.csv", "--target", "yy"], 2, "no column 'yy'"),
-        (["a.csv", "--target", "y", "--rate", "fast"], 2, "--rate"),
+        (["a.csv", "--target", "y", "--learning-rate", "fast"], 2, "--learning-rate"),
         (["a.csv", "--target", "y", "--holdout", "1.5"], 2, "--holdout"),
         (["a.csv", "--target", "y", "--holdout", "nan"], 2, "--holdout"),
         (["a.csv", "--target", "y", "--passes", "0"], 2, "--passes"),
@@ -386,7 +386,7 @@ def test_the_command_line_gives_json_that_is_json(tmp_path: Path) -> None:
         (["a.csv", "--target", "y", "--seed", "x"], 2, "--seed"),
         (["none.csv", "--target", "y"], 1, "there is no file"),
         (["none*.csv", "--target", "y"], 1, "no file matches"),
-        ([".", "--target", "y", "--model", "none/m"], 1, "cannot write"),
+        ([".", "--target", "y", "--output", "none/m"], 1, "cannot write"),
         (["a.csv", "--target", "y", "--resume", "none"], 1, "none"),
         (["a.csv", "--target", "y", "--resume", "a.csv"], 1, "a.csv"),
         ([], 2, "DATA"),
@@ -409,7 +409,7 @@ def test_wrong_use_is_told_in_one_message(
 
 def test_a_run_with_all_streams_closed_still_trains(tmp_path: Path) -> None:
     path, model = write(tmp_path / "a.csv", "x,y\n1,2.5\n2,3.5\n3,5\n"), tmp_path / "m"
-    command = f"exec '{sys.executable}' -m unitless train {path} --target y -q --model {model} <&- "
+    command = f"exec '{sys.executable}' -m unitless train {path} --target y -q --output {model} <&- "
     for closed in ("", ">&-", "2>&-"):
         run = subprocess.run(["bash", "-c", command + closed], capture_output=True, timeout=60, check=False)
         assert run.returncode == 0, run.stderr.decode()
@@ -431,7 +431,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     lines = "".join(f"{k % 977}.25,w{k % 50},{k % 31}.5,{k % 613}.75\n" for k in range(40_000)).encode()
     script = (
         "import sys, unitless as ul\n"
-        "ul.train(sys.argv[1], 'y', shuffle=False, shape='linear', experts='none', learning_rate=0.5)\n"
+        "ul.train(sys.argv[1], 'y', shuffle=False, model_type='linear', ensemble=False, learning_rate=0.5)\n"
         "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
     )
     peaks = []
@@ -447,7 +447,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 def test_columns_of_frames_may_be_called_by_numbers() -> None:
     frame = pd.DataFrame({0: np.arange(60.0), 1: np.arange(60) % 7, 2: np.arange(60) * 0.5 + 1})
-    assert ul.train(frame, target=2).learned == 60
+    assert ul.train(frame, target=2).details.learned == 60
 
 
 def test_rows_of_a_table_are_predicted_as_mappings_too() -> None:
@@ -462,9 +462,9 @@ def test_rows_of_a_table_are_predicted_as_mappings_too() -> None:
 def test_rows_that_are_held_out_or_missing_are_counted_once_whatever_the_passes() -> None:
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0] * 50, "y": np.arange(200) % 2})
     once, thrice = (ul.train(frame, "y", holdout=0.3, passes=passes) for passes in (1, 3))
-    assert thrice.held == once.held
+    assert thrice.details.held_out == once.details.held_out
     assert thrice.missing == once.missing == {"a": 50}
-    assert thrice.learned == once.learned == 200
+    assert thrice.details.learned == once.details.learned == 200
     assert (once.model.examples, thrice.model.examples) == (200, 480)  # those held back are learned once
 
 
@@ -472,25 +472,25 @@ def test_rows_held_back_from_a_stream_are_scored_after_any_number_of_passes() ->
     frame = table(500).drop(columns="extreme")
     once, thrice = (ul.train(frame, "y", holdout=0.3, passes=passes, shuffle=False) for passes in (1, 3))
     held = hashes(0, 0, 500) < np.uint64(int(0.3 * 2**64))
-    assert thrice.held == once.held == held.sum()
-    assert thrice.score == ul.score(thrice.model, frame[held]).metrics
-    assert thrice.scored_on == f"{held.sum()} rows held back"
+    assert thrice.details.held_out == once.details.held_out == held.sum()
+    assert thrice.metrics == ul.evaluate(thrice.model, frame[held]).metrics
+    assert thrice.metrics_on == f"{held.sum()} held-out rows"
 
 
 def test_a_column_that_begins_with_zeros_and_ones_can_be_called_a_number() -> None:
     frame = pd.DataFrame({"n": [0.0, 1.0] * 100, "y": np.arange(200) * 0.5})
-    flag, number = ul.train(frame, "y"), ul.train(frame, "y", numbers="n")
-    assert flag.metrics != number.metrics
+    flag, number = ul.train(frame, "y"), ul.train(frame, "y", reading=ul.Reading(numbers="n"))
+    assert flag.progressive != number.progressive
     assert ul.merge([number.model, ul.train(frame.assign(n=frame["n"] + 5), "y").model])
     with pytest.raises(ul.MergeError, match="began with nothing but zeros and ones"):
         ul.merge([flag.model, number.model])
 
 
 @pytest.mark.parametrize("label", ["1", "0", "yes", "a word"])
-@pytest.mark.parametrize("name", ["train", "evaluate"])
+@pytest.mark.parametrize("name", ["train", "compare"])
 def test_a_target_of_one_value_is_told_at_training(tmp_path: Path, label: str, name: str) -> None:
     path, model = write(tmp_path / "a.csv", "x,y\n" + f"1,{label}\n2,{label}\n" * 50), tmp_path / "m"
-    more = ["--quiet", *(["--model", str(model)] if name == "train" else [])]
+    more = ["--quiet", *(["--output", str(model)] if name == "train" else [])]
     message = refused(command(name, path, "--target", "y", *more))
     assert f"the target has only one value, {label!r}, in all 100 rows of {path}" in message
     assert not model.exists()
@@ -508,6 +508,6 @@ def test_a_model_that_was_interrupted_before_the_second_value_says_so(tmp_path: 
             raise Killed
 
     with pytest.raises(Killed):
-        ul.train(path, "y", model=model, checkpoint=100, progress=kill, shuffle=False)
+        ul.train(path, "y", output=model, checkpoint=100, progress=kill, shuffle=False)
     assert "only one value, '0'; go on with it" in refused(command("predict", model, path))
-    assert ul.train(path, resume=model, shuffle=False).learned == 5001
+    assert ul.train(path, resume=model, shuffle=False).details.learned == 5001

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import sys
+import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import Error
-from . import failures, vw_answer
+from . import failures
 from .commands import GROUPS, examples
 from .failures import failed
 from .options import Flag
@@ -111,6 +111,10 @@ _WORDS = {
 }
 
 
+# Commands that people look for, and where they find what they want.
+_ELSEWHERE = {"explain": "unitless inspect MODEL --explain '{\"age\": 31}'", "score": "unitless evaluate MODEL DATA"}
+
+
 def _plain(message: str) -> str:
     for theirs, ours in _WORDS.items():
         message = message.replace(theirs, ours)
@@ -118,8 +122,6 @@ def _plain(message: str) -> str:
 
 
 def _run(arguments: list[str] | None) -> int:
-    if (said := vw_answer.answer(sys.argv[1:] if arguments is None else arguments)) is not None:
-        return failed(said, 2)
     try:
         code = app(arguments, standalone_mode=False)
     except typer.Exit as stop:
@@ -136,5 +138,9 @@ def _run(arguments: list[str] | None) -> int:
             return 2
         context = getattr(error, "ctx", None)
         hint = f"\nTry: {context.command_path} --help" if context is not None else ""
+        if re.search(r"No such option: (--\w+_\w|-[dfiqpl]\b)", usage()):
+            hint = f"\nVowpal Wabbit's options have other names here: docs/vowpal-wabbit-options.md{hint}"
+        for name, command in _ELSEWHERE.items():
+            hint = f"\nTry: {command}" if f"No such command '{name}'" in usage() else hint
         return failed(f"{_plain(usage())}{hint}", 2)
     return code if isinstance(code, int) else 0

@@ -9,8 +9,9 @@ from .options import Flag, interactions, listed, rate, tab
 
 if TYPE_CHECKING:
     from ..data import Source
+    from ..data.read_options import Reading
 
-__all__ = ["interactions", "listed", "not_over", "passed_on", "rate", "sources", "tab"]
+__all__ = ["interactions", "listed", "not_over", "passed_on", "rate", "reading", "sources", "tab"]
 
 
 def sources(data: list[str]) -> Any:
@@ -24,6 +25,13 @@ def not_over(plot: str | None, source: Source) -> Source:
 
     check_output(plot, source.files, "the picture")
     return source
+
+
+def reading(given: Mapping[str, Any], flags: Iterable[Flag]) -> Reading:
+    """The options of reading that were given."""
+    from ..data.read_options import Reading  # noqa: PLC0415
+
+    return Reading(**{name: value for name, value in passed_on(given, flags).items() if value not in (None, [])})
 
 
 def passed_on(given: Mapping[str, Any], options: Iterable[Flag]) -> dict[str, Any]:

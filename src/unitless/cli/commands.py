@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from . import convert, demo, evaluate, inspect, log, merge, paper, predict, score, serve, sweep, train
+from . import compare, convert, demo, evaluate, inspect, log, merge, paper, predict, serve, sweep, train
 from .options import Flag
 
 GROUPS: dict[str, tuple[ModuleType, ...]] = {
-    "Learn": (train, evaluate, sweep),
-    "Use a model": (predict, score, serve, log),
+    "Learn": (train, compare, sweep),
+    "Use a model": (predict, evaluate, serve, log),
     "Look into a model": (inspect,),
     "Models and data": (merge, convert),
     "See it at work": (demo, paper),

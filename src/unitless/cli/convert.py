@@ -11,7 +11,7 @@ from . import arguments, display, options
 from .options import OUTPUT, Flag
 
 if TYPE_CHECKING:
-    from ..convert.data import Converted
+    from ..data.conversion import Converted
 
 NAME = "convert"
 EXAMPLES = """
@@ -115,7 +115,7 @@ def command(
         _export(found, output, to, onnx, quiet)
         return
     _check_unused(onnx)
-    from ..convert.data import convert  # noqa: PLC0415
+    from ..data.conversion import convert  # noqa: PLC0415
 
     kind = to or _suffix(source, output)
     reading = arguments.passed_on(given, _READING)
@@ -150,9 +150,9 @@ def _suffix(source: str, output: str) -> str:
 
 def _model(path: str, loss: Any, names: str | None) -> Any:
     """The model in a file; None if it holds data."""
-    from ..convert.vw.model import from_vw  # noqa: PLC0415
-    from ..convert.vw.names import names_in  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
+    from ..export.vw.model import from_vw  # noqa: PLC0415
+    from ..export.vw.names import names_in  # noqa: PLC0415
     from ..models.file import load  # noqa: PLC0415
     from ..models.foreign import is_vw_model  # noqa: PLC0415
 
@@ -175,11 +175,11 @@ def _model(path: str, loss: Any, names: str | None) -> Any:
 
 
 def _export(model: Any, output: str, to: str | None, onnx: dict[str, Any], quiet: bool) -> None:
-    from ..convert.export.coefficients import to_json  # noqa: PLC0415
-    from ..convert.export.linear import exportable  # noqa: PLC0415
-    from ..convert.export.onnx_graph import to_onnx  # noqa: PLC0415
     from ..data.writers.output import opened  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
+    from ..export.coefficients import to_json  # noqa: PLC0415
+    from ..export.linear import exportable  # noqa: PLC0415
+    from ..export.onnx_graph import to_onnx  # noqa: PLC0415
     from ..models import file as model_file  # noqa: PLC0415
     from ..models.model import BIAS  # noqa: PLC0415
 

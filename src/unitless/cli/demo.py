@@ -21,11 +21,11 @@ OPTIONS = (
 def command(*, folder: str, data: str | None) -> None:
     """Learn the same bundled data in two sets of units, with five learners, and draw what happens."""
     if data is not None:
-        from ..research.datasets import write_shuttle  # noqa: PLC0415
+        from ..paper.datasets import write_shuttle  # noqa: PLC0415
 
         write_shuttle(data)
         print(f"{data}: 43,500 readings of the space shuttle's radiators; the column to predict is 'label', 1 to 7")
         return
-    from ..research.demo import main  # noqa: PLC0415
+    from ..paper.demo import main  # noqa: PLC0415
 
     main(folder)

@@ -6,7 +6,7 @@ import math
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import shown
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
+    from ..data import Source
     from ..data.schema import Schema
-    from ..evaluation.evaluation import Moment
+    from ..metrics.evaluation import Moment
 
 
 number, short = shown.number, shown.short
@@ -94,9 +95,9 @@ def intervals(metrics: dict[str, float], level: float) -> list[tuple[str, str]]:
     """How good intervals or sets are, as a line of facts; none if nothing is known."""
     if "coverage" not in metrics:
         return []
-    name, size = ("intervals", "width") if "width" in metrics else ("sets", "set size")
+    name, size = ("intervals", "width") if "width" in metrics else ("sets", "set_size")
     held = f"{100 * level:.4g}% {name} hold {share(metrics['coverage'])} of the rows"
-    return [(name[:-1], f"{held}, mean {size} {number(metrics[size])}")]
+    return [(name[:-1], f"{held}, mean {size.replace('_', ' ')} {number(metrics[size])}")]
 
 
 def rates(rate: Any) -> str:
@@ -112,23 +113,47 @@ def rates(rate: Any) -> str:
 
 def learned(outcome: Any, interrupted: bool, kept: bool = True) -> str:
     """How many rows there were, and what became of them."""
-    stopped = interrupted and outcome.passes > 0
-    rows = [count(outcome.rows if not stopped else outcome.learned, "row")]
+    stopped, details = interrupted and outcome.passes > 0, outcome.details
+    rows = [count(outcome.rows if not stopped else details.learned, "row")]
     rows += [f"interrupted in pass {outcome.passes + 1}"] if stopped else []
-    rows += [f"in random order ({outcome.shuffled})"] if outcome.fitted else ["in their own order"]
-    rows += [f"{outcome.held:,} held back"] if outcome.held else []
-    rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []
-    rows += [f"{outcome.skipped:,} skipped"] if outcome.skipped else []
+    rows += [f"in random order ({details.shuffled})"] if outcome.fitted else ["in their own order"]
+    rows += [f"{details.held_out:,} held out"] if details.held_out else []
+    rows += [f"{details.unlabeled:,} without label"] if details.unlabeled else []
+    rows += [f"{details.skipped:,} skipped"] if details.skipped else []
     rows += [f"{outcome.passes} passes"] if outcome.passes > 1 and not stopped else []
     if outcome.fitted and kept and not interrupted:
-        of_pass = f" of pass {outcome.kept_pass}" if outcome.passes > 1 else ""
-        rows += [f"the {outcome.kept} weights{of_pass} kept"]
+        of_pass = f" of pass {details.selected_pass}" if outcome.passes > 1 else ""
+        rows += [f"the {outcome.selected} weights{of_pass} selected"]
     return ", ".join(rows)
+
+
+def main_metric(metrics: Mapping[str, float], by: str) -> str:
+    """The metric that people look at first, where models are judged by this one."""
+    return f"accuracy {share(metrics['accuracy'])}" if by == "error_rate" else f"{by} {number(metrics[by])}"
 
 
 def of_pass(outcome: Any) -> str:
     """Which pass was interrupted, if it was not the first."""
     return f" of pass {outcome.passes + 1}" if outcome.passes > 0 else ""
+
+
+class Watching:
+    """What the library calls while it works: when the data is open, and after each batch.
+
+    Args:
+        watch: which shows the progress.
+        check: gives the source, or refuses it.
+    """
+
+    def __init__(self, watch: Watch, check: Callable[[Any], Source]) -> None:
+        self._watch, self._check = watch, check
+
+    def opened(self, run: Any) -> None:
+        """The data is open; nothing has been read."""
+        self._watch.start(self._check(run).total_bytes)
+
+    def __call__(self, run: Any) -> None:
+        self._watch.show(run)
 
 
 class Watch:
@@ -198,7 +223,7 @@ class Watch:
         self._shown = len(run.evaluation.history)
         for done, losses in list(run.passes.losses.items())[self._judged :]:
             said = ", ".join(f"{number(loss)} ({kept} weights)" for kept, loss in losses.items())
-            self.say(f"pass {done}: loss on the rows held back {said}")
+            self.say(f"pass {done}: loss on the held-out rows {said}")
         self._judged = len(run.passes.losses)
         now = run.evaluation.now
         share = run.progress.rows / max(1, run.read) if run.fitted else None  # of the pass
@@ -219,10 +244,10 @@ class Watch:
             self.remarked.append(note)
 
     def _show_rounds(self, run: Any) -> None:
-        """One line for each round in which several shards have learned."""
+        """One line for each round in which several partitions have learned."""
         if self._shown == 0 and run.told and self._out is not None:
             self._out.print(str(run.target), markup=False, style="bold" if self._terminal else None)
-            header = f"{'round':>6}{'rows':>12}{'loss':>12}{'held back':>12}{'seconds':>9}{'merging':>9}"
+            header = f"{'round':>6}{'rows':>12}{'loss':>12}{'held out':>12}{'seconds':>9}{'merging':>9}"
             self._out.print(header, style="dim" if self._terminal else None)
         for told in run.told[self._shown :]:
             losses = "".join(f"{'-' if math.isnan(loss) else number(loss):>12}" for loss in (told.loss, told.held_loss))
@@ -249,14 +274,14 @@ class Watch:
 
     def _head(self, run: Any) -> None:
         assert self._out is not None
-        error = f"{'error':>10}" if run.evaluation.history[0].zero_one is not None else ""
+        error = f"{'error':>10}" if run.evaluation.history[0].error_rate is not None else ""
         self._out.print(str(run.target), markup=False, style="bold" if self._terminal else None)
         header = f"{'loss':>12}{'since last':>12}{error}{'examples':>14}"
         self._out.print(header, style="dim" if self._terminal else None)
 
     def _line(self, moment: Moment) -> None:
         assert self._out is not None
-        error = f"{moment.zero_one:>10.2%}" if moment.zero_one is not None else ""
+        error = f"{moment.error_rate:>10.2%}" if moment.error_rate is not None else ""
         self._out.print(f"{number(moment.loss):>12}{number(moment.since_last):>12}{error}{moment.examples:>14,}")
 
     def say(self, message: str) -> None:

@@ -1,52 +1,46 @@
-"""unitless evaluate: several learners side by side."""
+"""unitless evaluate: how good a model is on labeled data."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..rules import RULES
 from . import arguments, display, options
-from .options import LEARNING, Flag
+from .options import READING, Flag
 
 if TYPE_CHECKING:
-    from ..evaluation.paired import Difference
-    from ..training.compare import Compared, Comparison
+    from ..inference.evaluate import EvaluateResult, GroupMetrics
 
 NAME = "evaluate"
+STOPPED = "stopped; nothing was evaluated"
 EXAMPLES = """
 [bold]Examples[/]
 
-unitless evaluate prices.csv --target price
+unitless evaluate prices.unitless new.csv
 
-unitless evaluate 'logs/*.parquet' --target clicked --rules nag,ag,gd --plot learners.png
+unitless evaluate clicks.unitless 'logs/*.parquet' --by country --plot clicks.png
 
-unitless evaluate prices.csv --target price --holdout 0.2 --json > learners.json
+unitless evaluate prices.unitless new.csv --target sold_for --json > metrics.json
 """
-WAY = (
-    *options.ORDER,
-    Flag("passes", "How often to go through the data.", int, 1, panel=LEARNING),
-    Flag("holdout", "The fraction of rows that are not learned but scored at the end.", float, 0.0, panel=LEARNING),
-)
 OPTIONS = (
+    Flag("model", "A model made by train.", metavar="MODEL", argument=True, required=True),
     options.DATA,
-    options.TARGET,
-    options.rules_flag(RULES),
-    options.RATE,
+    Flag("target", "The column of the labels; that of the training if not given.", short="-t", panel=READING),
+    Flag("by", "A column: the metrics are also given for each of its values.", panel=READING),
+    Flag("weight", "A column of importance weights; that of the training if not given.", panel=READING),
+    Flag("no_weight", "Every row counts once, though the model was trained with weights.", bool, False, panel=READING),
     Flag(
-        "judged_by",
-        "What the best is best in: zero_one (the share of errors) or loss; if not given, the error of classes and the "
-        "loss of numbers.",
-        panel=LEARNING,
+        "extrapolate", "Predict linearly, without limit, beyond the range of values in the training data.", bool, False
     ),
-    options.SHAPE,
-    options.EXPERTS,
-    *options.MODEL,
-    *WAY,
-    *options.COLUMNS,
-    options.INTERVAL,
+    Flag(
+        "missing", "What missing values are: absent features, or an error; as in training if not given.", panel=READING
+    ),
+    options.ON_ERROR,
+    *options.FILES,
+    options.LEVEL,
     options.PLOT,
     options.JSON,
     options.QUIET,
@@ -55,148 +49,142 @@ OPTIONS = (
 
 def command(
     *,
+    model: str,
     data: list[str],
     target: str | None,
-    rules: list[str] | None,
-    rate: str | None,
-    judged_by: str | None,
+    by: str | None,
+    weight: str | None,
+    no_weight: bool,
+    extrapolate: bool,
+    missing: str | None,
+    on_error: str,
+    level: float,
     plot: str | None,
     as_json: bool,
     quiet: bool,
     **given: Any,
-) -> int:
-    """Compare update rules: all of them learn the data side by side, while it is read once.
+) -> None:
+    """Measure a model made by train on labeled data: all metrics, next to the baseline's.
 
-    Every row is predicted before it is learned, so all numbers are out of sample. A rule that
-    diverges is left out from then on. Which is better is decided by a paired test: the difference of
-    two rules on the same rows has an interval of its own.
+    The baseline is the most frequent class, or the mean, of the labels that are evaluated. A class
+    that the model has never met counts as wrong. The model is not changed.
     """
-    shared = arguments.passed_on(
-        given, (options.SHAPE, options.EXPERTS, *options.MODEL, *WAY, *options.COLUMNS, options.INTERVAL)
-    )
-    from ..errors import DivergedError  # noqa: PLC0415
-    from ..training.compare import RULES as USUAL  # noqa: PLC0415
-    from ..training.compare import compare  # noqa: PLC0415
+    from ..data.files import File, check_output  # noqa: PLC0415
+    from ..errors import Option, OptionError, Phrase  # noqa: PLC0415
+    from ..inference.evaluate import evaluate  # noqa: PLC0415
 
+    if weight is not None and no_weight:
+        raise OptionError(Phrase(Option("weight"), " and --no-weight are two answers; give one"))
     if plot is not None:
-        from ..plots import check_path  # noqa: PLC0415
+        from ..figures import check_path  # noqa: PLC0415
 
         check_path(plot)
-    with display.Board(quiet or as_json) as board:
-        comparison = compare(
+        check_output(plot, [File(model)], "the picture", "the model")
+    reading = replace(arguments.reading(given, options.FILES), on_error=on_error)  # type: ignore[arg-type]
+    reading = reading if missing is None else replace(reading, missing=missing)  # type: ignore[arg-type]
+    with display.Counter(quiet or as_json) as watch:
+        found = evaluate(
+            model,
             arguments.sources(data),
-            target,
-            arguments.listed(rules) or USUAL,
-            arguments.rate(rate) or "auto",
-            **shared,
-            judged_by=judged_by,
-            opened=lambda runs: board.start(arguments.not_over(plot, runs.source).total_bytes),
-            progress=board.show,
+            target=target,
+            by=by,
+            weight=False if no_weight else weight,
+            extrapolate=extrapolate,
+            level=level,
+            reading=reading,
+            progress=display.Watching(watch, lambda run: arguments.not_over(plot, run.source)),
         )
     if plot is not None:
-        comparison.plot(plot)
+        found.plot(plot)
     if as_json:
-        print(json.dumps(comparison.asdict(), indent=2))
+        print(json.dumps(found.asdict(), indent=2))
     else:
-        summary(comparison)
-    if comparison.interrupted:
-        whole = comparison.whole
-        print(f"unitless: interrupted after {whole.rows:,} rows{display.of_pass(whole)}", file=sys.stderr)
-        return 130
-    if comparison.best is None:
-        raise DivergedError("every learner diverged; look for extremely large values, or give a smaller rate")
-    return 0
+        summary(found, quiet)
 
 
-def summary(comparison: Comparison) -> None:
+def summary(found: EvaluateResult, quiet: bool) -> None:
     """Print the results."""
-    whole, numbers = comparison.whole, "rmse" in comparison.whole.metrics
-    best = comparison.learners[comparison.best or comparison.ranked[0]]
-    display.facts(
-        [
-            ("task", comparison.task),
-            ("loss", whole.model.options.loss),
-            ("rows", display.learned(whole, comparison.interrupted, kept=False)),
-            ("features", f"{whole.features:,}"),
-            *([("shape", str(whole.shape))] if whole.model.options.shape != "linear" else []),
-            *((name, f"{best.rule}: {said}") for name, said in display.intervals(best.metrics, whole.plan.interval)),
-            ("time", f"{comparison.seconds:.2f} s"),
-        ]
-    )
-    print()
-    score = "rmse" if numbers else "zero_one"
-    since = f"since {best.recent[0]:,}"
-    apart = "error" if comparison.judged_by == "zero_one" else "loss"
-    header = ["rule", "", "loss", since, "RMSE" if numbers else "error", f"more {apart}", "90% interval"]
-    header += ["held out"] if whole.score else []
-    lines = [_line(comparison, rule, score) for rule in comparison.ranked]
-    display.table(None, [*header, "rate", "seconds"], lines, left=2)
-    remarks = [_remark(comparison), _beside(comparison, score)]
-    remarks += [f"{rule} diverged at {one.diverged}." for rule, one in comparison.learners.items() if one.diverged]
-    if any(remarks):
-        print("", *filter(None, remarks), sep="\n")
-    for bad in whole.bad[:3]:
+    from ..metrics.records import METRICS  # noqa: PLC0415
+
+    low, high = found.metrics_ci
+    rows = [f"{display.count(found.scored, 'row')} evaluated"]
+    rows += [f"{found.unlabeled:,} without label"] if found.unlabeled else []
+    rows += [f"{found.skipped:,} skipped"] if found.skipped else []
+    lines = [("task", found.task), ("rows", ", ".join(rows)), ("baseline", _baseline(found))]
+    main = "accuracy" if "accuracy" in found.metrics else "rmse"
+    show = display.share if main == "accuracy" else display.number
+    ends = (show(1 - high), show(1 - low)) if main == "accuracy" else (show(low), show(high))
+    lines.insert(2, (main, f"{show(found.metrics[main])} (90% confidence interval: {' to '.join(ends)})"))
+    for metric in METRICS:
+        if metric.name in found.metrics and metric.name != main and found.target.task not in metric.hidden:
+            show = display.share if metric.is_share else display.number
+            tail = f" ({found.model.options.loss})" if metric.name == "loss" else ""
+            lines.append((metric.name.replace("_", " "), show(found.metrics[metric.name]) + tail))
+    lines += display.intervals(found.metrics, found.level)
+    lines.append(("time", f"{found.seconds:.2f} s"))
+    display.facts(lines)
+    _classes(found)
+    _groups(found)
+    if quiet:
+        return
+    for bad in found.skipped_rows[:3]:
         print(f"skipped: {bad}", file=sys.stderr)
+    display.notes_on_odd(found.first_invalid, found.schema)
+    if found.unknown:
+        labels = ", ".join(map(repr, found.unknown_labels[:3]))
+        rows_of = display.count(found.unknown, "row")
+        count = "counts" if found.unknown == 1 else "count"
+        print(f"note: {rows_of} of classes that the model has never met ({labels}) {count} as wrong", file=sys.stderr)
 
 
-def _beside(comparison: Comparison, score: str) -> str:
-    """What answers score that know the labels before and nothing else."""
-    from ..evaluation.stream_baselines import shown_name  # noqa: PLC0415
-
-    title, show = ("RMSE", display.number) if score == "rmse" else ("error", display.share)
-    task = comparison.whole.target.task
-    said = [f"{shown_name(name, task)}: {show(found[score])}" for name, found in comparison.baselines.items()]
-    return f"Simple answers, {title}: {'; '.join(said)}." if said else ""
+def _baseline(found: EvaluateResult) -> str:
+    by, skill = found.judged_by, found.skill
+    error = {"error_rate": "error", "rmse": "squared error"}.get(by, "loss")
+    below = f"; the model's {error} is {skill:.1%} below" if skill > 0 else "; the model is no better"
+    tail = "" if math.isnan(skill) else below
+    return f"{display.main_metric(found.baseline, by)} by {display.short(found.baseline_name, 50)}{tail}"
 
 
-_SHORT = {"best": "best", "no difference found": "no difference", "clearly worse": "worse", "diverged": "diverged"}
+def _classes(found: EvaluateResult) -> None:
+    per_class = sorted(found.per_class.items(), key=lambda item: -item[1]["share"])
+    if not per_class:
+        return
+    rows = [
+        (
+            display.short(str(label), 40),
+            display.share(of["share"]),
+            display.number(of["precision"], 3),
+            display.number(of["recall"], 3),
+        )
+        for label, of in per_class[:20]
+    ]
+    print()
+    display.table(None, ("class", "share", "precision", "recall"), rows)
+    if len(per_class) > 20:
+        print(f"\n{len(per_class) - 20:,} more; --json shows them")
 
 
-def _line(comparison: Comparison, rule: str, score: str) -> list[str]:
-    one, verdict = comparison.learners[rule], _SHORT[comparison.verdicts[rule]]
-    held = 1 if comparison.whole.score else 0
-    if one.diverged is not None:
-        return [rule, verdict, *["-"] * (6 + held), f"{one.seconds:.2f}"]
-    line = [rule, verdict, display.number(one.metrics["loss"]), display.number(one.recent[1])]
-    line.append(_shown(one.metrics[score], score))
-    line += _apart(comparison.differences.get(rule), comparison.judged_by)
-    if held:
-        line.append(_shown((one.holdout or {}).get(score, float("nan")), score))
-    return [*line, _rate(one), f"{one.seconds:.2f}"]
+def _groups(found: EvaluateResult) -> None:
+    if not found.groups:
+        return
+    classes = "error_rate" in found.metrics
+    name, title = ("error_rate", "error rate") if classes else ("rmse", "RMSE")
+    further = [
+        one for one in ("auc", "mae", "r2", "log_loss") if one in found.metrics and not (classes and one == "r2")
+    ]
+    further = further[:2]
 
+    def line(group: str, one: GroupMetrics) -> list[str]:
+        show = display.share if classes else display.number
+        low, high = one.metrics_ci
+        values = [display.number(one.metrics.get(metric, math.nan)) for metric in further]
+        return [group, f"{one.rows:,}", show(one.metrics[name]), f"{show(low)} to {show(high)}", *values]
 
-def _apart(difference: Difference | None, judge: str) -> list[str]:
-    """How much more than the best, and the interval of that."""
-    if difference is None:
-        return ["", ""]
-    if not math.isfinite(difference.low):
-        return [_shown(difference.mean, judge), "too few rows"]
-    return [_shown(difference.mean, judge), f"{_shown(difference.low, judge)} to {_shown(difference.high, judge)}"]
-
-
-def _shown(value: float, score: str) -> str:
-    return display.share(value) if score == "zero_one" else display.number(value)
-
-
-def _rate(one: Compared) -> str:
-    return display.rates(one.learning_rate).removesuffix(", by class")
-
-
-def _remark(comparison: Comparison) -> str:
-    """What the differences say."""
-    best, verdicts = comparison.best, comparison.verdicts
-    worse = [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"]
-    close = [rule for rule, verdict in verdicts.items() if verdict == "no difference found"]
-    if best is None or not (worse or close):
-        return ""
-    parts = [f"{best} is clearly better than {_listed(worse)}"] if worse else []
-    parts += [f"no difference found between {best} and {_listed(close, 'or')}"] if close else []
-    remark = "; ".join(parts)
-    remark = remark[0].upper() + remark[1:] if not worse else remark
-    lasting = [rule for rule in comparison.ranked if verdicts[rule] != "diverged"]
-    least = min(lasting, key=lambda rule: comparison[rule].metrics["loss"])
-    return f"{remark}." if least == best else f"{remark}. The least loss is that of {least}."
-
-
-def _listed(names: list[str], last: str = "and") -> str:
-    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    rows = [
+        line("(no value)" if group is None else display.short(group, 40), one) for group, one in found.groups.items()
+    ]
+    if found.others is not None:
+        rows.append(line("(others)", found.others))
+    print()
+    heads = [metric.replace("_", " ") for metric in further]
+    display.table(None, (str(found.by), "rows", title, "90% confidence interval", *heads), rows)

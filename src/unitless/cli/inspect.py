@@ -12,6 +12,7 @@ from . import arguments, display, options
 from .options import OUTPUT, Flag
 
 if TYPE_CHECKING:
+    from ..data.read_options import Reading
     from ..inference.explanation import Explanation
     from ..models.learner import Learner
     from ..models.one_vs_all import OneVsAll
@@ -79,13 +80,13 @@ def command(
         raise OptionError("--csv and --json are two answers; ask for one")
     if plot is not None:
         from ..data.files import File, check_output  # noqa: PLC0415
-        from ..plots import check_path  # noqa: PLC0415
+        from ..figures import check_path  # noqa: PLC0415
 
         check_path(plot)
         check_output(plot, [File(model)], "the picture", "the model")
     loaded = _loaded(model)
     if plot is not None:
-        from ..inference.curve_plot import plot_curves  # noqa: PLC0415
+        from ..plot.curves_of_models import curves as plot_curves  # noqa: PLC0415
 
         plot_curves(loaded, plot, label=label)
     if explain is None and data is None:
@@ -93,7 +94,7 @@ def command(
             raise OptionError("--row needs --data, the file that the row is in")
         _features(loaded, model, None if every else top, label, as_csv, as_json)
         return
-    reading = arguments.passed_on(given, options.FILES)
+    reading = arguments.reading(given, options.FILES)
     explanation = _explained(loaded, explain, data, row, label, reading)
     _show_explanation(loaded, explanation, None if every else top, as_csv, as_json)
 
@@ -117,7 +118,7 @@ def _loaded(path: str) -> Learner | OneVsAll:
 def _features(
     model: Learner | OneVsAll, path: str, top: int | None, label: str | None, as_csv: bool, as_json: bool
 ) -> None:
-    from ..models.company import shares_shown  # noqa: PLC0415
+    from ..models.extra_members import shares_shown  # noqa: PLC0415
     from ..models.model import BIAS  # noqa: PLC0415
 
     rows, total = ranked(model, top, label)
@@ -134,8 +135,8 @@ def _features(
         ("task", about["task"] or ""),
         ("classes", _listed(about["classes"] or [])),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
-        ("shape", _shape(about)),
-        ("experts", shares_shown({name: of["share"] for name, of in (about["experts"] or {}).items()})),
+        ("model type", _shape(about)),
+        ("ensemble", shares_shown({name: of["share"] for name, of in (about["members"] or {}).items()})),
         ("rate", display.rates(about["learning_rate"])),
         ("sparsity", "" if about["sparsity"] is None else display.rates(about["sparsity"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
@@ -181,7 +182,7 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
         return [], 0
     lanes = [reading.leader(head) for head in heads]
     if model._mixes():
-        return _ranked_experts(model, heads, top)
+        return _ranked_members(model, heads, top)
     v = np.abs(reading.v[:, lanes])
     importance = v if RULES[model.options.rule].unit_free else v * reading.state["scale"][:, None]
     best = importance.argmax(axis=1) if len(importance) else np.zeros(0, np.intp)
@@ -201,13 +202,13 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     return rows, len(order)
 
 
-def _ranked_experts(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
-    """Of a model of several experts: what has no linear term has neither weight nor scale."""
+def _ranked_members(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
+    """Of a model of several members: what has no linear term has neither weight nor scale."""
     from ..models.model import BIAS  # noqa: PLC0415
     from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
 
     reading = model._reading()
-    found = [(name, by_head[heads]) for name, by_head in model._shape_reading().importance().items() if name != BIAS]
+    found = [(name, by_head[heads]) for name, by_head in model._form_reading().importance().items() if name != BIAS]
     found.sort(key=lambda item: -item[1].max())
     weights = {head: reading.weights(reading.leader(head)) for head in heads}
     scales = reading.scales()
@@ -248,8 +249,8 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         "target": training["schema"]["target"] if training else None,
         "classes": classes,
         "options": {k: v for k, v in model.options.asdict().items() if k in always or v != default[k]},
-        "shape": model.settled_shape,
-        "experts": _experts(model),
+        "model_type": model.model_type,
+        "members": _members(model),
         "learning_rate": _by_text(model.learning_rate),
         "sparsity": _by_text(model.sparsity) if model.options.sparse else None,
         "examples": model.examples,
@@ -290,35 +291,35 @@ def _weighted(about: dict[str, Any]) -> str:
     return "" if about["weights"] is None else f", of which {about['weights']:,} have a weight"
 
 
-def _experts(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:
-    """Of a model of several experts: what they consist of, and how far the prediction follows each."""
+def _members(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:
+    """Of a model of several members: what they consist of, and how far the prediction follows each."""
     if not model._mixes():
         return None
-    shaped = model._shape_reading()
+    shaped = model._form_reading()
     shares = shaped.shares()
     return {
-        expert.name: {
-            "share": shares[expert.name],
-            "curves": sum(len(curve.thresholds) > 0 for curve in expert.curves.values()),
-            "intervals": sum(len(curve.weights) for curve in expert.curves.values() if len(curve.thresholds)),
-            "trees": sum(len(tree.child) > 1 for tree in expert.trees),
-            "leaves": sum((len(tree.child) + 1) // 2 for tree in expert.trees if len(tree.child) > 1),
+        member.name: {
+            "share": shares[member.name],
+            "curves": sum(len(curve.thresholds) > 0 for curve in member.curves.values()),
+            "intervals": sum(len(curve.weights) for curve in member.curves.values() if len(curve.thresholds)),
+            "trees": sum(len(tree.child) > 1 for tree in member.trees),
+            "leaves": sum((len(tree.child) + 1) // 2 for tree in member.trees if len(tree.child) > 1),
         }
-        for expert in shaped.experts
+        for member in shaped.members
     }
 
 
 def _shape(about: dict[str, Any]) -> str:
-    """The shape, and what it consists of, if it is more than linear."""
-    with_curves = (about["experts"] or {}).get("curves")
+    """The model type, and what it consists of, if it is more than linear."""
+    with_curves = (about["members"] or {}).get("curves")
     if with_curves is None:
         return ""
     parts = [
         f"{display.count(with_curves['curves'], 'curve')} of {display.count(with_curves['intervals'], 'interval')}"
     ]
-    if (trees := about["experts"].get("trees")) is not None:
+    if (trees := about["members"].get("trees")) is not None:
         parts.append(f"{display.count(trees['trees'], 'tree')} of {trees['leaves']:,} leaves")
-    return f"{about['shape']}: {', '.join(parts)}"
+    return f"{about['model_type']}: {', '.join(parts)}"
 
 
 def _listed(classes: list[str]) -> str:
@@ -366,7 +367,7 @@ def _explained(
     data: str | None,
     row: int | None,
     label: str | None,
-    reading: dict[str, Any],
+    reading: Reading,
 ) -> Explanation:
     from ..errors import InputError, OptionError  # noqa: PLC0415
     from ..inference.explanation import explain, explain_batch, row_of  # noqa: PLC0415
@@ -383,7 +384,7 @@ def _explained(
         raise OptionError(f"--row is {row}; rows count from 1")
     if row is None:
         raise OptionError("--data needs --row, the number of the row to explain, counted from 1")
-    return explain_batch(model, row_of(model, data, row, **reading), label)
+    return explain_batch(model, row_of(model, data, row, reading), label)
 
 
 def _show_explanation(
@@ -439,7 +440,7 @@ def _prediction(model: Learner | OneVsAll, why: Explanation) -> str:
     said = why.prediction
     text = repr(said) if isinstance(said, float) else str(said).lower() if isinstance(said, bool) else str(said)
     if LOSSES[model.options.loss].link.gives_probabilities:
-        p = float(model.link(why.limited))
+        p = float(model._link(why.limited))
         if why.label is not None:
             return f"{text} (for {why.label} against all others: {display.share(p)})"
         return f"{text} (probability of the positive label: {display.share(p)})"

@@ -39,8 +39,8 @@ def command(*, models: list[str], output: str, base: str | None, bounded: bool, 
     """
     from ..data.files import File, check_output  # noqa: PLC0415
     from ..errors import MergeError  # noqa: PLC0415
+    from ..merging.merge import merge_named  # noqa: PLC0415
     from ..models.file import check_writable, load  # noqa: PLC0415
-    from ..models.merge import merge_named  # noqa: PLC0415
 
     check_writable(output)
     read = [File(path) for path in (*models, base) if path is not None]

@@ -16,7 +16,7 @@ from typing import Any
 from ..data import formats
 from ..errors import OptionError
 from ..losses import names
-from ..options import USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE
+from ..options import USUAL_LEVEL
 
 _LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary", "classes")) + "."
 
@@ -166,14 +166,14 @@ FILES = (
     Flag("encoding", "The encoding of text, for example latin-1; UTF-8 if not given.", panel=READING),
     Flag("zero_based", "The features of the libsvm file are numbered from 0.", bool, False, panel=READING),
 )
-FOLLOW = Flag(
-    "follow",
-    "Read a text file that grows, as tail -F does, until Ctrl-C; its rows are taken as they come.",
+TAIL = Flag(
+    "tail",
+    "Read a text file that grows, as tail -F does, until Ctrl-C; its rows are learned as a stream.",
     bool,
     False,
     panel=READING,
 )
-WEIGHT = Flag("weight", "A column of importance weights.", panel=READING)
+WEIGHT = Flag("weight", "A column of sample weights.", panel=READING)
 OFFSET = Flag("offset", "A column that is added to the score, such as the logarithm of an exposure.", panel=READING)
 IGNORE = Flag(
     "ignore",
@@ -226,9 +226,9 @@ THOUSANDS = Flag("thousands", "What stands between thousands; detected if not gi
 ON_ERROR = Flag(
     "on_error", "What to do with invalid rows: fail, or skip (and count them).", default="fail", panel=READING
 )
-# All that can be said about the data; train, evaluate and sweep have these.
+# How the columns are read; train, compare and sweep have these, and the column of sample weights.
 COLUMNS = (
-    *(WEIGHT, OFFSET, IGNORE, ONLY, TEXT, WORDS, NUMBERS, DATES, MISSING, NA, DECIMAL, THOUSANDS, ON_ERROR),
+    *(OFFSET, IGNORE, ONLY, TEXT, WORDS, NUMBERS, DATES, MISSING, NA, DECIMAL, THOUSANDS, ON_ERROR),
     *FILES,
 )
 TASK = Flag("task", "regression, binary or classes; detected if not given.", panel=LEARNING)
@@ -239,17 +239,17 @@ MODEL = (
     POSITIVE,
     Flag("loss", _LOSSES, panel=LEARNING),
     Flag(
-        "no_centre",
+        "no_center",
         "Do not subtract the running means from the columns.",
         bool,
         False,
-        library="centre",
+        library="center",
         means=_left_out,
         panel=LEARNING,
     ),
     Flag(
         "no_falling_scales",
-        "Do not follow columns whose values become far smaller.",
+        "Do not let the scale of a column fall when its values become far smaller.",
         bool,
         False,
         library="falling_scales",
@@ -290,24 +290,25 @@ def rules_flag(of: Iterable[str]) -> Flag:
     )
 
 
-RATE = Flag(
-    "rate",
-    "The learning rate: auto, or a number; auto if not given.",
-    library="learning_rate",
+LEARNING_RATE = Flag(
+    "learning_rate",
+    "The learning rate: auto, or a number. Default: auto.",
     means=rate,
     panel=LEARNING,
 )
-# train and evaluate have it; sweep compares the rates of linear models.
-SHAPE = Flag(
-    "shape",
-    "linear; curves (3 to 4 times the time), trees (10 to 20 times), auto (trees unless wide or sparse), or "
-    f"'curves only'. {USUAL_SHAPE} if not given.",
+# train and compare have it; sweep compares the rates of linear models.
+MODEL_TYPE = Flag(
+    "model_type",
+    "What the model can express: linear; curves (3 to 4 times the time), trees (10 to 20 times), auto (trees unless "
+    "the data is wide or sparse), or 'curves only'. Default: auto.",
     panel=LEARNING,
 )
-EXPERTS = Flag(
-    "experts",
-    "auto: other learners beside the rule, mixed with it: second order for tables, softmax for classes, snag for wide "
-    f"and sparse data; or none. If not given, {USUAL_EXPERTS}; none where rules are compared or --rate is a number.",
+ENSEMBLE = Flag(
+    "ensemble",
+    "Combine several learners: second order for tables, softmax for classes, snag for wide and sparse data. Default: "
+    "on, but off where rules are compared or --learning-rate is a number.",
+    bool,
+    off="--no-ensemble",
     panel=LEARNING,
 )
 
@@ -334,13 +335,13 @@ def holdout(value: str | None) -> Any:
 
 SHUFFLE = Flag(
     "shuffle",
-    "Fit the rows in random order, or follow them as they come.",
+    "Fit the rows in random order, or learn them as a stream.",
     bool,
     True,
     off="--no-shuffle",
     panel=LEARNING,
 )
-SEED = Flag("seed", "Of the random order, and of which rows are held back.", int, 0, panel=LEARNING)
+SEED = Flag("seed", "Random seed for shuffling and the hold-out.", int, 0, library="random_state", panel=LEARNING)
 MEMORY = Flag(
     "memory", "Most memory for putting rows into random order, such as 2GB; a quarter of the machine's.", panel=LEARNING
 )
@@ -356,26 +357,36 @@ PLAN = (
     ),
     Flag(
         "holdout",
-        "The fraction of rows that the kept model is scored on; 0.1 if rows are shuffled. last: the last tenth.",
+        "The fraction of rows that are held out; last: the last tenth. Default: 0.1 if rows are shuffled, else 0.",
         means=holdout,
         panel=LEARNING,
     ),
     Flag(
         "learn_holdout",
-        "Learn the rows that were held back, when they have been scored.",
+        "Add the held-out rows to training after the metrics have been computed.",
         bool,
         True,
         off="--no-learn-holdout",
         panel=LEARNING,
     ),
 )
-# Learning in parts at the same time, for train.
-ENGINE = (
-    Flag("on", "Learn in parts at the same time: local (threads), ray, dask or spark.", panel=PARTS),
-    Flag("shards", "Into how many parts the rows are dealt; part of the result.", int, panel=PARTS),
-    Flag("rounds", "How often in a pass the parts are brought together; part of the result.", int, panel=PARTS),
-    Flag("workers", "How many parts are learned at the same time; one for each core if not given.", int, panel=PARTS),
-    Flag("address", "Of a cluster that is there; if not given, one is started on this machine.", panel=PARTS),
+# Where training runs in parts at the same time.
+CLUSTER = (
+    Flag("backend", "Train in parts at the same time: local (threads), ray, dask or spark.", panel=PARTS),
+    Flag(
+        "partitions",
+        "How many parts the rows are divided into; the result depends on it. Default: 64.",
+        int,
+        panel=PARTS,
+    ),
+    Flag(
+        "sync_rounds",
+        "How often in a pass the parts are merged; the result depends on it. Default: 8.",
+        int,
+        panel=PARTS,
+    ),
+    Flag("workers", "How many parts are learned at the same time. Default: one for each core.", int, panel=PARTS),
+    Flag("address", "The address of a running cluster. Default: one is started on this machine.", panel=PARTS),
 )
 
 
@@ -386,13 +397,13 @@ def checkpoint(value: str | None) -> Any:
 
 CHECKPOINT = Flag(
     "checkpoint",
-    "Save the model each time after this number of rows. With --on: the file to keep each round in.",
+    "Save the model each time after this number of rows. With --backend: the file that keeps each round.",
     means=checkpoint,
     panel=OUTPUT,
 )
-INTERVAL = Flag(
-    "interval",
-    "The level of the intervals (of classes: sets) whose coverage and width are shown, a probability.",
+LEVEL = Flag(
+    "level",
+    "The level of the prediction intervals (for classes: sets) whose coverage and width are shown.",
     float,
     USUAL_LEVEL,
     panel=OUTPUT,

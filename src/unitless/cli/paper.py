@@ -10,7 +10,7 @@ from . import arguments, display, options
 from .options import Flag
 
 if TYPE_CHECKING:
-    from ..research.paper import Section
+    from ..paper.experiments import Section
 
 NAME = "paper"
 EXAMPLES = """
@@ -62,7 +62,7 @@ def command(
     from ..errors import OptionError  # noqa: PLC0415
 
     try:
-        from ..research.paper import EXPERIMENTS, Lab, all_experiments, opening, report, steps  # noqa: PLC0415
+        from ..paper.experiments import EXPERIMENTS, Lab, all_experiments, opening, report, steps  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise OptionError(f"this needs {error.name}: pip install 'unitless[paper]'") from None
     folder = pathlib.Path(out) if out is not None else pathlib.Path("report") if what == "all" else None

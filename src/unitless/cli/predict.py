@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..data import formats
@@ -25,7 +25,7 @@ unitless predict clicks.unitless 'logs/*.parquet' --probabilities --output click
 
 unitless predict prices.unitless new.csv --keep --output priced.csv
 
-unitless predict prices.unitless new.csv --interval 0.9
+unitless predict prices.unitless new.csv --level 0.9
 
 zcat new.vw.gz | unitless predict clicks.unitless - --format vw | head
 """
@@ -43,7 +43,7 @@ OPTIONS = (
     Flag("probabilities", "Add the probability of each class.", bool, False, short="-p", panel=OUTPUT),
     Flag("scores", "Add the scores from which the predictions are made.", bool, False, panel=OUTPUT),
     Flag(
-        "interval",
+        "level",
         "Add limits between which the truth lies with this probability, such as 0.9: low and high; of classes a set of "
         "them.",
         float,
@@ -58,7 +58,7 @@ OPTIONS = (
     ),
     options.ON_ERROR,
     *options.FILES,
-    options.FOLLOW,
+    options.TAIL,
     options.NO_REMARKS,
 )
 
@@ -71,7 +71,7 @@ def command(
     format_out: str | None,
     probabilities: bool,
     scores: bool,
-    interval: float | None,
+    level: float | None,
     keep: bool,
     extrapolate: bool,
     missing: str | None,
@@ -82,7 +82,7 @@ def command(
     """Predict any data with a model made by train: one line per row, in the order of the data.
 
     The data need not have the column of the target. If they have it, it is ignored. Rows of a pipe, or
-    with --follow of a file that grows, are predicted and written as they arrive.
+    with --tail of a file that grows, are predicted and written as they arrive.
     """
     from ..data.byte_stream import never  # noqa: PLC0415
     from ..data.files import File, check_output, find  # noqa: PLC0415
@@ -98,14 +98,11 @@ def command(
     check_output(output, files, "the predictions")
     predictor = Predictor(load(model))
     _check(predictor, probabilities)
-    limits = None if interval is None else Limits(predictor, predictor.reach(interval), kind)
-    reading: dict[str, Any] = {
-        **arguments.passed_on(given, (*options.FILES, options.FOLLOW)),
-        "on_error": on_error,
-        **({} if missing is None else {"missing": missing}),
-    }
+    limits = None if level is None else Limits(predictor, predictor.reach(level), kind)
+    reading = replace(arguments.reading(given, (*options.FILES, options.TAIL)), on_error=on_error)  # type: ignore[arg-type]
+    reading = reading if missing is None else replace(reading, missing=missing)  # type: ignore[arg-type]
     # Ctrl-C is the end of a stream, whose predictions are kept; of a file it would leave only some.
-    endless = given["follow"] or any(file.size is None for file in files)
+    endless = given["tail"] or any(file.size is None for file in files)
     rows = without = 0
     shown: list[str] = []
     progress = Progress()
@@ -113,7 +110,7 @@ def command(
         out = formats.table_writer(kind, file)
         tagged = None
         for part in predictor.batches(
-            arguments.sources(data), extrapolate=extrapolate, keep=keep, stopped=stopped, **reading
+            arguments.sources(data), extrapolate=extrapolate, keep=keep, stopped=stopped, reading=reading
         ):
             if part.batch.note and not quiet:
                 print(f"unitless: {part.batch.note}", file=sys.stderr)

@@ -13,7 +13,7 @@ STOPPED = "stopped before it was ready; nothing that was learned earlier is lost
 EXAMPLES = """
 [bold]Examples[/]
 
-unitless serve --data models --new prices --new clicks
+unitless serve --data models --create prices --create clicks
 
 unitless serve --data models --model prices.unitless --vw-port 26542
 
@@ -23,7 +23,7 @@ unitless serve --data models --host 0.0.0.0 --token-file tokens --durability pro
 
 unitless serve --config serve.toml
 
-unitless serve --follow models --port 8001
+unitless serve --replica-of models --port 8001
 """
 
 

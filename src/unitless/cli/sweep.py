@@ -12,7 +12,7 @@ from . import arguments, display, options
 from .options import LEARNING, OUTPUT, Flag
 
 if TYPE_CHECKING:
-    from ..training.sweep_rates import RateSweep, Swept
+    from ..training.sweep import SweepResult, Swept
 
 NAME = "sweep"
 EXAMPLES = """
@@ -39,6 +39,7 @@ OPTIONS = (
     ),
     *options.MODEL,
     *options.ORDER,
+    options.WEIGHT,
     *options.COLUMNS,
     Flag("show_all", "Print every rate, not only the best.", bool, False, flag="--all", panel=OUTPUT),
     options.PLOT,
@@ -64,24 +65,24 @@ def command(
 
     Every row is predicted before it is learned, so all losses are out of sample.
     """
-    shared = arguments.passed_on(given, (*options.MODEL, *options.ORDER, *options.COLUMNS))
+    shared = arguments.passed_on(given, (*options.MODEL, *options.ORDER, options.WEIGHT))
     from ..errors import DivergedError  # noqa: PLC0415
-    from ..training.sweep_rates import RULES, sweep_rates  # noqa: PLC0415
+    from ..training.sweep import RULES, sweep  # noqa: PLC0415
 
     if plot is not None:
-        from ..plots import check_path  # noqa: PLC0415
+        from ..figures import check_path  # noqa: PLC0415
 
         check_path(plot)
     with display.Counter(quiet or as_json) as counter:
-        outcome = sweep_rates(
+        outcome = sweep(
             arguments.sources(data),
             target,
             arguments.listed(rules) or RULES,
             _numbers(arguments.listed(rates)),
             classes=arguments.listed(classes) or None,
             **shared,
-            opened=lambda runs: counter.start(arguments.not_over(plot, runs.source).total_bytes),
-            progress=counter.show,
+            reading=arguments.reading(given, options.COLUMNS),
+            progress=display.Watching(counter, lambda runs: arguments.not_over(plot, runs.source)),
         )
     if plot is not None:
         outcome.plot(plot)
@@ -111,11 +112,11 @@ def _numbers(rates: list[str]) -> list[float] | None:
     return numbers or None
 
 
-def summary(outcome: RateSweep, show_all: bool) -> None:
+def summary(outcome: SweepResult, show_all: bool) -> None:
     """Print the results."""
     first = next(iter(outcome.rules.values()))
     rows = [display.count(outcome.learned, "row") + " learned"]
-    rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []
+    rows += [f"{outcome.unlabeled:,} without label"] if outcome.unlabeled else []
     rows += [f"{outcome.skipped:,} skipped"] if outcome.skipped else []
     grid = f"{len(first.rates)} from {first.rates[0]:.3g} to {first.rates[-1]:.3g}"
     display.facts(
@@ -137,11 +138,11 @@ def summary(outcome: RateSweep, show_all: bool) -> None:
     hints = [_hint(one) for one in outcome.rules.values()]
     if any(hints):
         print("", *filter(None, hints), sep="\n")
-    for bad in outcome.bad[:3]:
+    for bad in outcome.skipped_rows[:3]:
         print(f"skipped: {bad}", file=sys.stderr)
 
 
-def _line(outcome: RateSweep, one: Swept) -> list[str]:
+def _line(outcome: SweepResult, one: Swept) -> list[str]:
     score = 1 if one.errors is not None or one.rmse is not None else 0
     if one.best is None:
         return [one.rule, "diverged", *["-"] * (3 + score), f"{one.seconds:.2f}"]
@@ -157,7 +158,7 @@ def _score(one: Swept, place: int) -> list[str]:
     return [display.number(one.rmse[place])] if one.rmse is not None else []
 
 
-def _every_rate(outcome: RateSweep) -> None:
+def _every_rate(outcome: SweepResult) -> None:
     """One row for each rate, a loss (and error) for each rule; the least one of each rule is starred."""
     header = ["rate"]
     for one in outcome.rules.values():

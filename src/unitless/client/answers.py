@@ -52,7 +52,7 @@ class Prediction(_FromFields):
         probability: of the prediction, where classes are predicted.
         probabilities: of each class.
         scores: of each class, where there are more than two.
-        interval: the probability with which `low`, `high` and `set` hold, if limits were asked for.
+        level: the probability with which `low`, `high` and `set` hold, if limits were asked for.
         low: the truth is not below, with this probability; None: nothing is known of it.
         high: the truth is not above.
         set: classes among which the truth is, with this probability.
@@ -66,7 +66,7 @@ class Prediction(_FromFields):
     probability: float | None = None
     probabilities: dict[str, float] | None = None
     scores: dict[str, float] | None = None
-    interval: float | None = None
+    level: float | None = None
     low: float | None = None
     high: float | None = None
     set: list[Any] | None = None
@@ -133,8 +133,8 @@ class Model(TypedDict, total=False):
     role: str  # "champion", "challenger" or "shadow"
     task: str | None
     loss: str | None
-    shape: str | None
-    experts: dict[str, float]
+    model_type: str | None
+    members: dict[str, float]
     classes: list[Any] | None
     examples: int
     weight: float
@@ -179,7 +179,7 @@ class Metrics(TypedDict, total=False):
     time: float
     examples: int
     progressive: dict[str, float]
-    interval: list[float]
+    metrics_ci: list[float]
     curve: list[list[float | None]]
     baseline: dict[str, float] | None
     served: dict[str, float] | None

@@ -64,10 +64,10 @@ class Attempts(Generic[T]):
 
 
 def predict(
-    model: str, features: Features, id: str | None, interval: float | None, min_seq: int | None
+    model: str, features: Features, id: str | None, level: float | None, min_seq: int | None
 ) -> Call[Prediction]:
     """What does a model say of a row?"""
-    body = {"features": features} | _given(id=id, interval=interval)
+    body = {"features": features} | _given(id=id, level=level)
     return _post(model, "predict", body, lambda answer: Prediction.from_fields(answer.json()), min_seq)
 
 

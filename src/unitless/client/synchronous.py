@@ -62,17 +62,17 @@ class Client:
         features: Features,
         *,
         id: str | None = None,
-        interval: float | None = None,
+        level: float | None = None,
         min_seq: int | None = None,
     ) -> Prediction:
         """What a model says of a row.
 
         Args:
             id: by which the label is to come later, with `label`.
-            interval: the probability with which limits of the prediction are to hold, such as 0.9.
-            min_seq: the model must have learned up to this place of its log; for followers.
+            level: the probability with which limits of the prediction are to hold, such as 0.9.
+            min_seq: the model must have learned up to this place of its log; for replicas.
         """
-        return self._ask(calls.predict(model, features, id, interval, min_seq))
+        return self._ask(calls.predict(model, features, id, level, min_seq))
 
     def learn(
         self, model: str, features: Features, label: Any, *, weight: float | None = None, id: str | None = None

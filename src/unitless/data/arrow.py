@@ -19,7 +19,7 @@ def pyarrow(part: str = "") -> Any:
     try:
         return importlib.import_module(f"pyarrow.{part}" if part else "pyarrow")
     except ImportError:
-        raise OptionError("this needs pyarrow: pip install 'unitless[cli]'") from None
+        raise OptionError("this needs pyarrow: pip install pyarrow") from None
 
 
 @functools.cache

@@ -23,7 +23,7 @@ from .header import has_header
 from .kept_parts import kept_part
 from .located_rows import Bad, Chunk, Place, Position
 from .ordered_work import threads_to_read
-from .read_options import ENCODING, SKIP_ROWS, ReadOptions
+from .read_options import ENCODING, SKIP_ROWS, ReadOptions, counted_column, is_counted
 from .row_places import RowPlaces, places_in_text
 from .schema import Schema, check_names, first_rows
 from .source import FileSource
@@ -170,7 +170,7 @@ class Delimited(FileSource):
         """Columns without names cannot be asked for by name."""
         for option in ("target", "weight", "offset"):
             name = getattr(self.options, option)
-            if self.schema is None and name is not None and not (name.isdigit() and 0 < int(name) <= columns):
+            if self.schema is None and name is not None and counted_column(name, columns) is None:
                 how = "has" if self.options.header is False else "seems to have"
                 raise OptionError(
                     Phrase(
@@ -196,7 +196,7 @@ class Delimited(FileSource):
             rest = list(csv.reader(lines[:-1] or lines, delimiter=delimiter))
         except csv.Error:
             rest = []
-        return has_header([cells, *rest], list(self.options.beside))
+        return has_header([cells, *rest], [name for name in self.options.beside if not is_counted(name)])
 
     def _is_settled(self) -> bool:
         """Whether it is known what the columns are, so that chunks can be read in any order."""

@@ -73,6 +73,10 @@ class Frames(Source):
         tables = [pa.Table.from_batches([one]) if isinstance(one, pa.RecordBatch) else one for one in self._batches()]
         return Frames(tables[0] if len(tables) == 1 else pa.concat_tables(tables), self._whole)
 
+    def as_table(self) -> Any:
+        """All rows as one Arrow table."""
+        return self.held()._frame
+
     def _batches(self) -> Iterator[Any]:
         pa = pyarrow()
         frame = self._frame
@@ -153,6 +157,12 @@ class Mappings(Source):
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self._rows = rows
+
+    @classmethod
+    def of_frame(cls, frame: Frames) -> Mappings:
+        """The rows of a frame as mappings, for a model that was trained on such; a missing value has no key."""
+        rows = frame.as_table().to_pylist()
+        return cls([{name: value for name, value in row.items() if value is not None} for row in rows])
 
     def as_list(self) -> list[Mapping[str, Any]]:
         """All mappings."""

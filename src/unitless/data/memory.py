@@ -29,19 +29,21 @@ def memory_size(size: int | str | None) -> int:
     """
     if size is None:
         return default_memory()
-    if isinstance(size, str):
-        found = _SIZE.fullmatch(size)
-        unit = _UNITS.get(found[2].upper()) if found else None
-        if found is None or unit is None:
-            raise OptionError(f"is {size!r}; write it like '2GB', '512MB' or '4 GiB'", option="memory")
-        count = int(float(found[1]) * unit)
-    elif isinstance(size, int) and not isinstance(size, bool):
-        count = size
-    else:
-        raise OptionError(f"is {size!r}; it must be a number of bytes, or text like '2GB'", option="memory")
+    count = byte_count(size)
+    if count is None:
+        raise OptionError(f"is {size!r}; write it like '2GB', '512MB' or '4 GiB', or as a number", option="memory")
     if count < LEAST:
         raise OptionError(f"is {size!r}, which is {count:,} bytes; it must be at least 1 MiB", option="memory")
     return count
+
+
+def byte_count(size: int | str) -> int | None:
+    """A size in bytes, also as text with a unit; None if it is no such size. The only place that knows the units."""
+    if isinstance(size, str):
+        found = _SIZE.fullmatch(size.strip())
+        unit = _UNITS.get(found[2].upper()) if found else None
+        return None if found is None or unit is None else int(float(found[1]) * unit)
+    return size if isinstance(size, int) and not isinstance(size, bool) and size >= 0 else None
 
 
 def default_memory() -> int:

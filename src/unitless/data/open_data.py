@@ -26,8 +26,8 @@ def open_source(source: Any, options: ReadOptions) -> Source:
         return source
     if isinstance(source, str | os.PathLike):
         return open_files(find(source, options.filesystem), options)
-    if options.follow and not _are_names(source):
-        raise OptionError("is for files, which grow while they are read", option="follow")
+    if options.tail and not _are_names(source):
+        raise OptionError("is for files, which grow while they are read", option="tail")
     if is_frame(source):
         return Frames(source)
     if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
@@ -59,7 +59,7 @@ def open_files(files: list[File], options: ReadOptions) -> Source:
         a, b = sorted({format.name for format in found})[:2]
         raise InputError(f"the files are of several formats, {a} and {b}; give those of one at a time")
     _check_options(found[0], options)
-    if options.follow:
+    if options.tail:
         files = [*files[:-1], _followed(files[-1])]
     return found[0].source(files, options)
 
@@ -70,7 +70,7 @@ def _followed(file: File) -> File:
         return file
     if file.distant or not file.in_parts or compression.of_name(file.path) is not None:
         raise OptionError(
-            Phrase(Option("follow"), " is for plain text files on this machine, which grow at their end"),
+            Phrase(Option("tail"), " is for plain text files on this machine, which grow at their end"),
             file=file.name,
         )
     return FollowedFile(file.path)

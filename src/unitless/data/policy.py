@@ -11,8 +11,8 @@ class Policy:
     """How columns of a frame and values of a mapping become features.
 
     Args:
-        booleans: "indicator", one feature of 0 and 1 which is never centred; or "categories", a feature `name=true` and
-            a feature `name=false`.
+        booleans: "indicator", one feature of 0 and 1 which is never centered; or "categories", a feature `name=true`
+            and a feature `name=false`.
         text: "indicators", a feature `name=value` for each value, which is what categories become too; or an "error".
         missing: what None, not-a-number, nulls and empty text are: "absent", as if the feature were not in the row;
             "indicator", a feature of its own, `name=(missing)`; or an "error".

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from ..errors import Option, OptionError, Phrase
@@ -23,67 +24,70 @@ ALLOW_MISSING = Phrase(Option("missing", "indicator"), " allows that")
 
 
 @dataclass(frozen=True)
-class ReadOptions:
-    """What is what in the data, and what to do where it is not as it should be.
+class Reading:
+    """How data is read: what its columns are, how files are written, and what to do with rows that cannot be read.
+
+    Everything is inferred from the data if it is not given.
 
     Args:
-        target: the column to predict.
-        weight: a column of importance weights.
         offset: a column of numbers that are added to the score of their row, such as the logarithm of an exposure.
+            Predicting needs the column too.
         ignore: columns to leave out; `*` and `?` stand for any letters.
-        only: columns to use, all others being left out.
+        only: columns to use; all others are left out.
         text: columns whose values are names although they look like numbers or dates (a zip code).
-        words: columns of text whose words are features (a comment, a title); found by their look if not given.
+        words: columns of text in which each word is a feature (a comment, a title). Default: inferred.
         numbers: columns that are numbers to learn from although they look like row counters, or begin with nothing but
             zeros and ones.
-        dates: what to do with columns of dates and times: "parts" takes their parts as features (time, year, month,
-            weekday, hour, day of the year); so do "day-first" and "month-first", which say how 1/2/2020 is to be read
-            where nothing in the column tells; or "error".
+        dates: "parts" uses the parts of dates as features (time, year, month, weekday, hour, day of the year);
+            "day-first" and "month-first" do so too, and define how 1/2/2020 is read; or "error". Default: "parts".
         missing: what a missing value is: "indicator" (a feature of its own, `column=(missing)`; for rows that are not a
-            table as "absent"), "absent" (the feature is not there), or an "error".
-        na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
-        decimal: what stands before the fraction of numbers in text, "." or ","; found if not given.
-        thousands: what stands between their thousands, "," or "."; found if not given.
-        on_error: what to do with rows that cannot be read: "fail", or "skip" and count them.
-        format: of files whose name and content do not say it.
-        delimiter: between the columns of CSV; detected if not given.
-        header: whether the first row of CSV has the columns' names; found by content if not given. Without names the
-            columns are called 1, 2, 3, ...
-        encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
-        zero_based: whether a libsvm file counts its features from 0.
-        follow: whether the last file grows, so that more rows are waited for at its end until reading is stopped.
-        filesystem: of pyarrow (`pyarrow.fs`), on which the files are; addresses such as "s3://..." need none.
+            table as "absent"), "absent" (the feature is not there), or an "error". Default: "indicator".
+        na: values that stand for a missing one, in addition to the usual marks (NA, null, ?, ...).
+        decimal: the decimal mark of numbers in text, "." or ",". Default: inferred.
+        thousands: the separator of their thousands, "," or ".". Default: inferred.
+        on_error: what to do with rows that cannot be read: "fail", or "skip" and count them. Default: "fail".
+        format: the format of files, such as "csv". Default: inferred from their name and content.
+        delimiter: the character between the columns of CSV. Default: inferred.
+        header: whether the first row of CSV has the columns' names. Default: inferred. Without names the columns are
+            called 1, 2, 3, ...
+        encoding: of text files. Default: UTF-8, unless a byte-order mark says otherwise.
+        zero_based: whether a libsvm file counts its features from 0. Default: False.
+        tail: read a text file that grows, as `tail -F` does, until Ctrl-C; the last one, if there are several.
+            Default: False.
+        filesystem: the `pyarrow.fs` on which the files are; addresses such as "s3://..." need none.
+
+    Example:
+        >>> import unitless as ul
+        >>> rows = [{"id": i, "age": 20 + i % 50, "zip": 10115 + i % 3, "y": i % 50} for i in range(1000)]
+        >>> ul.train(rows, "y", reading=ul.Reading(ignore="id", text="zip")).features_seen
+        4
     """
 
-    target: str | None = None
-    weight: str | None = None
     offset: str | None = None
-    ignore: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
-    text: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    dates: Literal["parts", "day-first", "month-first", "error"] = "parts"
-    missing: Literal["indicator", "absent", "error"] = "indicator"
-    na: tuple[str, ...] = ()
+    ignore: str | Iterable[str] = ()
+    only: str | Iterable[str] = ()
+    text: str | Iterable[str] = ()
+    words: str | Iterable[str] = ()
+    numbers: str | Iterable[str] = ()
+    dates: Literal["parts", "day-first", "month-first", "error"] | None = None
+    missing: Literal["indicator", "absent", "error"] | None = None
+    na: str | Iterable[str] = ()
     decimal: Literal[".", ","] | None = None
     thousands: str | None = None
-    on_error: Literal["fail", "skip"] = "fail"
+    on_error: Literal["fail", "skip"] | None = None
     format: str | None = None
     delimiter: str | None = None
     header: bool | None = None
     encoding: str | None = None
     zero_based: bool = False
-    follow: bool = False
+    tail: bool = False
     filesystem: Any = field(default=None, compare=False)
-    remembered: frozenset[str] = field(default=frozenset(), compare=False)  # what a model's training has settled
-    as_written: bool = False  # text keeps its blanks, and only empty text is missing: as a server reads rows
 
     def __post_init__(self) -> None:
         for name, allowed in (
-            ("dates", DATES),
-            ("missing", MISSING),
-            ("on_error", ("fail", "skip")),
+            ("dates", (None, *DATES)),
+            ("missing", (None, *MISSING)),
+            ("on_error", (None, "fail", "skip")),
             ("decimal", (None, ".", ",")),
             ("thousands", (None, "", ",", ".", "'", " ", "_")),
             ("format", (None, *formats.names())),
@@ -102,8 +106,8 @@ class ReadOptions:
                 "`Learner.learn` and `Learner.predict`",
                 option="offset",
             )
-        if type(self.follow) is not bool:
-            raise OptionError(f"is {self.follow!r}; it must be True or False", option="follow")
+        if type(self.tail) is not bool:
+            raise OptionError(f"is {self.tail!r}; it must be True or False", option="tail")
         if self.delimiter is not None:
             plain = len(self.delimiter) == 1 and self.delimiter.isascii() and self.delimiter not in '\n\r\0"'
             if not plain:
@@ -117,6 +121,38 @@ class ReadOptions:
                 raise OptionError(
                     f"is {self.encoding!r}, which is not known; try 'latin-1'", option="encoding"
                 ) from None
+
+    def given(self) -> dict[str, Any]:
+        """The options whose values are not the defaults, by name."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+
+
+def given_reading(reading: Reading | None) -> dict[str, Any]:
+    """The options of reading that a caller has given, by name; none for None."""
+    if reading is None:
+        return {}
+    if not isinstance(reading, Reading):
+        raise OptionError(f"is {type(reading).__name__}; it must be a ul.Reading", option="reading")
+    return reading.given()
+
+
+@dataclass(frozen=True)
+class ReadOptions(Reading):
+    """How one source is read: what a user gave, the columns with labels and weights, and what a model remembers."""
+
+    ignore: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    na: tuple[str, ...] = ()
+    dates: Literal["parts", "day-first", "month-first", "error"] = "parts"
+    missing: Literal["indicator", "absent", "error"] = "indicator"
+    on_error: Literal["fail", "skip"] = "fail"
+    target: str | None = None
+    weight: str | None = None
+    remembered: frozenset[str] = field(default=frozenset(), compare=False)  # what a model's training has settled
+    as_written: bool = False  # text keeps its blanks, and only empty text is missing: as a server reads rows
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -155,6 +191,18 @@ class ReadOptions:
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.ignore):
             return False
         return not self.only or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.only)
+
+
+def is_counted(name: str) -> bool:
+    """Whether a name counts a column from the end: -1 is the last one."""
+    return re.fullmatch(r"-[1-9]\d{0,8}", name) is not None
+
+
+def counted_column(name: str, columns: int) -> int | None:
+    """The place of a column that is named by its number, counted from 1, or from the end with a minus; else None."""
+    if re.fullmatch(r"-?[1-9]\d{0,8}", name) is None or abs(int(name)) > columns:
+        return None
+    return int(name) - 1 if int(name) > 0 else columns + int(name)
 
 
 def matching(patterns: Iterable[str], names: list[str], option: str, strict: bool = True) -> set[str]:

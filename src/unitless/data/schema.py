@@ -36,9 +36,9 @@ class Schema:
     Data that is not a table has no columns.
 
     A date stands for its parts. A flag is a number that was 0 or 1 in the first rows: its offset has a meaning, so it
-    is never centred. `written` says how columns of text are written, where they are not plain; `left_out` which columns
-    are not used, and why. `remarks` are what there is to say about all this to whoever reads the data for the first
-    time; they are not stored.
+    is never centered. `written` says how columns of text are written, where they are not plain; `left_out` which
+    columns are not used, and why. `remarks` are what there is to say about all this to whoever reads the data for the
+    first time; they are not stored.
     """
 
     family: Literal["table", "named", "columns"]  # rows of a table; of named features; of numbered ones

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InputError, Option, OptionError, Phrase
 from . import dates
 from .deciding import Asked, Decision, decide_columns
-from .read_options import ReadOptions, matching, no_column
+from .read_options import ReadOptions, counted_column, is_counted, matching, no_column
 from .schema import DATES, TEXTS, Kind, LeftOut, Schema, check_names, first_rows, kind_of
-from .written import PLAIN
+from .written import PLAIN, is_text
 
 
 def decide(
@@ -34,6 +35,7 @@ def decide(
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
+    options = _with_counted_target(options, names)
     for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
         if name is not None and name not in names:
             raise OptionError(no_column(name, names, option), file=file)
@@ -72,6 +74,8 @@ def decide(
     if options.target is not None:
         target_kind = decisions[options.target].kind
         target_kind = "number" if target_kind == "flag" else "text" if target_kind == "words" else target_kind
+        if target_kind == "boolean" and _is_spelled_alike(heads[options.target]):
+            target_kind = "text"  # so that TRUE stays TRUE in predictions
         if target_kind not in ("number", *TEXTS):
             raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
     written = {name: decisions[name].written for name in wanted if decisions[name].written != PLAIN}
@@ -79,6 +83,11 @@ def decide(
     said = options.target, target_kind, options.weight
     remarks = _remarks(columns, decisions)
     return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=remarks, offset=options.offset)
+
+
+def _is_spelled_alike(column: Any) -> bool:
+    """Whether the truth values of a text file are spelled in two ways at most, such as TRUE and FALSE."""
+    return is_text(column.type) and len(set(map(str.strip, filter(None, column.unique().to_pylist())))) <= 2
 
 
 def _remarks(columns: list[tuple[str, Kind]], decisions: dict[str, Decision]) -> tuple[Phrase, ...]:
@@ -118,6 +127,15 @@ def _dates_refused(name: str, type: Any, file: str) -> InputError:
         ),
         file=file,
     )
+
+
+def _with_counted_target(options: ReadOptions, names: list[str]) -> ReadOptions:
+    """Options whose target is a name, where it was counted from the end: -1 is the last column."""
+    target = options.target
+    if target is None or target in names or not is_counted(target):
+        return options
+    place = counted_column(target, len(names))
+    return options if place is None else replace(options, target=names[place])
 
 
 def _listed(names: list[str]) -> str:

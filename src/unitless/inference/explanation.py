@@ -16,15 +16,17 @@ from ..data.in_memory import is_frame
 from ..data.labels import number_text
 from ..data.located_rows import Place, Position
 from ..data.policy import Policy
+from ..data.read_options import Reading
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..models.by_feature import Reading
+from ..models.any_model import model_of
+from ..models.by_feature import StateReading
 from ..models.classes import Label
+from ..models.form_reading import FormReading
 from ..models.learner import Learner
-from ..models.model import Feature, Model
+from ..models.model import Feature
 from ..models.one_vs_all import OneVsAll
-from ..models.shape_reading import ShapeReading
 from ..models.terms import Terms
 from .predictor import Predictor, as_mapping, numbered, places
 from .shaped_explanation import raw_row, taken_apart
@@ -62,7 +64,7 @@ class Explanation:
     unknown: list[str] = field(default_factory=list)  # what the row has and the model has never seen
     probability: float | None = None  # of the class whose score this is; of two, the positive one
     positive: Label | None = None  # of two classes, the one that a positive score stands for
-    centred: bool = False  # whether some values count from the means of their columns
+    centered: bool = False  # whether some values count from the means of their columns
     weighed: bool = True  # whether features have weights: the score is one sum of weights by values
     bent: bool = False  # whether the model is more than linear: then all features count from their means
 
@@ -87,7 +89,7 @@ class Explanation:
             )
         if self.bent:
             lines.append("features count from their means: the bias is about the mean prediction")
-        elif self.centred:
+        elif self.centered:
             lines.append("numbers count from the mean of their column")
         if self.unknown:
             names = ", ".join(shown.short(repr(name), 40) for name in self.unknown[:8])
@@ -138,8 +140,8 @@ def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
     """Each feature's contribution to the prediction for one row.
 
     Args:
-        model: any model, what `train` gave, or a `Predictor`. Where `train` made the model, the row is read as its
-            table was.
+        model: any model, a model file, what `train` gave, a `Predictor`, or an estimator that is fitted. Where `train`
+            made the model, the row is read as its table was.
         row: a mapping of names to values, a Series, or a frame of one row; for a model of arrays a list of numbers.
         label: with classes, the one whose score is explained; the predicted one if not given.
 
@@ -153,12 +155,7 @@ def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
         >>> abs(why.bias + sum(part.contribution for part in why.contributions) - why.score) < 1e-9
         True
     """
-    if not isinstance(model, Model):
-        model = getattr(model, "model", model)  # of a result or a predictor
-    if not isinstance(model, Learner | OneVsAll):
-        raise OptionError(
-            f"{type(model).__name__} cannot be explained; give a Learner, a OneVsAll, a Predictor or what train gave"
-        )
+    model = model_of(model)
     data, unknown = read_row(model, row)
     offset = 0.0 if model._training is None else Predictor(model).offset_one(row)
     return explain_batch(model, one_row(data, offset), label, unknown)
@@ -182,7 +179,7 @@ def explain_batch(
     if model._adds_up():
         explanation = taken.explained(head)
     else:
-        explanation = taken.mixed(model._shape_reading(), head, len(scores), offset)
+        explanation = taken.mixed(model._form_reading(), head, len(scores), offset)
     if offset != 0:
         explanation = _with_offset(explanation, offset, model)
     prediction: Any = float(scores[0])
@@ -199,9 +196,9 @@ def explain_batch(
         prediction=prediction,
         label=chosen,
         unknown=[*(unknown or ()), *taken.unknown],
-        probability=float(model.link(explanation.limited)) if gives else None,
+        probability=float(model._link(explanation.limited)) if gives else None,
         positive=positive,
-        centred=taken.centred,
+        centered=taken.centered,
         weighed=model._adds_up(),
         bent=model._bends(),
     )
@@ -273,11 +270,11 @@ def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[st
     return inputs.NamedRows([read_mapping(row, FED_BY_HAND)[0]]), []
 
 
-def row_of(model: Learner | OneVsAll, source: Any, number: int, **reading: Any) -> Batch:
-    """A row of data, counted from 1, as a batch of its own; reading options as for `train`."""
+def row_of(model: Learner | OneVsAll, source: Any, number: int, reading: Reading) -> Batch:
+    """A row of data, counted from 1, as a batch of its own."""
     predictor = Predictor(model)
     before = 0
-    for batch in predictor.read(source, **{**reading, "on_error": "skip"}):
+    for batch in predictor.read(source, reading=replace(reading, on_error="skip")):
         at = places(batch)
         total = batch.rows + len(batch.bad_numbers)
         if number <= before + total:
@@ -307,17 +304,19 @@ def entries(data: inputs.Input, word_features: Callable[[str, str], list[str]]) 
 
 
 class _Row:
-    """A row as the core sees it: x centred, multiplied with others, put into slots."""
+    """A row as the core sees it: x centered, multiplied with others, put into slots."""
 
-    def __init__(self, reading: Reading, data: inputs.Input, word_features: Callable[[str, str], list[str]]) -> None:
+    def __init__(
+        self, reading: StateReading, data: inputs.Input, word_features: Callable[[str, str], list[str]]
+    ) -> None:
         self._reading, self._options = reading, reading.options
         state = reading.state
         self._numbers = {name: k for k, name in enumerate(state["names"] or (), 1)}
-        kinds = zip(state["centre_features"].tolist(), state["centre_kinds"].tolist(), strict=True)
-        means = state["centre_means"].reshape(-1, 2).tolist()
-        self._centre = {feature: mean for (feature, kind), mean in zip(kinds, means, strict=True) if kind}
+        kinds = zip(state["center_features"].tolist(), state["center_kinds"].tolist(), strict=True)
+        means = state["center_means"].reshape(-1, 2).tolist()
+        self._center = {feature: mean for (feature, kind), mean in zip(kinds, means, strict=True) if kind}
         self.unknown: list[str] = []
-        self.centred = False
+        self.centered = False
         self._parts: list[tuple[Feature, int, float, float]] = []  # what, its slot, as it is, as the model sees it
         self._given: list[tuple[Feature, int, float]] = []  # what, its number, as it is
         seen: dict[int, float] = {}
@@ -327,8 +326,8 @@ class _Row:
             if number is None:
                 self.unknown.append(str(name))
                 continue
-            self.centred |= number in self._centre
-            z = self._centred(number, x)
+            self.centered |= number in self._center
+            z = self._centered(number, x)
             self._given.append((name, number, x))
             self._parts.append((name, reading.slot(number), x, z))
             seen[number] = seen.get(number, 0.0) + z
@@ -344,10 +343,10 @@ class _Row:
             return 1 + name if columns is not None and name < columns else None
         return self._numbers.get(name)
 
-    def _centred(self, number: int, x: float) -> float:
-        if number not in self._centre:
+    def _centered(self, number: int, x: float) -> float:
+        if number not in self._center:
             return x
-        mean, mass = self._centre[number]
+        mean, mass = self._center[number]
         return (x - mean) - (x - mean) * (1.0 / (mass + 1.0))
 
     def _multiply(self, seen: dict[int, float], given: dict[int, list[Feature]]) -> None:
@@ -396,10 +395,10 @@ class _Row:
         if (options.clip or options.target) and state["label_min"] <= state["label_max"]:
             limited = min(max(score, state["label_min"]), state["label_max"])
         parts.sort(key=_largest_first)
-        centre = self._target_centre()
-        return Explanation(parts, bias + centre, score + centre, limited + centre, None)
+        center = self._target_center()
+        return Explanation(parts, bias + center, score + center, limited + center, None)
 
-    def mixed(self, shaped: ShapeReading, head: int, heads: int, offset: float) -> Explanation:
+    def mixed(self, shaped: FormReading, head: int, heads: int, offset: float) -> Explanation:
         """The score of a head of a model that is more than one sum, without the row's offset."""
         raw, active = raw_row(shaped, self._given)
         found = taken_apart(shaped, raw, active, self, head, heads, offset)
@@ -412,9 +411,9 @@ class _Row:
             if name in values or amount != 0
         ]
         contributions.sort(key=_largest_first)
-        centre = self._target_centre()
-        score = found.score + centre
-        return Explanation(contributions, found.base + centre, score, score, None)
+        center = self._target_center()
+        score = found.score + center
+        return Explanation(contributions, found.base + center, score, score, None)
 
     def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
         """What each feature of the row adds, and the bias: by head."""
@@ -436,7 +435,7 @@ class _Row:
         at = of.entry.get(self._reading.slot(number))
         if at is None:
             return np.zeros(of.v.shape[1])
-        return np.asarray(of.v[at] * of.seen(at, self._centred(number, x)))
+        return np.asarray(of.v[at] * of.seen(at, self._centered(number, x)))
 
     def certainty(self, of: Terms) -> float:
         """What the sum of the terms is multiplied by."""
@@ -449,7 +448,7 @@ class _Row:
             total[slot] = total.get(slot, 0.0) + x
         return total
 
-    def _target_centre(self) -> float:
+    def _target_center(self) -> float:
         """Of the labels, where the model learns it."""
         target = self._reading.state["target"]
         return float(target[1]) if self._options.target and target[0] else 0.0

@@ -18,20 +18,21 @@ from ..data.frame_reader import read_mapping
 from ..data.in_memory import Frames, Mappings, is_frame
 from ..data.labels import number_text
 from ..data.policy import Policy
+from ..data.read_options import Reading, given_reading
 from ..data.row_reader import RowReader, row_offset
 from ..data.source import other_kind
 from ..data.text_columns import TextColumns
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..models.company import shares_shown
+from ..models import file as model_file
+from ..models.any_model import model_of
 from ..models.error_quantiles import checked_level
-from ..models.file import load
+from ..models.extra_members import shares_shown
 from ..models.learner import Learner
-from ..models.model import Model
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import bounds, quantiles_of, shares_of
-from .intervals import Interval, LabelSet, label_sets
+from ..models.prediction_errors import bounds, label_sets, quantiles_of, shares_of
+from .intervals import Interval, LabelSet
 
 if TYPE_CHECKING:
     from .explanation import Explanation
@@ -120,16 +121,13 @@ class Predictor:
         {'no': 1, 'yes': 0}
         >>> predictor.predict([{"age": 31, "job": "pilot"}, {"age": 31, "job": "cook"}])
         ['yes', 'no']
-        >>> predictor.predict_one({"age": 31, "job": "pilot"}, interval=0.9)
+        >>> predictor.predict_interval_one({"age": 31, "job": "pilot"}, level=0.9)
         LabelSet(prediction='yes', set=['yes'])
     """
 
     def __init__(self, model: Any) -> None:
-        if isinstance(model, str | os.PathLike):
-            model = load(model)
-        elif not isinstance(model, Model):
-            model = getattr(model, "model", model)  # what `train` gives
-        if not isinstance(model, Learner | OneVsAll) or model._training is None:
+        model = model_of(model)
+        if model._training is None:
             raise OptionError(
                 "this model was not made by train, so it does not know what a table's columns are; "
                 "use its own predict with arrays, frames or mappings of numbers"
@@ -144,33 +142,39 @@ class Predictor:
 
     # ------------------------------------------------------------------------------------------------ one row
 
-    def predict_one(self, row: Any, *, extrapolate: bool = False, interval: float | None = None) -> Any:
+    def predict_one(self, row: Any, *, extrapolate: bool = False) -> Any:
         """The label for one row, as it was in the data; or the number.
 
         Args:
             row: a mapping of columns to values, a Series or a frame of one row; for a model of arrays, a list of
                 numbers. Keys that are not columns do not matter, and what has no key has no value.
             extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
-            interval: a probability, such as 0.9: give an `Interval` with the limits between which the truth lies with
-                this probability; of classes, a `LabelSet`. See `predict`.
         """
-        if interval is not None:
-            return self._one_interval(row, extrapolate, self.reach(interval))
         if self._several:
             return self._class_of(row, extrapolate)
         score = self.score_one(row, extrapolate=extrapolate)
         if self.target.task == "binary":
             return self._two_labels[score > 0]
-        return score if self._link.name == "identity" else float(self.model.link(np.array([score]))[0])
+        return score if self._link.name == "identity" else float(self.model._link(np.array([score]))[0])
+
+    def predict_interval_one(self, row: Any, *, level: float = 0.9, extrapolate: bool = False) -> Interval | LabelSet:
+        """The prediction interval of one row: an `Interval` of numbers, or a `LabelSet` of classes.
+
+        Args:
+            row: as for `predict_one`.
+            level: how often the interval, or the set, is to contain the truth; at most 0.999.
+            extrapolate: as for `predict_one`.
+        """
+        return self._one_interval(row, extrapolate, self.reach(level))
 
     def predict_proba_one(self, row: Any, *, extrapolate: bool = False) -> dict[Any, float]:
         """The probability of each label for one row."""
         self._check_probabilities()
         if isinstance(self.model, OneVsAll):
             scores, labels = self._class_scores(row, extrapolate)
-            shares = self.model.shares(scores[None, :])[0]
+            shares = self.model._shares(scores[None, :])[0]
             return dict(zip(labels, shares.tolist(), strict=True))
-        p = self.model.link(np.array([self.score_one(row, extrapolate=extrapolate)]))
+        p = self.model._link(np.array([self.score_one(row, extrapolate=extrapolate)]))
         negative, positive = self._two_labels
         return {negative: float((1 - p)[0]), positive: float(p[0])}
 
@@ -182,13 +186,12 @@ class Predictor:
         score = None if self._columns is None else self.model._predict_row(self._columns, row, extrapolate, offset)
         return self._one_score(row, extrapolate, offset) if score is None else score
 
-    def reach(self, interval: float) -> float:
+    def reach(self, level: float) -> float:
         """How far from a prediction the truth lies at most, with this probability; of classes, how unlikely it is.
 
         Numbers: |truth - prediction|, in the target's unit. Classes: 1 - the probability of the true one.
         """
-        level = checked_level(interval)
-        return quantiles_of(self.model).known_reach(level)
+        return quantiles_of(self.model).known_reach(checked_level(level))
 
     def _one_interval(self, row: Any, extrapolate: bool, reach: float) -> Interval | LabelSet:
         if not self._several and self.target.task == "regression":
@@ -205,6 +208,13 @@ class Predictor:
             best = np.array([int(scores > 0)])
         shares = shares_of(self.model, scores[None])
         return LabelSet(labels[int(best[0])], label_sets(shares, best, reach, labels)[0])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that only predicts: much smaller than the model's own, with the same predictions.
+
+        `ul.Predictor(path)` and `ul.load(path)` read it. Its model refuses to learn.
+        """
+        model_file.save_predict_only(self.model, path)
 
     def explain(self, row: Any, label: Any = None) -> Explanation:
         """Each feature's contribution to the prediction for one row; see `ul.explain`."""
@@ -305,7 +315,7 @@ class Predictor:
 
     # ------------------------------------------------------------------------------------------------ many rows
 
-    def predict(self, source: Any, *, extrapolate: bool = False, interval: float | None = None, **reading: Any) -> Any:
+    def predict(self, source: Any, *, extrapolate: bool = False, reading: Reading | None = None) -> Any:
         """Labels or numbers for any data of the kind that the model was trained on; it must fit into memory.
 
         A list; for a pandas, polars or pyarrow frame a Series (with its index) or Array. Where a row could not be read
@@ -314,17 +324,27 @@ class Predictor:
         Args:
             source: a file, several of them or a folder, a frame, a list of mappings, an array.
             extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
-            interval: a probability, such as 0.9, at most 0.999: give the limits between which the truth lies with this
-                probability. For a frame a frame, with the columns prediction, low and high; of classes prediction and
-                set, all labels among which the truth is with this probability, likeliest first. Otherwise a list of
-                `Interval` or `LabelSet`, which are tuples with these names.
-            reading: how data is read, as for `train`.
+            reading: how the data is read; see `Reading`.
         """
-        reach = None if interval is None else self.reach(interval)
-        parts = self.batches(source, extrapolate=extrapolate, **reading)
-        if reach is not None:
-            return self._with_intervals(source, list(parts), reach)
+        parts = self.batches(source, extrapolate=extrapolate, reading=reading)
         return frames.column(source, self.as_it_was([value for part in parts for value in part.values]))
+
+    def predict_interval(
+        self, source: Any, *, level: float = 0.9, extrapolate: bool = False, reading: Reading | None = None
+    ) -> Any:
+        """Prediction intervals of numbers, or prediction sets of classes; the data must fit into memory.
+
+        For a frame a frame, with the columns prediction, low and high; for classes prediction and set, the labels of
+        the set, likeliest first. Otherwise a list of `Interval` or `LabelSet`, which are tuples with these names.
+
+        Args:
+            source: as for `predict`.
+            level: how often an interval, or a set, is to contain the truth; at most 0.999.
+            extrapolate: as for `predict`.
+            reading: how the data is read; see `Reading`.
+        """
+        reach = self.reach(level)
+        return self._with_intervals(source, list(self.batches(source, extrapolate=extrapolate, reading=reading)), reach)
 
     def _with_intervals(self, source: Any, parts: list[Predictions], reach: float) -> Any:
         columns = {"prediction": self.as_it_was([value for part in parts for value in part.values])}
@@ -368,14 +388,14 @@ class Predictor:
             found[row] = labels
         return found
 
-    def predict_proba(self, source: Any, *, extrapolate: bool = False, **reading: Any) -> Any:
+    def predict_proba(self, source: Any, *, extrapolate: bool = False, reading: Reading | None = None) -> Any:
         """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
         self._check_probabilities()
-        parts = list(self.batches(source, extrapolate=extrapolate, **reading))
+        parts = list(self.batches(source, extrapolate=extrapolate, reading=reading))
         found = [part.probabilities for part in parts if part.probabilities is not None]
         if not found:
-            return frames.columns(source, np.zeros((0, len(self.class_names))), self.class_names)
-        names = max((part.classes for part in parts), key=len)
+            return frames.columns(source, np.zeros((0, len(self.classes))), self.classes)
+        names: list[Any] = self.classes[: max(len(part.classes) for part in parts)]
         # A class that joined between two batches was not known to the first one.
         wide = [np.pad(part, ((0, 0), (0, len(names) - part.shape[1]))) for part in found]
         return frames.columns(source, np.concatenate(wide), names)
@@ -439,7 +459,7 @@ class Predictor:
         columns = self.features
         rows = [[html.name(name), kind] for name, kind in list(columns.items())[:SHOWN_COLUMNS]]
         facts = [("predicts", str(self.target)), ("examples", f"{self.model.examples:,}")]
-        facts += [("shape", self.model.settled_shape or ""), ("experts", shares_shown(self.model.experts))]
+        facts += [("model type", self.model.model_type or ""), ("members", shares_shown(self.model.members))]
         facts += [("columns", f"{len(columns):,}")]
         more = len(columns) - len(rows)
         return html.card(
@@ -458,7 +478,7 @@ class Predictor:
         extrapolate: bool = False,
         keep: bool = False,
         stopped: Callable[[], bool] = never,
-        **reading: Any,
+        reading: Reading | None = None,
     ) -> Iterator[Predictions]:
         """Predictions batch by batch. Rows of a pipe are predicted as they arrive.
 
@@ -467,28 +487,34 @@ class Predictor:
             extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
             keep: keep the rows as they were.
             stopped: asked while a pipe or a file that grows is waited for; once it says so, that is the end.
-            reading: how data is read, as for `train`; with `follow=True` a file is read while it grows.
+            reading: how the data is read; with `tail=True` a file is read while it grows.
         """
-        skip = reading.get("on_error") == "skip"
-        for batch in self.read(source, keep, stopped, **reading):
+        skip = reading is not None and reading.on_error == "skip"
+        for batch in self.read(source, keep, stopped, reading):
             yield self.predictions(batch, extrapolate, skip)
 
     @cached_property
     def _settled(self) -> ReadOptions:
         return self._options()
 
-    def _options(self, **reading: Any) -> ReadOptions:
+    def _options(self, reading: Reading | None = None) -> ReadOptions:
         """How data is read, as far as training has settled it."""
-        return ReadOptions.settled(self._reading, **reading)
+        return ReadOptions.settled(self._reading, **given_reading(reading))
 
     def read(
-        self, source: Any, keep: bool = False, stopped: Callable[[], bool] = never, **reading: Any
+        self,
+        source: Any,
+        keep: bool = False,
+        stopped: Callable[[], bool] = never,
+        reading: Reading | None = None,
     ) -> Iterator[Batch]:
         """Data as the model's training data was read, batch by batch."""
-        options = self._options(**reading)
+        options = self._options(reading)
         opened = open_source(source, options)
         if isinstance(opened, Mappings) and self._rows is not None:  # rows of the table, by name
             opened = Frames(opened.as_table() if keep else self._rows.table(opened.as_list(), True))
+        if isinstance(opened, Frames) and self.schema.family == "named":
+            opened = Mappings.of_frame(opened)
         if opened.family != self.schema.family:
             raise OptionError(other_kind(self.schema.family, opened))
         if keep and opened.family != "table":
@@ -525,13 +551,13 @@ class Predictor:
             if used.rows:
                 codes[readable] = scores.argmax(axis=1) if several else scores > 0
         else:
-            numbers = self.model.link(every)
+            numbers = self.model._link(every)
         if LOSSES[self.model.options.loss].link.gives_probabilities:
             probabilities = np.full((total, len(classes)), np.nan)
             if several:
-                probabilities[readable] = self.model.shares(scores)  # type: ignore[union-attr]
+                probabilities[readable] = self.model._shares(scores)  # type: ignore[union-attr]
             else:
-                p = self.model.link(scores)
+                p = self.model._link(scores)
                 probabilities[readable] = np.stack([1 - p, p], axis=1)
         return Predictions(batch, labels, codes, every, numbers, probabilities, classes, readable)
 

@@ -1,10 +1,10 @@
 """Predictions of models that are more than linear, taken apart by feature.
 
-An expert is a sum: of linear terms, of one step of each column's curve, and of what each question on the way through a
+An member is a sum: of linear terms, of one step of each column's curve, and of what each question on the way through a
 tree changes in the mean of the leaves below it. All of them count from their mean over what the model has seen, so that
-the base is about what the expert says on average. What the experts make of their sums, and the mixture of the experts,
+the base is about what the member says on average. What the members make of their sums, and the mixture of the members,
 is no sum; it is shared out by integrated gradients, on the straight way from the bases to the sums. How certain an
-expert is of the row is the same all the way.
+member is of the row is the same all the way.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 
 from ..inputs import Float64
 from ..losses import LOSSES
+from ..models.form_reading import FormReading, Member
 from ..models.model import Feature
-from ..models.shape_reading import Expert, ShapeReading
 from ..models.terms import Terms
 
 _POINTS = 16  # on the way, of which there are fewer if there are many classes
@@ -50,7 +50,7 @@ class Parts:
 
 
 def taken_apart(
-    shaped: ShapeReading,
+    shaped: FormReading,
     raw: Float64,
     active: dict[int, Feature],
     row: Row,
@@ -69,21 +69,21 @@ def taken_apart(
         heads: how many are predicted.
         offset: of the row's score; no part of what is given here.
     """
-    bases, found = zip(*(_of_expert(shaped, expert, raw, active, row) for expert in shaped.experts), strict=True)
+    bases, found = zip(*(_of_member(shaped, member, raw, active, row) for member in shaped.members), strict=True)
     features = list(dict.fromkeys(feature for one in found for feature in one))
     nothing = np.zeros(shaped.heads)
     wide = max(heads, min(2, shaped.heads))  # next to a class alone, the one that no row has stands for the others
     shares = np.array([[one.get(feature, nothing)[:wide] for one in found] for feature in features])
     base = np.array([one[:wide] for one in bases])
     moved = shares.sum(axis=0) if features else np.zeros_like(base)
-    said = _said(shaped, [row.certainty(expert.terms) for expert in shaped.experts], head, heads, offset)
+    said = _said(shaped, [row.certainty(member.terms) for member in shaped.members], head, heads, offset)
     first, last = said(base), said(base + moved)
     slopes = _slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
     amounts = [float((share * slopes).sum()) for share in shares]
     return Parts(dict(zip(features, amounts, strict=True)), first, last)
 
 
-def raw_row(shaped: ShapeReading, given: list[tuple[Feature, int, float]]) -> tuple[Float64, dict[int, Feature]]:
+def raw_row(shaped: FormReading, given: list[tuple[Feature, int, float]]) -> tuple[Float64, dict[int, Feature]]:
     """Features with their numbers and values, as values by raw column; and which feature a column of text has."""
     raw = np.full(len(shaped.columns), math.nan)
     active: dict[int, Feature] = {}
@@ -98,15 +98,15 @@ def raw_row(shaped: ShapeReading, given: list[tuple[Feature, int, float]]) -> tu
     return raw, active
 
 
-def _of_expert(
-    shaped: ShapeReading,
-    expert: Expert,
+def _of_member(
+    shaped: FormReading,
+    member: Member,
     raw: Float64,
     active: dict[int, Feature],
     row: Row,
 ) -> tuple[Float64, dict[Feature, Float64]]:
-    """By head: what an expert says on average, and what each feature adds to that."""
-    terms, base = row.terms(expert.terms)
+    """By head: what an member says on average, and what each feature adds to that."""
+    terms, base = row.terms(member.terms)
     found: dict[Feature, Float64] = {}
 
     def add(feature: Feature, amount: Float64) -> None:
@@ -114,14 +114,14 @@ def _of_expert(
 
     for feature, amount in terms:
         add(feature, amount)
-    for column, mean in _linear_means(shaped, expert, row).items():
+    for column, mean in _linear_means(shaped, member, row).items():
         base = base + mean
         add(active.get(column, shaped.columns[column].name), -mean)
-    for column, curve in expert.curves.items():
+    for column, curve in member.curves.items():
         mean = curve.mean()
         base = base + mean
         add(shaped.columns[column].name, curve.at(float(raw[column])) - mean)
-    for tree in expert.trees:
+    for tree in member.trees:
         means, _ = tree.below()
         path = tree.path(raw)
         base = base + means[0]
@@ -131,14 +131,14 @@ def _of_expert(
     return base, found
 
 
-def _linear_means(shaped: ShapeReading, expert: Expert, row: Row) -> dict[int, Float64]:
+def _linear_means(shaped: FormReading, member: Member, row: Row) -> dict[int, Float64]:
     """By raw column and head: about what its linear terms have added on average, in a model that is more than linear.
 
     Of numbers, where they have been is known from their curves. How often a text was there is told by its gradients,
-    compared with those of the bias, in the expert with curves.
+    compared with those of the bias, in the member with curves.
     """
     means: dict[int, Float64] = {}
-    curved = shaped.expert("curves")
+    curved = shaped.member("curves")
     if curved is None:
         return means
     at, often = curved.terms.entry, curved.terms.evidence
@@ -148,10 +148,10 @@ def _linear_means(shaped: ShapeReading, expert: Expert, row: Row) -> dict[int, F
         if k is None:
             continue
         if shaped.columns[column].text:
-            of_text.setdefault(column, []).append((float(often[k]), row.term(number, 1.0, expert.terms)))
+            of_text.setdefault(column, []).append((float(often[k]), row.term(number, 1.0, member.terms)))
         elif column in curved.curves:
             values, shares = curved.curves[column].typical()
-            terms = [share * row.term(number, x, expert.terms) for x, share in zip(values, shares, strict=True)]
+            terms = [share * row.term(number, x, member.terms) for x, share in zip(values, shares, strict=True)]
             means[column] = np.sum(terms, axis=0)
     always = float(often[at[0]]) if 0 in at else 0.0
     for column, texts in of_text.items():
@@ -162,15 +162,15 @@ def _linear_means(shaped: ShapeReading, expert: Expert, row: Row) -> dict[int, F
 
 
 def _said(
-    shaped: ShapeReading, certainty: list[float], head: int, heads: int, offset: float
+    shaped: FormReading, certainty: list[float], head: int, heads: int, offset: float
 ) -> Callable[[Float64], float]:
-    """What is predicted for a head, beside the offset, where the experts' sums are so and so."""
+    """What is predicted for a head, beside the offset, where the members' sums are so and so."""
     options, state, mixture = shaped.options, shaped.state, shaped.mixture
     limited = bool(options.clip or options.target) and state["label_min"] <= state["label_max"]
 
     def said(sums: Float64) -> float:
-        experts = zip(shaped.experts, sums, certainty, strict=True)
-        scores = np.array([expert.scores(own, sure)[:heads] for expert, own, sure in experts])
+        members = zip(shaped.members, sums, certainty, strict=True)
+        scores = np.array([member.scores(own, sure)[:heads] for member, own, sure in members])
         if limited:
             scores = np.clip(scores, state["label_min"], state["label_max"])
         if mixture is None:
@@ -183,7 +183,7 @@ def _said(
 
 
 def _slopes(said: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float) -> Float64:
-    """The mean slope of what is said, by expert and head, on the way from `base` to `base + moved`.
+    """The mean slope of what is said, by member and head, on the way from `base` to `base + moved`.
 
     What the points on the way do not see of the change is added along the way.
     """

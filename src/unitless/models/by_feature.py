@@ -1,4 +1,4 @@
-"""Reading a model: weights in the data's units, scales, importance, by feature."""
+"""StateReading a model: weights in the data's units, scales, importance, by feature."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def leading_lane(state: _core.Snapshot, head: int) -> int:
     return leader(state["lane_heads"], state["scores"].reshape(-1, 6), head)
 
 
-class Reading:
+class StateReading:
     """A model's state, read by feature and by lane. A lane is one set of weights: that of one rate of one class."""
 
     def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
@@ -162,7 +162,7 @@ class Reading:
         terms = Terms(rule, self.options.order, state["t"], slots, state["scale"], v, H)
         if not rule.second_order:
             return terms
-        kept, walk = state["shape"], WALKS[int(state["lane_rates"][lanes[0]])]
+        kept, walk = state["form"], WALKS[int(state["lane_rates"][lanes[0]])]
         return with_doubt(terms, lambda name: kept[name], lanes[0], walk, LOSSES[self.options.loss])
 
     def candidate(self, lane: int) -> float | Walk:
@@ -207,7 +207,7 @@ class Reading:
         return dict(zip(self.features, values.tolist(), strict=True))
 
     def weights(self, lane: int) -> ByFeature:
-        """w by feature, in the data's units, what centring and the target take away given back."""
+        """w by feature, in the data's units, what centering and the target take away given back."""
         v = self.v[:, lane]
         with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond the range of float64
             w = v / self.scale if RULES[self.options.rule].unit_free else v
@@ -233,14 +233,14 @@ class Reading:
         return self.slot_of.get(feature, feature)
 
     def means(self) -> ByFeature:
-        """What is taken away from each feature that is centred: its mean."""
+        """What is taken away from each feature that is centered: its mean."""
         names = self.state["names"]
         return {names[number - 1] if names else number - 1: mean for number, mean in self._means().items()}
 
     def _means(self) -> dict[int, float]:
-        kinds, means = self.state["centre_kinds"], self.state["centre_means"].reshape(-1, 2)
+        kinds, means = self.state["center_kinds"], self.state["center_means"].reshape(-1, 2)
         return {
             int(feature): float(mean)
-            for feature, kind, (mean, _) in zip(self.state["centre_features"], kinds, means, strict=True)
+            for feature, kind, (mean, _) in zip(self.state["center_features"], kinds, means, strict=True)
             if kind
         }

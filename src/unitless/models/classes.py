@@ -170,3 +170,13 @@ def _first_rows(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     first = np.full(count, -1, dtype=np.int64)
     first[places[::-1]] = np.arange(len(places) - 1, -1, -1)  # of several the last one stays
     return first
+
+
+def label_array(labels: list[Label]) -> np.ndarray[Any, Any]:
+    """Labels as an array of their own type, or of objects if they differ or if NumPy would drop a NUL at their end."""
+    cut = any(isinstance(label, str) and label.endswith("\0") for label in labels)
+    if len({type(label) for label in labels}) == 1 and not cut:
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array

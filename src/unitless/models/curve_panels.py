@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..inputs import Float64
+from .form_reading import Curve, FormReading, Member
 from .model import Feature
-from .shape_reading import Curve, Expert, ShapeReading
 
 MOST = 12  # panels, if nobody says how many
 TEXTS = 10  # values of a column of text that are shown
@@ -38,7 +38,7 @@ class Panel:
         return [*self.y.ravel().tolist(), *(self.missing.tolist() if self.missing is not None else [])]
 
 
-def panels(shaped: ShapeReading, heads: Sequence[int], most: int | None = MOST) -> list[Panel]:
+def panels(shaped: FormReading, heads: Sequence[int], most: int | None = MOST) -> list[Panel]:
     """The columns that matter most, first those that matter most of all.
 
     Args:
@@ -46,8 +46,8 @@ def panels(shaped: ShapeReading, heads: Sequence[int], most: int | None = MOST) 
         heads: those that are shown.
         most: how many columns; None for all.
     """
-    expert = shaped.expert("curves")
-    if expert is None:
+    member = shaped.member("curves")
+    if member is None:
         return []
     importance = {feature: float(by_head[list(heads)].max()) for feature, by_head in shaped.importance().items()}
     by_column = [importance.get(column.name, 0.0) for column in shaped.columns]
@@ -62,16 +62,16 @@ def panels(shaped: ShapeReading, heads: Sequence[int], most: int | None = MOST) 
         if by_column[column] <= 0:
             continue
         if shaped.columns[column].text:
-            found.append(_of_text(shaped, expert, column, heads, by_column[column]))
-        elif (curve := expert.curves.get(column)) is not None and len(curve.thresholds):
-            found.append(_of_numbers(shaped, expert, curve, heads, by_column[column]))
+            found.append(_of_text(shaped, member, column, heads, by_column[column]))
+        elif (curve := member.curves.get(column)) is not None and len(curve.thresholds):
+            found.append(_of_numbers(shaped, member, curve, heads, by_column[column]))
     return found
 
 
-def _of_numbers(shaped: ShapeReading, expert: Expert, curve: Curve, heads: Sequence[int], importance: float) -> Panel:
+def _of_numbers(shaped: FormReading, member: Member, curve: Curve, heads: Sequence[int], importance: float) -> Panel:
     number = next(number for number, column in shaped.column_of.items() if column == curve.column)
-    at = expert.terms.entry.get(shaped.linear.slot(number))
-    slope = np.zeros(len(heads)) if at is None else expert.terms.weights[at, list(heads)]
+    at = member.terms.entry.get(shaped.linear.slot(number))
+    slope = np.zeros(len(heads)) if at is None else member.terms.weights[at, list(heads)]
     typical, shares = curve.typical()
     steps = curve.weights[:, list(heads)]
     there = shares / shares.sum() if shares.any() else np.full(len(shares), 1 / len(shares))
@@ -100,8 +100,8 @@ def _usual(values: Float64, weights: Float64) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _of_text(shaped: ShapeReading, expert: Expert, column: int, heads: Sequence[int], importance: float) -> Panel:
-    at, often = expert.terms.entry, expert.terms.evidence
+def _of_text(shaped: FormReading, member: Member, column: int, heads: Sequence[int], importance: float) -> Panel:
+    at, often = member.terms.entry, member.terms.evidence
     names = shaped.state["names"] or []
     own = [
         (number, at[slot])
@@ -109,7 +109,7 @@ def _of_text(shaped: ShapeReading, expert: Expert, column: int, heads: Sequence[
         if of == column and (slot := shaped.linear.slot(number)) in at
     ]
     own.sort(key=lambda item: -often[item[1]])
-    y = expert.terms.weights[[k for _, k in own]][:, list(heads)]
+    y = member.terms.weights[[k for _, k in own]][:, list(heads)]
     parts = np.array([often[k] for _, k in own])
     parts = parts / parts.sum() if parts.any() else np.full(len(parts), 1 / max(1, len(parts)))
     y = y - parts @ y

@@ -12,11 +12,11 @@ from .model import State
 class Distributable(Protocol):
     """A learner whose state can be taken out, carried elsewhere, gone on from, and merged (rounds, rounds_shape).
 
-    A round: every shard goes back to the base (`_go_back`), judges its rates by rows that it does not learn (predicted
-    between `_begin_judging` and `_end_judging`), learns with the rates standing still (`_choose_rates`), and gives its
-    state. In the first round, where there is nothing to be judged, it follows its own losses but drops no rate
-    (`_keep_rates`). Scales do not fall meanwhile (`_hold_scales`): the weights of a shard whose scale has fallen could
-    not be added to those of others. The merged model lets go of rates that have lost (`_prune_rates`).
+    A round: every partition goes back to the base (`_go_back`), judges its rates by rows that it does not learn
+    (predicted between `_begin_judging` and `_end_judging`), learns with the rates standing still (`_choose_rates`), and
+    gives its state. In the first round, where there is nothing to be judged, it follows its own losses but drops no
+    rate (`_keep_rates`). Scales do not fall meanwhile (`_hold_scales`): the weights of a partition whose scale has
+    fallen could not be added to those of others. The merged model lets go of rates that have lost (`_prune_rates`).
     """
 
     @property

@@ -26,7 +26,7 @@ LEVELS: tuple[float, ...] = tuple(_core.ERROR_LEVELS)
 _NUMBERS = 3 + 2 * len(LEVELS)  # rows, their weight, the mean error of late, the quantiles, the steady ones
 
 
-def checked_level(level: Any, option: str = "interval") -> float:
+def checked_level(level: Any, option: str = "level") -> float:
     """A level that can be asked for."""
     number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
     if not number or not 0 < float(level) <= LEVELS[-1]:

@@ -19,18 +19,18 @@ This is version 1 of the format. A file holds arrays with one entry for each fea
     errors           float64  for each rate of a sweep, the weight of wrong classes
     target           float64  what is known of the labels' unit (target_state.py)
     products         uint32   left, right (features, from 1) and slot of each product
-    centre_features  uint32   features (from 1) for which it is settled whether they are centred
-    centre_kinds     uint32   1 for each of them that is centred, otherwise 0
-    centre_means     float64  mean and weight of each of them
+    center_features  uint32   features (from 1) for which it is settled whether they are centered
+    center_kinds     uint32   1 for each of them that is centered, otherwise 0
+    center_means     float64  mean and weight of each of them
     proven_scales    float64  the scale that each of them has proven; 0 without `falling_scales`
     window_features  uint32   features whose scales may fall soon (core/encoding/window.hpp)
     windows          float64  scale, limit, low, high, first, sum, square, weight and count of each of those
-    slopes           float64  how weights depend on the means; only in merged models with centred columns
+    slopes           float64  how weights depend on the means; only in merged models with centered columns
                               (merged_means.py)
 
 Two kinds of arrays are there only where a model needs them:
 
-    shape.NAME       float64  curves, trees, other experts and their mixture, second order, as the core names them; and
+    form.NAME        float64  curves, trees, other members and their mixture, second order, as the core names them; and
                               softmax.classes, the number of classes of a softmax that has not met all of them
     earlier          uint8    of an interrupted training: a model file with the best weights so far
 
@@ -49,10 +49,14 @@ hexadecimal.
     kept                  which weights predict: "last" or "averaged"
     averaged_t, next_look when the average was last changed, and when it will be (0 without `average`)
     suspended_at, missed  the total weight when rates were no longer compared, or null; the weight that was not compared
-    settled, company      the shape, and the experts that learn next to it; null before the first row settles them
+    settled, ensemble     the model type, and the members that learn next to it; null before the first row settles them
     errors                how large the model's errors are (error_quantiles.py), or null
     training              how `train` made the model (training_record.py), or null
+    predict_only          whether it has nothing that learning needs (predict_only.py)
     digest                SHA-256 of all the rest
+
+A file of `Predictor.save` holds one array, `compressed`: such a file, compressed. Its header has only the version and
+the size.
 """
 
 from __future__ import annotations
@@ -61,6 +65,7 @@ import copy
 import hashlib
 import importlib
 import json
+import lzma
 import math
 import os
 import re
@@ -75,7 +80,7 @@ from numpy.typing import NDArray
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
 from ..losses import LOSSES
-from ..options import Company, Kept, Options
+from ..options import EnsembleKind, Kept, Options
 from ..rules import RULES
 from . import target_state
 from .foreign import is_vw_model
@@ -102,9 +107,9 @@ _ARRAYS = {
     "errors": np.float64,
     "target": np.float64,
     "products": np.uint32,
-    "centre_features": np.uint32,
-    "centre_kinds": np.uint32,
-    "centre_means": np.float64,
+    "center_features": np.uint32,
+    "center_kinds": np.uint32,
+    "center_means": np.float64,
     "average": np.float64,
     "average_scale": np.float64,
     "proven_scales": np.float64,
@@ -112,14 +117,19 @@ _ARRAYS = {
     "windows": np.float64,
     "slopes": np.float64,
 }
+_COMPRESSED = "compressed"  # a whole model file, within another
+_MOST_DECOMPRESSED = 1 << 34
 _EARLIER = "earlier"  # the best weights so far, of a training that was interrupted
-_SHAPE = "shape."  # how the names of the arrays begin that a shape has
-_SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
-_MOST_OF_SHAPE = 1024  # arrays
-_ANNOUNCED = "shape.softmax.classes"  # how many classes a softmax knows of, where it has not met all of them
+_FORM = "form."  # how the names of the arrays begin that a model type has
+_FORM_NAME = re.compile(r"form\.[A-Za-z0-9_.]{1,64}")
+_MOST_OF_FORM = 1024  # arrays
+_ANNOUNCED = "form.softmax.classes"  # how many classes a softmax knows of, where it has not met all of them
 _TOTALS = ("t", "T", "N", "label_min", "label_max", "averaged_t", "missed")
-_PLAIN = ("columns", "names", "examples", "negative", "kept", "next_look", "company")
-_ABOUT = ("version", "kind", "options", "labels", "open", "rates", "suspended_at", "settled", "errors", "training")
+_PLAIN = ("columns", "names", "examples", "negative", "kept", "next_look", "ensemble")
+_ABOUT = (
+    *("version", "kind", "options", "labels", "open", "rates"),
+    *("suspended_at", "settled", "errors", "training", "predict_only"),
+)
 _LONGEST = 256  # characters of the names of products for each byte of a file
 _Arrays: TypeAlias = dict[str, NDArray[Any]]
 
@@ -128,6 +138,16 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write the model, whole or not at all."""
     try:
         whole_file.write(path, to_bytes(model))
+    except (OSError, TypeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError(f"cannot write the model to {path!r}: {reason}") from error
+
+
+def save_predict_only(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model that only predicts, whole or not at all: without what learning needs, and compressed."""
+    data = to_compressed_bytes(_module("predict_only").stripped(model))
+    try:
+        whole_file.write(path, data)
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ModelFileError(f"cannot write the model to {path!r}: {reason}") from error
@@ -206,7 +226,7 @@ def _encoded(
     errors: ErrorQuantiles | None,
 ) -> bytes:
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
-    arrays |= {_SHAPE + name: array for name, array in state["shape"].items() if name != "settled"}
+    arrays |= {_FORM + name: array for name, array in state["form"].items() if name != "settled"}
     if earlier is not None:
         arrays[_EARLIER] = np.frombuffer(_encoded(model, *earlier, None, None, None), np.uint8)
     header: dict[str, Any] = {
@@ -220,18 +240,42 @@ def _encoded(
         # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
         "suspended_at": None if (at := state["suspended_at"]) is None else float.hex(at),
-        "settled": state["shape"]["settled"],
+        "settled": state["form"]["settled"],
         "errors": None if errors is None else errors.plain(),
         "training": training,
+        "predict_only": model._predict_only,
     }
     header["digest"] = _digest(header, arrays)
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
+
+
+def to_compressed_bytes(model: Model) -> bytes:
+    """The file's content, compressed."""
+    data = to_bytes(model)
+    packed = np.frombuffer(lzma.compress(data), np.uint8)
+    return safetensors.numpy.save({_COMPRESSED: packed}, {_KEY: json.dumps({"version": VERSION, "size": len(data)})})
+
+
+def _decompressed(header: dict[str, Any], packed: NDArray[np.uint8]) -> bytes:
+    """The model file within a compressed one; never more than the header says."""
+    size: Any = header.get("size")
+    _require(type(size) is int and 0 < size <= _MOST_DECOMPRESSED, "an impossible size")
+    _require(packed.dtype == np.uint8 and packed.ndim == 1, "arrays of the wrong type")
+    try:
+        data = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=1 << 28).decompress(packed.tobytes(), size)
+    except lzma.LZMAError:
+        raise ModelFileError("the file is damaged: it cannot be decompressed") from None
+    _require(len(data) == size, "another size than its header says")
+    return data
 
 
 def from_bytes(data: bytes) -> Any:
     """The model in a file's content, or a ModelFileError."""
     chosen_kernel()  # a wrong setting of this machine is not the file's fault
     header, arrays = _parse(data)
+    if set(arrays) == {_COMPRESSED}:
+        data = _decompressed(header, arrays[_COMPRESSED])
+        header, arrays = _parse(data)
     try:
         if (version := header.get("version")) != VERSION:
             known = f"this version of unitless reads format {VERSION}"
@@ -243,7 +287,7 @@ def from_bytes(data: bytes) -> Any:
         model = _fresh(header)
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
         _check(header, totals, arrays, model)
-        shape = _taken_shape(header, arrays, model.options)
+        form = _taken_form(header, arrays, model.options)
         if (training := header["training"]) is not None:
             _module("training_record").check(training, model)
         model._training = training
@@ -252,9 +296,12 @@ def from_bytes(data: bytes) -> Any:
             model._errors = _module("error_quantiles").ErrorQuantiles.read(errors)
         plain = {key: header[key] for key in _PLAIN}
         suspended_at = None if (at := header["suspended_at"]) is None else float.fromhex(at)
-        state = _core_snapshot(**arrays, shape=shape, suspended_at=suspended_at, **plain, **totals)
+        state = _core_snapshot(**arrays, form=form, suspended_at=suspended_at, **plain, **totals)
         _check_slopes(state)
         model._restore(state)
+        _require(type(header["predict_only"]) is bool, "an impossible kind of file")
+        if header["predict_only"]:
+            _module("predict_only").refuse_learning(model)
     except ModelFileError:
         raise
     except (
@@ -278,7 +325,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
     _require(data.dtype == np.uint8 and data.ndim == 1, "arrays of the wrong type")
     within, arrays = _parse(data.tobytes())
     _require(_EARLIER not in arrays and within.get("training") is None, "an earlier state of an earlier state")
-    same = ("kind", "options", "labels", "open", "rates", "columns", "settled", "company")
+    same = ("kind", "options", "labels", "open", "rates", "columns", "settled", "ensemble")
     _require(all(within.get(name) == header[name] for name in same), "an earlier state of another model")
     model: Model = from_bytes(data.tobytes())
     return model._remembered()
@@ -354,7 +401,7 @@ def _require(condition: object, problem: str) -> None:
 def _check_names(header: dict[str, Any], arrays: _Arrays) -> None:
     """That the file has every field and every array of the format, and no other."""
     _require(set(header) == {*_ABOUT, *_PLAIN, *_TOTALS, "digest"}, "other fields than a header has")
-    _require(set(arrays) - {_EARLIER, *_shape_names(arrays)} == set(_ARRAYS), "other arrays than a model has")
+    _require(set(arrays) - {_EARLIER, *_form_names(arrays)} == set(_ARRAYS), "other arrays than a model has")
 
 
 def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
@@ -388,11 +435,11 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
         length = np.array([len(name) for name in names], dtype=np.int64)
         said = int(length[left - 1].sum() + length[right - 1].sum()) if len(slot) else 0
         _require(said <= max(1 << 20, _LONGEST * size), "names of products that are longer than all the rest")
-    centred = arrays["centre_features"]
-    if len(centred):
-        _require(int(centred.min()) > 0 and int(centred.max()) <= features, "a mean is outside the features")
+    centered = arrays["center_features"]
+    if len(centered):
+        _require(int(centered.min()) > 0 and int(centered.max()) <= features, "a mean is outside the features")
         # All columns of an array are settled when the first row is learned.
-        _require(columns is None or len(centred) == columns, "means of some columns only")
+        _require(columns is None or len(centered) == columns, "means of some columns only")
 
 
 def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
@@ -417,10 +464,10 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
         len(arrays["target"]) == len(target_state.FIELDS) and np.isfinite(arrays["target"]).all(),
         "a target that is not finite",
     )
-    means = arrays["centre_means"]
+    means = arrays["center_means"]
     require(np.isfinite(means).all() and (means[1::2] >= 0).all(), "a mean that is not finite")
-    require(options.centre or not len(arrays["centre_features"]), "means of columns that are not centred")
-    require((arrays["centre_kinds"] <= 1).all(), "means of an unknown kind")
+    require(options.center or not len(arrays["center_features"]), "means of columns that are not centered")
+    require((arrays["center_kinds"] <= 1).all(), "means of an unknown kind")
     require(arrays["target"][0] in (0, 1) and arrays["target"][2] >= 0, "an impossible target")
     require((arrays["target"][4:] >= 0).all(), "an impossible target")
     heads = int(arrays["lane_heads"].max(initial=0)) + 1
@@ -471,25 +518,27 @@ def _check_windows(arrays: _Arrays, options: Options) -> None:
     _require(options.falling_scales or not any_window, "windows that do not agree with the options")
 
 
-def _shape_names(arrays: _Arrays) -> list[str]:
-    return sorted(name for name in arrays if name.startswith(_SHAPE))
+def _form_names(arrays: _Arrays) -> list[str]:
+    return sorted(name for name in arrays if name.startswith(_FORM))
 
 
-def _taken_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> dict[str, Any]:
-    """The shape as a state has it: its arrays are taken out of the others. What is in them the core checks."""
-    names, settled, company = _shape_names(arrays), header["settled"], header["company"]
+def _taken_form(header: dict[str, Any], arrays: _Arrays, options: Options) -> dict[str, Any]:
+    """The model type as a state has it: its arrays are taken out of the others. What is in them the core checks."""
+    names, settled, ensemble = _form_names(arrays), header["settled"], header["ensemble"]
     unsettled = [] if header["examples"] else [None]  # the first row that is learned settles what "auto" becomes
-    shapes = ["linear", "curves", "trees", *unsettled] if options.known_shape is None else [options.known_shape]
-    _require(settled in shapes, "an impossible shape")
-    companies = ["none"] if options.experts == "none" else [*get_args(Company), *unsettled]
-    _require(company in companies, "impossible experts")
-    alone = settled in (None, "linear") and company in (None, "none") and not RULES[options.rule].second_order
+    types = (
+        ["linear", "curves", "trees", *unsettled] if options.known_model_type is None else [options.known_model_type]
+    )
+    _require(settled in types, "an impossible model type")
+    ensembles = ["none"] if not options.ensemble else [*get_args(EnsembleKind), *unsettled]
+    _require(ensemble in ensembles, "impossible members")
+    alone = settled in (None, "linear") and ensemble in (None, "none") and not RULES[options.rule].second_order
     bent = set(names) - ({_ANNOUNCED} if LOSSES[options.loss].coupled else set())
-    _require(not alone or not bent, "curves, trees or experts that a linear model does not have")
-    _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")
-    _require(all(_SHAPE_NAME.fullmatch(name) for name in names), "arrays with impossible names")
-    _require("shape.settled" not in names, "arrays with impossible names")
-    taken = {name.removeprefix(_SHAPE): arrays.pop(name) for name in names}
+    _require(not alone or not bent, "curves, trees or members that a linear model does not have")
+    _require(len(names) <= _MOST_OF_FORM, "more arrays than a model type has")
+    _require(all(_FORM_NAME.fullmatch(name) for name in names), "arrays with impossible names")
+    _require("form.settled" not in names, "arrays with impossible names")
+    taken = {name.removeprefix(_FORM): arrays.pop(name) for name in names}
     _require(all(one.dtype == np.float64 and one.ndim == 1 for one in taken.values()), "arrays of the wrong type")
     return {"settled": settled, **taken}
 
@@ -499,9 +548,9 @@ def _check_slopes(state: _core.Snapshot) -> None:
     if not len(slopes):
         return
     _require(np.isfinite(slopes).all(), "slopes that are not numbers")
-    _require((state["centre_kinds"] == 1).any(), "slopes of a model without centred columns")
-    sizes = _module("merged_means").slope_sizes(state)
-    _require(len(slopes) == sum(sizes.values()), "other slopes than those of its centred columns")
+    _require((state["center_kinds"] == 1).any(), "slopes of a model without centered columns")
+    sizes = importlib.import_module("unitless.merging.means").slope_sizes(state)
+    _require(len(slopes) == sum(sizes.values()), "other slopes than those of its centered columns")
 
 
 def _check_lanes(arrays: _Arrays, model: Model) -> None:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import html, inputs, shown
-from ..errors import OptionError
+from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..options import Auto, Clip, Experts, Loss, Options, Order, Rule, Schedule, Shape, check_names
+from ..options import USUAL_LEVEL, Auto, Clip, Loss, ModelType, Options, Order, Rule, Schedule, check_names
 from ..rates import Walk
 from . import pruning
-from .by_feature import ByFeature, Reading, ranked
-from .classes import Label
+from .by_feature import ByFeature, StateReading, ranked
+from .classes import Label, label_array
+from .error_quantiles import checked_level
 from .model import BIAS, LARGE, Model
+
+if TYPE_CHECKING:
+    from ..data.labels import Target
 
 
 class Learner(Model):
-    """A linear model that learns online, one example at a time, whatever the units of its features. `shape` bends it.
+    """A linear model that learns online, one example at a time, whatever the units of its features. `model_type` bends
+    it.
 
     With its defaults this is Algorithm 2 (NAG) of *Normalized Online Learning* (Ross, Mineiro, Langford 2013) with
     importance-aware steps; `importance_aware=False` gives the paper's algorithms to the letter.
@@ -48,10 +53,10 @@ class Learner(Model):
             harm: a label that lies outside the range of all n labels before it, at least three, by more than
             16 + 1024/n times that range is learned as the nearest label of the range, unless another one that far came
             within the last 100 rows. `limited_labels` counts them.
-        centre: use the columns of arrays and numeric columns of frames as x minus their running mean: then their offset
+        center: use the columns of arrays and numeric columns of frames as x minus their running mean: then their offset
             does not matter either. Booleans, sparse matrices and mappings are taken as they are.
-        falling_scales: let the scale of a centred column fall when its values have become at least 30 times smaller, as
-            they do when millimetres become metres. Looked at every 4,000 examples. Without it a scale only grows.
+        falling_scales: let the scale of a centered column fall when its values have become at least 30 times smaller,
+            as they do when millimeters become meters. Looked at every 4,000 examples. Without it a scale only grows.
         interactions: products of features, made on the fly. 2: all pairs, squares included; "ordered": i·j and j·i as
             two features; or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A name
             that ends in * means all features that begin so; columns of arrays are named by their number.
@@ -59,7 +64,7 @@ class Learner(Model):
             bounds memory.
         average: keep the average of the weights too, those at time t counting by t, in units of the scales. `keep` says
             which of both predict.
-        shape: what the model can be like:
+        model_type: what the model can be like:
 
             - "linear": a weight for each feature. The fastest, and the only one for sparse and hashed data.
             - "curves": each numeric column has a curve as well; 3 to 4 times the time of "linear".
@@ -71,20 +76,20 @@ class Learner(Model):
               same if a column is replaced by its logarithm, or by any other increasing function of it.
 
             "curves" and "trees" predict with a mixture: of a linear model, one with curves, and one with trees too.
-        experts: "auto": other learners read the same rows, and predictions are a mixture of all, better than the best
-            of them. Settled by the first row, for squared and logistic loss and the rule "nag":
+        ensemble: True: other learners read the same rows, and predictions combine all of them, which is better than the
+            best of them. Settled by the first row, for squared and logistic loss and the rule "nag":
 
             - arrays, tables and rows of names with at most 1,000 columns: second-order learners (`rule="newton"`) of
-              the first 100 features, one of which follows labels that change slowly, and of more than two classes a
-              softmax model;
-            - wider, sparse and hashed data: of numbers and two classes the rule "snag", of more classes softmax.
+              the first 100 features, one of which discounts the past, and for more than two classes a softmax model;
+            - wider, sparse and hashed data: the rule "snag"; for more than two classes softmax.
 
-            "none": the rule alone.
+            Default: False, the rule alone.
         sparsity: how large the sum of gradients behind a weight must be for the weight to be other than zero. It has no
             unit, so that one number means the same for every feature: the larger, the fewer weights; 1 is a good
             value, 0 is off. "auto" runs several, from 0 to 30, and predicts with the one whose loss is smallest so far.
-            A model with a penalty is FTRL-Proximal in normalised form; it takes plain gradients (`importance_aware`
-            does not matter), its shape is "linear", and "auto" chooses among 3 rates. `prune` then forgets what is 0.
+            A model with a penalty is FTRL-Proximal in normalized form; it takes plain gradients (`importance_aware`
+            does not matter), its model type is "linear", and "auto" chooses among 3 rates. `prune` then forgets what is
+            0.
         l2: a penalty that pulls weights towards zero without making them zero; it has no unit either. 0 is off.
         further: options that `Options` declares and that are not named here.
 
@@ -116,13 +121,13 @@ class Learner(Model):
         order: Order = "paper",
         clip: Clip | None = None,
         target: Auto | None = None,
-        centre: bool = False,
+        center: bool = False,
         falling_scales: bool = False,
         interactions: Any = None,
         bits: int | None = None,
         average: bool = False,
-        shape: Shape = "linear",
-        experts: Experts = "none",
+        model_type: ModelType = "linear",
+        ensemble: bool = False,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
         **further: Any,
@@ -139,13 +144,13 @@ class Learner(Model):
             order=order,
             clip=clip,
             target=target,
-            centre=centre,
+            center=center,
             falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
             average=average,
-            shape=shape,
-            experts=experts,
+            model_type=model_type,
+            ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
             **further,
@@ -181,7 +186,27 @@ class Learner(Model):
         columns have names, give different models.)
         """
         data, own = self._data_and_offset(X)
-        return self._feed(data, inputs.vector(y, "y", data.rows), weight, offset=own if offset is None else offset)
+        return self._feed(data, self._labels(y, data.rows), weight, offset=own if offset is None else offset)
+
+    def _labels(self, y: Any, rows: int) -> Float64:
+        """Labels as the core takes them. A model that `train` made takes those of two classes as the data had them."""
+        target = self._two_classes()
+        if target is None or np.asarray(y).dtype == bool:
+            return inputs.vector(y, "y", rows)
+        from ..data import labels, located_rows  # noqa: PLC0415  (only models of train need them)
+
+        found = labels.labels_of(y)
+        if len(found) != rows:
+            raise InputError(f"y has {len(found)} values, but X has {rows} rows")
+        return target.numbers(found, located_rows.Place("", "row", 0))
+
+    def _two_classes(self) -> Target | None:
+        """The two labels, where `train` made the model and there are two."""
+        if self._training is None or not LOSSES[self._options.loss].for_classes:
+            return None
+        from ..data.labels import Target  # noqa: PLC0415  (only models of train need them)
+
+        return Target.read(self._training["target"])
 
     def predict(self, X: Any, offset: Any = None, *, extrapolate: bool = False) -> Float64:
         """The predictions for rows; changes nothing.
@@ -192,6 +217,48 @@ class Learner(Model):
         """
         data, own = self._data_and_offset(X)
         return self._ask(data, extrapolate, own if offset is None else offset)
+
+    def predict_label(self, X: Any, offset: Any = None) -> np.ndarray[Any, Any]:
+        """The label of each row: of two classes the one whose score is higher, otherwise the number that is predicted.
+
+        A model that `train` made gives the labels of its data; another one booleans, which are True for the positive
+        class.
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> m = ul.Learner(loss="logistic")
+            >>> _ = m.learn([[1.0], [-1.0]] * 100, [True, False] * 100)
+            >>> m.predict_label([[2.0], [-2.0]]).tolist()
+            [True, False]
+        """
+        scores = self.predict(X, offset)
+        if not LOSSES[self._options.loss].for_classes:
+            return self._link(scores)
+        if self._training is None:
+            return np.asarray(scores > 0)
+        return label_array(self.predictor.classes)[(scores > 0).astype(np.intp)]
+
+    def predict_proba(self, X: Any, offset: Any = None) -> Float64:
+        """The probabilities of the negative and of the positive class: two columns. Only with logistic loss."""
+        if not LOSSES[self._options.loss].link.gives_probabilities:
+            raise OptionError(f"probabilities are for logistic loss; this model's is {self._options.loss!r}")
+        positive = self._link(self.predict(X, offset))
+        return np.stack([1.0 - positive, positive], axis=1)
+
+    def predict_interval(self, X: Any, level: float = USUAL_LEVEL, offset: Any = None) -> Any:
+        """The prediction interval of each row, two columns: low and high. Of two classes a list of sets of labels.
+
+        Only for models that have followed their errors, as those of `train` have.
+        """
+        from .prediction_errors import bounds, label_sets, quantiles_of  # noqa: PLC0415  (which read models)
+
+        reach = quantiles_of(self).known_reach(checked_level(level))
+        loss = LOSSES[self._options.loss]
+        if not loss.for_classes:
+            return np.stack(bounds(self._link(self.predict(X, offset)), reach, loss.smallest_label), axis=1)
+        shares = self.predict_proba(X, offset)
+        labels = [False, True] if self._training is None else self.predictor.classes
+        return label_sets(shares, shares.argmax(axis=1), reach, labels)
 
     def losses(self, predictions: Any, y: Any) -> Float64:
         """The loss of each prediction: with the predictions of `learn`, the progressive loss."""
@@ -239,16 +306,16 @@ class Learner(Model):
 
     @property
     def weights(self) -> ByFeature:
-        """w by feature, in the data's units. Of several experts: those of the linear one with the learner's own rule.
+        """w by feature, in the data's units. Of several members: those of the linear one with the learner's own rule.
 
-        With `shape="linear"` and `experts="none"`, `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`.
+        With `model_type="linear"` and `ensemble=False`, `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`.
         """
         reading = self._reading()
         return reading.weights(reading.leader(0))
 
     @property
     def scales(self) -> ByFeature:
-        """s by feature: the largest |x| ("snag": the root mean square of x). Of several experts: see `weights`."""
+        """s by feature: the largest |x| ("snag": the root mean square of x). Of several members: see `weights`."""
         return self._reading().scales()
 
     @property
@@ -256,16 +323,16 @@ class Learner(Model):
         """|w|·s by feature: how far the feature moves the prediction. It has no unit of the feature's.
 
         Curves and trees count too: half of what lies between the lowest and the highest step of a feature's curve, and
-        half of what each question of a tree sets apart, by the part of the rows that are asked. Of several experts it
+        half of what each question of a tree sets apart, by the part of the rows that are asked. Of several members it
         is the mean, by how far the prediction follows each.
         """
         if self._mixes():
-            return {feature: float(by_head[0]) for feature, by_head in self._shape_reading().importance().items()}
+            return {feature: float(by_head[0]) for feature, by_head in self._form_reading().importance().items()}
         reading = self._reading()
         return reading.importance(reading.leader(0))
 
-    def _reading(self) -> Reading:
-        return Reading(self._options, self._candidates, self._snapshot())
+    def _reading(self) -> StateReading:
+        return StateReading(self._options, self._candidates, self._snapshot())
 
     def _facts(self) -> list[tuple[str, str]]:
         if self.nbytes >= LARGE:

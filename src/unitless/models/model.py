@@ -15,19 +15,19 @@ from .. import _core, html, inputs
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..options import Company, Kept, Options, Shape
+from ..options import EnsembleKind, Kept, ModelType, Options
 from ..rates import Candidates
 from ..rules import RULES
 from . import file as model_file
-from .company import shares_shown
 from .error_quantiles import ErrorQuantiles
+from .extra_members import shares_shown
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .classes import Label
-    from .shape_reading import ShapeReading
+    from .form_reading import FormReading
 
 BIAS = "(bias)"
 LARGE = 64 << 20  # bytes: of a model of this size notebooks show no features, because looking for them takes too long
@@ -93,8 +93,9 @@ class Model(_core.Learner):
         self._earlier: State | None = None  # the best state so far, where its training was interrupted
         self._errors: ErrorQuantiles | None = None  # how large they are, where somebody has kept count
         self._record: dict[str, Any] | None = None
-        self._settled: Shape | None = None  # what "auto" has become, once somebody has asked
-        self._company: Company | None = None  # likewise
+        self._predict_only = False  # it has nothing that learning needs
+        self._settled: ModelType | None = None  # what "auto" has become, once somebody has asked
+        self._ensemble: EnsembleKind | None = None  # likewise
         self._candidates = Candidates.of(options, rates)
         several = len(self._candidates.rates) > 1
         super().__init__(
@@ -116,70 +117,70 @@ class Model(_core.Learner):
         return self._options
 
     @property
-    def settled_shape(self) -> Shape | None:
-        """The shape in use: what was asked for or, of "auto", what the first row has settled; None before it.
+    def model_type(self) -> ModelType | None:
+        """The model type in use: what was asked for or, of "auto", what the first row has settled; None before it.
 
         Example:
             >>> import unitless as ul
-            >>> ul.Learner(shape="curves").settled_shape
+            >>> ul.Learner(model_type="curves").model_type
             'curves'
-            >>> print(ul.Learner(shape="auto").settled_shape)
+            >>> print(ul.Learner(model_type="auto").model_type)
             None
         """
-        if self._options.known_shape is not None:
-            return self._options.known_shape
+        if self._options.known_model_type is not None:
+            return self._options.known_model_type
         if self._settled is None:
-            self._settled = self._snapshot()["shape"]["settled"]
+            self._settled = self._snapshot()["form"]["settled"]
         return self._settled
 
     @property
-    def company(self) -> Company:
-        """Who learns beside the model's own rule, under one mixture, where `experts="auto"` asks for it.
+    def ensemble(self) -> EnsembleKind:
+        """Who learns beside the model's own rule, under one mixture, where `ensemble=True` asks for it.
 
         "newton": second-order learners and, of many classes, a softmax model; "snag": the rule of that name;
         "softmax": such a model alone; "none": nobody, or nobody yet.
 
         Example:
             >>> import numpy as np, unitless as ul
-            >>> m = ul.Learner(experts="auto")
+            >>> m = ul.Learner(ensemble=True)
             >>> _ = m.learn(np.eye(3), [1.0, 2.0, 3.0])
-            >>> m.company
+            >>> m.ensemble
             'newton'
         """
-        if self._options.experts == "none":
+        if self._options.ensemble is False:
             return "none"
-        if self._company is None:
-            self._company = self._snapshot()["company"]
-        return self._company or "none"
+        if self._ensemble is None:
+            self._ensemble = self._snapshot()["ensemble"]
+        return self._ensemble or "none"
 
     @property
-    def experts(self) -> dict[str, float]:
-        """How far the prediction follows each expert of the mixture: parts that add up to 1. Of one alone it is 1.
+    def members(self) -> dict[str, float]:
+        """How far the prediction follows each member of the mixture: parts that add up to 1. Of one alone it is 1.
 
         "linear" is the model's own rule; "curves" and "trees" have these beside linear terms; the others are its
-        `company`.
+        `ensemble`.
 
         Example:
             >>> import numpy as np, unitless as ul
             >>> rng = np.random.default_rng(0)
             >>> x = rng.normal(size=(2000, 1))
-            >>> m = ul.Learner(shape="curves")
+            >>> m = ul.Learner(model_type="curves")
             >>> _ = m.learn(x, np.abs(x[:, 0]))
-            >>> m.experts["curves"] > m.experts["linear"]
+            >>> m.members["curves"] > m.members["linear"]
             True
         """
-        from .shape_reading import expert_shares  # noqa: PLC0415  (which reads models)
+        from .form_reading import member_shares  # noqa: PLC0415  (which reads models)
 
-        return expert_shares(self._snapshot(False))
+        return member_shares(self._snapshot(False))
 
-    def _shape_reading(self) -> ShapeReading:
-        from .shape_reading import ShapeReading  # noqa: PLC0415  (which reads models)
+    def _form_reading(self) -> FormReading:
+        from .form_reading import FormReading  # noqa: PLC0415  (which reads models)
 
-        return ShapeReading(self._options, self._candidates, self._snapshot())
+        return FormReading(self._options, self._candidates, self._snapshot())
 
     def _mixes(self) -> bool:
-        """Whether there are several experts, or one that is more than linear."""
-        return self._bends() or self.company != "none"
+        """Whether there are several members, or one that is more than linear."""
+        return self._bends() or self.ensemble != "none"
 
     def _adds_up(self) -> bool:
         """Whether a score is one sum of weights by values."""
@@ -188,14 +189,16 @@ class Model(_core.Learner):
 
     def _bends(self) -> bool:
         """Whether it is more than linear."""
-        return self.settled_shape not in (None, "linear")
+        return self.model_type not in (None, "linear")
 
     def _check_linear(self, what: str, kind: type[Error] = OptionError) -> None:
         """Refuse what only linear models can do so far; `what` completes "cannot be"."""
         if not self._mixes():
             return
-        plain = (Option("shape", "linear"), " and ", Option("experts", "none"))
-        who = f"of shape {self.settled_shape!r}" if self._bends() else f"with other experts ({self.company}) beside it"
+        plain = (Option("model_type", "linear"), " and ", Option("ensemble", False))
+        who = (
+            f"of model type {self.model_type!r}" if self._bends() else f"with other members ({self.ensemble}) beside it"
+        )
         raise kind(f"a model {who} cannot be {what} yet", advice=Phrase("a model that is made with ", *plain, " can"))
 
     @property
@@ -245,7 +248,7 @@ class Model(_core.Learner):
 
     def _restore_state(self, state: _core.Snapshot) -> None:
         self._restore(state)
-        self._settled = self._company = None
+        self._settled = self._ensemble = None
 
     @property
     def _training(self) -> dict[str, Any] | None:
@@ -325,7 +328,7 @@ class Model(_core.Learner):
         with self._locked():
             return self._snapshot(slots), getattr(self, "classes", None)
 
-    def link(self, score: Any) -> Float64:
+    def _link(self, score: Any) -> Float64:
         """What a score stands for, by the loss: a probability (logistic), a rate (of counts), or the score itself."""
         return LOSSES[self._options.loss].link.function(np.asarray(score, dtype=np.float64))
 
@@ -353,8 +356,8 @@ class Model(_core.Learner):
 
     def _repr_html_(self) -> str:
         small = self.nbytes < LARGE
-        facts = [("options", self._changed_options()), ("shape", self._found_shape())]
-        facts += [("experts", shares_shown(self.experts))] if small and self._mixes() else []
+        facts = [("options", self._changed_options()), ("model type", self._found_model_type())]
+        facts += [("members", shares_shown(self.members))] if small and self._mixes() else []
         facts += [("examples", f"{self.examples:,}"), *self._facts()]
         return html.card(self._kind, html.facts(facts), *(self._tables() if small and self.examples else ()))
 
@@ -366,22 +369,22 @@ class Model(_core.Learner):
         """What a notebook shows of a model that is not too large."""
         return []
 
-    def _found_shape(self) -> str:
-        """What "auto" has become, for those who read; a shape that was asked for stands among the options."""
-        return self.settled_shape or "" if self._options.shape == "auto" else ""
+    def _found_model_type(self) -> str:
+        """What "auto" has become, for those who read; a model type that was asked for stands among the options."""
+        return self.model_type or "" if self._options.model_type == "auto" else ""
 
     @property
     def _of_weights(self) -> str:
         """What to say where weights are shown that are not the whole model."""
         if not self._mixes():
             return ""
-        others = "curves and trees" if self._bends() else "the other experts"
+        others = "curves and trees" if self._bends() else "the other members"
         return f"Weights and scales are those of the linear terms; importance counts {others} too."
 
     def _counted(self, *facts: str) -> str:
         """What a model shows of itself after its options."""
-        company = "" if self.company == "none" else f"with {self.company}"
-        return ", ".join(filter(None, [self._found_shape(), company, *facts, f"{self.examples:,} examples"]))
+        ensemble = "" if self.ensemble == "none" else f"with {self.ensemble}"
+        return ", ".join(filter(None, [self._found_model_type(), ensemble, *facts, f"{self.examples:,} examples"]))
 
     def _changed_options(self, *hidden: str) -> str:
         default = Options()

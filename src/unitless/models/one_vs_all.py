@@ -14,15 +14,16 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
-from ..options import Auto, Clip, Experts, Loss, Options, Rule, Shape, check_names
+from ..options import USUAL_LEVEL, Auto, Clip, Loss, ModelType, Options, Rule, check_names
 from ..rates import Walk
 from ..rules import RULES
 from . import pruning
-from .by_feature import ByFeature, Reading, ranked
-from .classes import Classes, Label
+from .by_feature import ByFeature, StateReading, ranked
+from .classes import Classes, Label, label_array
+from .error_quantiles import checked_level
 from .file import Kind
+from .form_reading import FormReading
 from .model import Model, State
-from .shape_reading import ShapeReading
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -45,8 +46,8 @@ class OneVsAll(Model):
         learning_rate: "auto" runs several rates for each class and follows the one whose loss is smallest so far, as
             `Learner` does; each class finds its own.
         clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
-        shape: "linear", "curves", "trees", "auto" or "curves only", for all classes alike; see `Learner`.
-        experts: "auto" has softmax models beside this one, under the mixture; see `Learner`.
+        model_type: "linear", "curves", "trees", "auto" or "curves only", for all classes alike; see `Learner`.
+        ensemble: True adds a softmax model and combines its predictions with this one's; see `Learner`. Default: False.
         options: all further options of `Learner`.
 
     Example:
@@ -60,7 +61,7 @@ class OneVsAll(Model):
         ['right', 'upper left', 'lower left']
         >>> bool(np.mean(np.array(m.classes)[scores.argmax(axis=1)] == y) > 0.9)
         True
-        >>> m.classify([[0.002, 0.0], [-0.002, 5000.0]]).tolist()
+        >>> m.predict_label([[0.002, 0.0], [-0.002, 5000.0]]).tolist()
         ['right', 'upper left']
     """
 
@@ -74,14 +75,20 @@ class OneVsAll(Model):
         learning_rate: float | Auto = "auto",
         *,
         clip: Clip | None = "labels",
-        shape: Shape = "linear",
-        experts: Experts = "none",
+        model_type: ModelType = "linear",
+        ensemble: bool = False,
         **options: Any,
     ) -> None:
         check_names(options)
         clip = class_clip(loss, clip, options)
         settled = Options(
-            rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, experts=experts, **options
+            rule=rule,
+            loss=loss,
+            learning_rate=learning_rate,
+            clip=clip,
+            model_type=model_type,
+            ensemble=ensemble,
+            **options,
         )
         if LOSSES[settled.loss].coupled:
             raise OptionError(f"is {loss!r}, by which one model tells all classes apart: use ul.Softmax", option="loss")
@@ -172,40 +179,53 @@ class OneVsAll(Model):
         """The scores for one mapping of names to numbers; changes nothing."""
         return self._predict_one_wide(x, extrapolate)
 
-    def classify(self, X: Any) -> np.ndarray[Any, Any]:
+    def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
         """The class with the largest score, for each row."""
         if not self._classes.labels:
             raise InputError("the model has not learned any class yet")
         scores, labels = self._scores_and_labels(self._data(X), False)
         return np.asarray(label_array(labels)[scores.argmax(axis=1)])
 
-    def classify_one(self, x: Any) -> Label:
+    def predict_label_one(self, x: Any) -> Label:
         """The class with the largest score for one mapping of names to numbers."""
         if not self._classes.labels:
             raise InputError("the model has not learned any class yet")
         with self._lock:
             return self._classes.labels[int(self.predict_one(x).argmax())]
 
-    def shares(self, scores: Any) -> Float64:
-        """The classes' probabilities that scores stand for: `link(scores)`, scaled so that each row adds up to 1.
-
-        Only with logistic loss; the scores of other losses do not stand for probabilities.
+    def predict_proba(self, X: Any) -> Float64:
+        """The probability of each class, one column for each of `classes`; each row adds up to 1.
 
         Example:
-            >>> import unitless as ul
+            >>> import numpy as np, unitless as ul
             >>> m = ul.OneVsAll(["a", "b", "c"])
-            >>> m.shares([[0.0, 0.0, 0.0], [3.0, 0.0, -3.0]]).round(2).tolist()
-            [[0.33, 0.33, 0.33], [0.64, 0.33, 0.03]]
+            >>> m.predict_proba(np.zeros((1, 2))).round(2).tolist()
+            [[0.33, 0.33, 0.33]]
         """
+        return self._shares(self.predict(X))
+
+    def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> list[list[Label]]:
+        """The prediction set of each row: the classes that contain the true one with this probability, likeliest first.
+
+        Only for models that have followed their errors, as those of `train` have.
+        """
+        from .prediction_errors import label_sets, quantiles_of  # noqa: PLC0415  (which reads models)
+
+        shares = self.predict_proba(X)
+        reach = quantiles_of(self).known_reach(checked_level(level))
+        return label_sets(shares, shares.argmax(axis=1), reach, self.classes)
+
+    def _shares(self, scores: Any) -> Float64:
+        """The probabilities that scores stand for: the odds of each class, scaled so that each row adds up to 1."""
         if not LOSSES[self._options.loss].link.gives_probabilities:
-            raise OptionError(f"shares are for logistic loss; this model's is {self._options.loss!r}")
+            raise OptionError(f"probabilities are for logistic loss; this model's is {self._options.loss!r}")
         try:
             array = np.asarray(scores, dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError("scores are not all numbers") from None
         if array.ndim == 0:
             raise InputError("scores must be what `learn` and `predict` give, one for each class")
-        odds = self.link(np.maximum(np.minimum(array, 700.0), -700.0))  # a class that was not known has minus infinity
+        odds = self._link(np.maximum(np.minimum(array, 700.0), -700.0))  # a class that was not known has minus infinity
         total = np.zeros(odds.shape[:-1])
         for column in range(odds.shape[-1]):  # in this order whatever the array's shape, so that bits do not differ
             total += odds[..., column]
@@ -235,16 +255,16 @@ class OneVsAll(Model):
 
     @property
     def weights(self) -> dict[Label, ByFeature]:
-        """w by class and feature, in the data's units. Of several experts: those of the linear ones."""
+        """w by class and feature, in the data's units. Of several members: those of the linear ones."""
         reading, labels = self._reading_and_labels()
         return {label: reading.weights(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
     def importance(self) -> dict[Label, ByFeature]:
-        """|w|·s by class and feature, which has no unit. Of several experts see `Learner.importance`."""
+        """|w|·s by class and feature, which has no unit. Of several members see `Learner.importance`."""
         if self._mixes():
             state, classes = self._state_and_labels()
-            found = ShapeReading(self._options, self._candidates, state).importance()
+            found = FormReading(self._options, self._candidates, state).importance()
             return {
                 label: {feature: float(by_head[c]) for feature, by_head in found.items()}
                 for c, label in enumerate(classes or [])
@@ -257,12 +277,12 @@ class OneVsAll(Model):
         """s by feature, which all classes share."""
         return self._reading().scales()
 
-    def _reading(self) -> Reading:
+    def _reading(self) -> StateReading:
         return self._reading_and_labels()[0]
 
-    def _reading_and_labels(self) -> tuple[Reading, list[Label]]:
+    def _reading_and_labels(self) -> tuple[StateReading, list[Label]]:
         state, labels = self._state_and_labels()
-        return Reading(self._options, self._candidates, state), labels or []
+        return StateReading(self._options, self._candidates, state), labels or []
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("classes", f"{len(self.classes):,}")]
@@ -295,13 +315,3 @@ def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip |
 def by_row(flat: Float64, rows: int, width: int) -> Float64:
     """The core's results as one row each, with as many columns as it gave; `width` is for no rows at all."""
     return flat.reshape(rows, -1) if rows else flat.reshape(0, width)
-
-
-def label_array(labels: list[Label]) -> np.ndarray[Any, Any]:
-    """Labels as an array of their own type, or of objects if they differ or if NumPy would drop a NUL at their end."""
-    cut = any(isinstance(label, str) and label.endswith("\0") for label in labels)
-    if len({type(label) for label in labels}) == 1 and not cut:
-        return np.array(labels)
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array

@@ -24,8 +24,8 @@ def has_errors(model: Learner | OneVsAll) -> bool:
 def shares_of(model: Learner | OneVsAll, scores: Float64) -> Float64:
     """The probability of each class, a column each; of two classes the positive one comes last."""
     if isinstance(model, OneVsAll):
-        return model.shares(scores)
-    positive = model.link(scores)
+        return model._shares(scores)
+    positive = model._link(scores)
     return np.stack([1.0 - positive, positive], axis=1)
 
 
@@ -36,7 +36,7 @@ def errors_of(model: Learner | OneVsAll, scores: Float64, truth: NDArray[Any]) -
     """
     if not isinstance(model, OneVsAll) and not LOSSES[model.options.loss].for_classes:
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.abs(model.link(scores) - truth))
+            return np.asarray(np.abs(model._link(scores) - truth))
     shares = shares_of(model, scores)
     return errors_of_shares(shares, truth if isinstance(model, OneVsAll) else (truth > 0).astype(np.intp))
 
@@ -106,6 +106,23 @@ def sets_of(shares: Float64, best: NDArray[Any], reach: Float64 | float) -> NDAr
     if shares.size:
         members[np.arange(len(shares)), best] = True
     return members
+
+
+def label_sets(shares: Float64, best: NDArray[Any], reach: float, labels: list[Any]) -> list[list[Any]]:
+    """The set of each row, likeliest first.
+
+    Args:
+        shares: the probabilities of the classes, a column each.
+        best: the number of the class that is predicted.
+        reach: how large errors are at most.
+        labels: of the classes.
+    """
+    members = sets_of(shares, best, reach)
+    ranked = -shares
+    ranked[np.arange(len(shares)), best] = -2.0  # what is predicted comes first, though another may be as likely
+    order = np.argsort(ranked, axis=1, kind="stable")
+    counts = members.sum(axis=1).tolist()
+    return [[labels[k] for k in row[:count]] for row, count in zip(order.tolist(), counts, strict=True)]
 
 
 def quantiles_of(model: Learner | OneVsAll) -> ErrorQuantiles:

@@ -83,17 +83,17 @@ class _Layout:
         products = self.products.copy()
         products[:, :2] = self.number[products[:, :2]]
         products[:, 2] = self.place[products[:, 2]]
-        centred, watched = state["centre_features"], state["window_features"]
-        kept, windows = np.flatnonzero(self.number[centred]), np.flatnonzero(self.scaled[watched])
+        centered, watched = state["center_features"], state["window_features"]
+        kept, windows = np.flatnonzero(self.number[centered]), np.flatnonzero(self.scaled[watched])
         each = len(state["windows"]) // max(1, len(watched))  # numbers
         found: dict[str, Any] = {
             "products": products.ravel(),
-            "centre_features": self.number[centred][kept],
-            "centre_kinds": state["centre_kinds"][kept],
-            "centre_means": state["centre_means"].reshape(-1, 2)[kept].ravel(),
+            "center_features": self.number[centered][kept],
+            "center_kinds": state["center_kinds"][kept],
+            "center_means": state["center_means"].reshape(-1, 2)[kept].ravel(),
             "window_features": self.number[watched][windows],
             "windows": state["windows"].reshape(len(watched), each)[windows].ravel(),
-            "proven_scales": np.where(self.scaled[centred], state["proven_scales"], 0.0)[kept],
+            "proven_scales": np.where(self.scaled[centered], state["proven_scales"], 0.0)[kept],
         }
         if state["names"] is not None:
             found["names"] = [state["names"][feature - 1] for feature in np.flatnonzero(self.number).tolist()]

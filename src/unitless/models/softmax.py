@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import OptionError
 from ..losses import DEFAULTS, LOSSES, names
-from ..options import Auto, Loss, Options, Rule, Shape, check_names
+from ..options import Auto, Loss, ModelType, Options, Rule, check_names
 from ..rules import RULES
 from .one_vs_all import OneVsAll
 
@@ -26,7 +26,7 @@ class Softmax(OneVsAll):
         rule: see `Learner`.
         learning_rate: "auto" runs several rates and follows the one whose loss, minus the logarithm of the probability
             of each row's own class, is smallest so far: one rate for all classes.
-        shape: "linear", "curves", "trees", "auto" or "curves only"; see `Learner`.
+        model_type: "linear", "curves", "trees", "auto" or "curves only"; see `Learner`.
         loss: there is only one.
         options: all further options of `Learner`.
 
@@ -39,7 +39,7 @@ class Softmax(OneVsAll):
         >>> scores = m.learn(X, y)  # made before each row was learned
         >>> bool(np.mean(np.array(m.classes)[scores[1000:].argmax(axis=1)] == y[1000:]) > 0.95)
         True
-        >>> m.classify([[-2000.0], [0.0], [2000.0]]).tolist()
+        >>> m.predict_label([[-2000.0], [0.0], [2000.0]]).tolist()
         ['low', 'between', 'high']
     """
 
@@ -51,12 +51,12 @@ class Softmax(OneVsAll):
         rule: Rule = "nag",
         learning_rate: float | Auto = "auto",
         *,
-        shape: Shape = "linear",
+        model_type: ModelType = "linear",
         loss: Loss = "softmax",
         **options: Any,
     ) -> None:
         check_names(options)
-        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, shape=shape, **options)
+        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, model_type=model_type, **options)
         if not LOSSES[settled.loss].coupled:
             one = names(task="classes")[0]
             raise OptionError(f"is {loss!r}; that of a Softmax is {one!r}; ul.OneVsAll takes others", option="loss")

@@ -17,10 +17,10 @@ from ..options import rate as checked_rate
 from ..rates import rate_grid
 from ..rules import RULES
 from .by_feature import scored_weight
-from .classes import Classes, Label
+from .classes import Classes, Label, label_array
 from .learner import Learner
 from .model import Model
-from .one_vs_all import OneVsAll, by_row, class_clip, label_array
+from .one_vs_all import OneVsAll, by_row, class_clip
 from .softmax import model_of_classes
 
 
@@ -32,8 +32,8 @@ class Sweep(Model):
         rule: see `Learner`.
         loss: by default "squared", and "logistic" with classes.
         classes: for one-vs-all models: their labels, see `OneVsAll`. There is then a model for each rate and class.
-        options: all further options of `Learner`. The shape is "linear": models of other shapes choose their rates by
-            themselves.
+        options: all further options of `Learner`. The model type is "linear": models of other model types choose their
+            rates by themselves.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -75,15 +75,15 @@ class Sweep(Model):
             raise OptionError(Phrase(Option("rule", rule), " has no learning rate that a sweep could compare"))
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes()
-        if settled.experts != "none":
-            raise OptionError("is for models that predict; a sweep compares the rates of one", option="experts")
+        if settled.ensemble:
+            raise OptionError("is for models that predict; a sweep compares the rates of one", option="ensemble")
         if LOSSES[settled.loss].coupled and classes is None:
             raise OptionError(f"is {loss!r}, which is for several classes: name them as `classes`", option="loss")
-        if settled.shape != "linear":
+        if settled.model_type != "linear":
             raise OptionError(
-                f"is {settled.shape!r}; a sweep compares the rates of one linear model, and other shapes choose their "
-                "rates by themselves",
-                option="shape",
+                f"is {settled.model_type!r}; a sweep compares the rates of one linear model, and other model types "
+                "choose their rates by themselves",
+                option="model_type",
             )
         if settled.sparsity == "auto":
             raise OptionError("is 'auto'; a sweep compares rates, all with the same sparsity", option="sparsity")
@@ -144,7 +144,7 @@ class Sweep(Model):
         result = self._predict_one_wide(x, extrapolate, offset)
         return float(result[0]) if self._classes is None else result
 
-    def classify(self, X: Any) -> np.ndarray[Any, Any]:
+    def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
         """With classes: the class with the largest score of the best rate so far, for each row."""
         if self._classes is None:
             raise InputError("this sweep has no classes")

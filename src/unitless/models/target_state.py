@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-FIELDS = ("started", "centre", "weight", "sum", "square", "far_rows", "limited")
+FIELDS = ("started", "center", "weight", "sum", "square", "far_rows", "limited")
 FAR_ROWS, LIMITED = FIELDS.index("far_rows"), FIELDS.index("limited")

@@ -16,8 +16,7 @@ from ..losses import LOSSES, ClassLoss, ManyClassesLoss
 from ..models.classes import Classes, Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..models.softmax import model_of_classes
-from ..options import USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE, Auto, Experts, Order, Rule, Schedule, Shape
+from ..options import USUAL_LEVEL, Auto, ModelType, Order, Rule, Schedule
 from . import rows
 from .linear import (
     Linear,
@@ -37,7 +36,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
 
     It is used like `preprocessing.StandardScaler() | linear_model.LogisticRegression()`, without the scaler and without
     a learning rate to choose. By default it learns the rate (`learning_rate="auto"`) and the features' offsets
-    (`centre="auto"`) on the way.
+    (`center="auto"`) on the way.
 
     Labels can be of any kind. Booleans, and any two labels that are named in `classes`, are one model (`Learner`), the
     fastest. With any other labels nobody knows how many classes will come; then each has a model of its own, one more
@@ -45,7 +44,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
     it would have had if it had been known from the beginning: exactly if it is linear, about that with trees.
     Probabilities of more than two classes are those of each class against the rest, scaled to add up to 1.
 
-    What values can be, and what is centred: see `UnitlessRegressor`.
+    What values can be, and what is centered: see `UnitlessRegressor`.
 
     Args:
         classes: all labels, if they are known; any other is then an error. With two the first is the negative one.
@@ -53,14 +52,14 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         loss: "logistic"; "softmax", one model of all classes instead of one for each; or "hinge", which gives no
             probabilities.
         learning_rate: a number, or "auto"; each class finds its own.
-        centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
-        falling_scales: "auto" follows numbers that become far smaller wherever they are centred.
+        center: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centering.
+        falling_scales: "auto" follows numbers that become far smaller wherever they are centered.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
             feature of its own, `name=(missing)`; or an "error".
-        shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
-            features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
-        experts: "auto": other learners beside the rule, under the mixture: second order of the first 100 features,
-            softmax for more than two classes; or "none".
+        model_type: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees
+            over all features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
+        ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
+            for wide and sparse data. Default: True, but False where `learning_rate` is a number.
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear.
         l2: a penalty that pulls weights towards zero, likewise.
@@ -87,13 +86,13 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         bias: bool = True,
         schedule: Schedule | None = None,
         order: Order = "paper",
-        centre: bool | Auto = "auto",
+        center: bool | None = None,
         interactions: Any = None,
         bits: int | None = None,
         missing: Missing = "absent",
-        shape: Shape = USUAL_SHAPE,
-        experts: Experts = USUAL_EXPERTS,
-        falling_scales: bool | Auto = "auto",
+        model_type: ModelType = "auto",
+        ensemble: bool | None = None,
+        falling_scales: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
     ) -> None:
@@ -105,18 +104,19 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.bias = bias
         self.schedule = schedule
         self.order = order
-        self.centre = centre
+        self.center = center
         self.interactions = interactions
         self.bits = bits
         self.missing = missing
-        self.shape = shape
-        self.experts = experts
+        self.model_type = model_type
+        self.ensemble = ensemble
         self.falling_scales = falling_scales
         self.sparsity = sparsity
         self.l2 = l2
         if loss not in (known := losses.names(for_classes=True)):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
+            "binary",
             rule=rule,
             loss=loss,
             learning_rate=learning_rate,
@@ -124,12 +124,12 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             bias=bias,
             schedule=schedule,
             order=order,
-            centre=centre,
+            center=center,
             falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
-            shape=shape,
-            experts=experts,
+            model_type=model_type,
+            ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
         )
@@ -146,7 +146,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"learning_rate": 0.5, "centre": False}
+        yield {"learning_rate": 0.5, "center": False}
         yield {"loss": "hinge"}
 
     @property
@@ -301,11 +301,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         return model._classes.labels
 
     def _new(self, two: tuple[Label, Label] | None) -> Learner | OneVsAll:
-        if not two:
-            return model_of_classes(self.classes, **self._options)
-        return Learner(
-            **{**self._options, "loss": LOSSES[self.loss].of_a_score}
-        )  # a softmax of two classes is one score
+        return self._new_model("binary") if two else self._new_model("classes", self.classes)
 
     def _pair(self, y: Any) -> tuple[Label, Label] | None:
         """The two labels, if there are no more; y is the first label, if there was none before."""

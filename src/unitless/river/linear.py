@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import follow_errors, hide_unmet
-from ..options import Options, can_fall, known_shape
+from ..training.defaults import DataFacts, new_model, resolve
 from . import rows
 from .errors_on_the_way import ErrorsOnTheWay
 from .rows import Missing
@@ -50,23 +50,24 @@ class Linear(base.Estimator):
 
     missing: Missing
 
-    def _begin(self, **options: Any) -> None:
-        """Check the options of the model that there will be."""
+    def _begin(self, task: str, **options: Any) -> None:
+        """Check the options of the model that there will be. The defaults of those that are None are `train`'s."""
         if self.missing not in (known := get_args(Missing)):
             names = ", ".join(map(repr, known))
             raise OptionError(f"is {self.missing!r}; it must be one of {names}", option="missing")
-        if options["centre"] == "auto":
-            options["centre"] = options["bits"] is None and options["order"] == "paper"
-        if options["falling_scales"] == "auto":
-            options["falling_scales"] = can_fall(options)
-        Options(**options)
-        self._options = options
+        self._given = options
+        settled = resolve(task, DataFacts(), options)
         # Trees draw columns by their numbers, and second order adds in their order; mappings have none.
-        self._sorts = known_shape(options) != "linear" or options["experts"] != "none"
+        self._sorts = settled.known_model_type != "linear" or settled.ensemble
         self._model: Learner | OneVsAll | None = None
         self._errors = ErrorsOnTheWay()
         self._direct = False  # rows can go to the core as they are
         self._y_name: Any = None
+
+    def _new_model(self, task: str, classes: Iterable[Any] | None = None) -> Learner | OneVsAll:
+        known = () if classes is None else list(classes)
+        options = resolve(task, DataFacts(classes=len(known)), self._given)
+        return new_model(options, task, classes if classes is None else known)
 
     @property
     def model(self) -> Learner | OneVsAll | None:
@@ -135,8 +136,8 @@ class Linear(base.Estimator):
         return dict(sorted(row.items())) if self._sorts else dict(row)
 
     def _learn_first(self, model: Learner | OneVsAll, row: dict[str, Any], label: Any, w: Any) -> Any:
-        """The numbers of a model's first row are columns, which can be centred."""
-        if model.options.centre:
+        """The numbers of a model's first row are columns, which can be centered."""
+        if model.options.center:
             model.predict_one(row)  # refuses a bad row in the same words as later
             return model.learn(rows.first_row(row), [label], [w])[0]
         return model.learn_one(row, label, w)
@@ -144,9 +145,9 @@ class Linear(base.Estimator):
     def debug_one(self, x: Row, decimals: int = 5) -> str:
         """How the prediction for `x` comes about, as a table: each feature's contribution to the score.
 
-        A contribution is the weight, in the data's units, times the value; where values are centred, times what the
+        A contribution is the weight, in the data's units, times the value; where values are centered, times what the
         value is above the feature's mean. (Beyond the largest value so far, a value is held at it.) The importance is
-        how far the feature can move the score; it has no unit. With a shape other than "linear" see `ul.explain`.
+        how far the feature can move the score; it has no unit. With a model type other than "linear" see `ul.explain`.
 
         Args:
             x: a row.
@@ -177,7 +178,7 @@ class Linear(base.Estimator):
 
     def _table(self, X: Any) -> tuple[Any, inputs.Frame | inputs.NamedRows]:
         frame = rows.wrapped(X)
-        table = rows.table(frame, self.missing, centre=self._model is None)
+        table = rows.table(frame, self.missing, center=self._model is None)
         if self._model is None and self._sorts and isinstance(table, inputs.Frame):
             table = rows.by_name(table)
         return frame, table

@@ -12,19 +12,15 @@ from river.utils import dataframe
 from .. import inputs, losses
 from ..errors import InputError, OptionError
 from ..losses import IDENTITY, LOSSES, NumberLoss
-from ..models.learner import Learner
 from ..models.prediction_errors import bounds
 from ..options import (
-    USUAL_EXPERTS,
     USUAL_LEVEL,
-    USUAL_SHAPE,
     Auto,
     Clip,
-    Experts,
+    ModelType,
     Order,
     Rule,
     Schedule,
-    Shape,
 )
 from . import rows
 from .linear import Linear, Row, learn_noting, predict_one, weights_of
@@ -36,16 +32,16 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
 
     It is used like `preprocessing.StandardScaler() | linear_model.LinearRegression()`, without the scaler and without a
     learning rate to choose. By default it learns the rate (`learning_rate="auto"`), the target's unit and offset
-    (`target="auto"`) and the features' offsets (`centre="auto"`) on the way.
+    (`target="auto"`) and the features' offsets (`center="auto"`) on the way.
 
     Values can be numbers; booleans, which count 0 or 1; and text, of which `{"job": "clerk"}` becomes the feature
     `"job=clerk"`. Numbers of the first row learned are used as x minus their running mean, so that their offset (°C or
     K) does not matter, and such a feature counts as its mean where it is absent. Features that come up later are used
     as they are: they were absent before, and absent counts as 0. Where that holds for all features, as with bags of
-    words, say `centre=False`.
+    words, say `center=False`.
 
     What it is not for: it weighs all its past, so what drifts needs a model that forgets. Where every microsecond
-    counts, say `shape="linear"`.
+    counts, say `model_type="linear"`.
 
     Args:
         rule: see `unitless.Learner`; as all options whose meaning is not said here.
@@ -53,14 +49,14 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         learning_rate: a number, or "auto".
         target: "auto" learns the unit and the offset of the target, if the loss is squared or quantile and there is no
             `clip`; None leaves them to the learning rate.
-        centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
-        falling_scales: "auto" follows numbers that become far smaller wherever they are centred.
+        center: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centering.
+        falling_scales: "auto" follows numbers that become far smaller wherever they are centered.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
             feature of its own, `name=(missing)`; or an "error".
-        shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
-            features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
-        experts: "auto": other learners beside the rule, under the mixture: second order of the first 100 features,
-            "snag" for rows of more than 1,000 features; or "none".
+        model_type: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees
+            over all features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
+        ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
+            for wide and sparse data. Default: True, but False where `learning_rate` is a number.
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear.
         l2: a penalty that pulls weights towards zero, likewise.
@@ -87,13 +83,13 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         order: Order = "paper",
         clip: Clip | None = None,
         target: Auto | None = "auto",
-        centre: bool | Auto = "auto",
+        center: bool | None = None,
         interactions: Any = None,
         bits: int | None = None,
         missing: Missing = "absent",
-        shape: Shape = USUAL_SHAPE,
-        experts: Experts = USUAL_EXPERTS,
-        falling_scales: bool | Auto = "auto",
+        model_type: ModelType = "auto",
+        ensemble: bool | None = None,
+        falling_scales: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
     ) -> None:
@@ -107,19 +103,19 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.order = order
         self.clip = clip
         self.target = target
-        self.centre = centre
+        self.center = center
         self.interactions = interactions
         self.bits = bits
         self.missing = missing
-        self.shape = shape
-        self.experts = experts
+        self.model_type = model_type
+        self.ensemble = ensemble
         self.falling_scales = falling_scales
         self.sparsity = sparsity
         self.l2 = l2
         if loss in losses.names(for_classes=True):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
-        fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
         self._begin(
+            "regression",
             rule=rule,
             loss=loss,
             learning_rate=learning_rate,
@@ -129,13 +125,13 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             schedule=schedule,
             order=order,
             clip=clip,
-            target=target if fits or target != "auto" else None,
-            centre=centre,
+            **({} if target == "auto" else {"target": target}),
+            center=center,
             falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
-            shape=shape,
-            experts=experts,
+            model_type=model_type,
+            ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
         )
@@ -144,7 +140,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"learning_rate": 0.5, "centre": False}
+        yield {"learning_rate": 0.5, "center": False}
         yield {"loss": "quantile"}
 
     def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
@@ -156,7 +152,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
                 return
             except (InputError, TypeError):  # looked at below: it can be learned, or the error explained
                 pass
-        self._learn_row(self._model or Learner(**self._options), x, y, w)
+        self._learn_row(self._model or self._new_model("regression"), x, y, w)
 
     def predict_one(self, x: Row) -> float:
         """The prediction for one row; changes nothing."""
@@ -165,8 +161,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
                 return predict_one(self._model, x)  # type: ignore[no-any-return]
             except InputError:  # it may be text
                 pass
-        model: Any = self._model or Learner(**self._options)
-        return float(model.link(model.predict_one(rows.numbers(x, self.missing))))
+        model: Any = self._model or self._new_model("regression")
+        return float(model._link(model.predict_one(rows.numbers(x, self.missing))))
 
     def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> tuple[float, float]:
         """Between which numbers the target of a row lies, with this probability; changes nothing.
@@ -183,11 +179,11 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         _, data = self._table(X)
         weight = weights_of(w, data.rows)
         labels = inputs.vector(y, "y", data.rows)
-        self._learn_batch(self._model or Learner(**self._options), data, labels, weight)
+        self._learn_batch(self._model or self._new_model("regression"), data, labels, weight)
         self._y_name = getattr(y, "name", None)
 
     def predict_many(self, X: Any) -> Any:
         """The predictions for the rows of a frame, as a series of the same library."""
         frame, data = self._table(X)
-        model = self._model or Learner(**self._options)
-        return dataframe.to_native_series(model.link(model.predict(data)), name=self._y_name, like=frame)
+        model = self._model or self._new_model("regression")
+        return dataframe.to_native_series(model._link(model.predict(data)), name=self._y_name, like=frame)

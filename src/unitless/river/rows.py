@@ -29,7 +29,7 @@ def numbers(x: Mapping[Any, Any], missing: Missing) -> dict[str, Any]:
 
 
 def first_row(row: dict[str, Any]) -> inputs.Frame:
-    """A row of numbers as a table of one row, so that the core takes its numbers as columns, which can be centred."""
+    """A row of numbers as a table of one row, so that the core takes its numbers as columns, which can be centered."""
     columns: list[inputs.FrameColumn] = []
     for value in row.values():
         column = np.array([float(value)])
@@ -55,26 +55,26 @@ def wrapped(X: Any) -> nw.DataFrame[Any]:
         ) from None
 
 
-def table(X: nw.DataFrame[Any], missing: Missing, centre: bool) -> inputs.Frame | inputs.NamedRows:
+def table(X: nw.DataFrame[Any], missing: Missing, center: bool) -> inputs.Frame | inputs.NamedRows:
     """A frame as the core takes it: columns if all hold numbers and none is missing, otherwise rows.
 
     Args:
         X: the frame.
         missing: what a missing value is.
-        centre: whether columns of numbers that have not been seen before are to be centred.
+        center: whether columns of numbers that have not been seen before are to be centered.
     """
     names = [str(name) for name in X.columns]
     for series in X.iter_columns():
         if not (series.dtype.is_numeric() or series.dtype == nw.Boolean) or _has_missing(series):
             return _rows(X, missing)
     frame = frame_reader.read_columns(names, list(X.iter_columns()), len(X), POLICIES["error"])
-    if centre:
+    if center:
         return frame
-    not_centred: list[inputs.FrameColumn] = [
+    not_centered: list[inputs.FrameColumn] = [
         inputs.FlagColumn(column) if isinstance(column, np.ndarray) and column.dtype.kind != "b" else column
         for column in frame.columns
     ]
-    return inputs.Frame(names, not_centred, len(X))
+    return inputs.Frame(names, not_centered, len(X))
 
 
 def _has_missing(series: Any) -> bool:

@@ -52,7 +52,7 @@ class Row(msgspec.Struct):
     weight: float | None = None
     id: str | None = None
     model: str | None = None  # of a prediction: who answered
-    interval: float | None = None  # of a prediction: limits are to be given that hold with this probability
+    level: float | None = None  # of a prediction: limits are to be given that hold with this probability
 
 
 class Sent(Row, forbid_unknown_fields=True):

@@ -282,8 +282,8 @@ class House:
     def _check_count(self) -> None:
         coming = {*self.changing, *self.backtests}
         count = sum(len(live.stream.models) for live in self.streams.values()) + len(coming)
-        if count >= self.settings.most_models:
-            detail = f"there are {count:,} models, which is the most that this server holds (most_models)"
+        if count >= self.settings.max_models:
+            detail = f"there are {count:,} models, which is the most that this server holds (max_models)"
             raise Problem(429, "too many models", detail)
 
     async def replay(self, name: str, body: dict[str, Any]) -> tuple[str, bool]:

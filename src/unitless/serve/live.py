@@ -67,7 +67,7 @@ class LiveStream:
         self._watch = Watch(stream, self.moments, self.tallies)
         self.events = self._watch.events
         self.snapshot_seq = 0
-        self.lag: float | None = None  # of a follower: seconds from the last record's time until it was applied
+        self.lag: float | None = None  # of a replica: seconds from the last record's time until it was applied
         self.notes: list[str] = []
         self.replaying: dict[str, float] = {}  # models that learn from history, and how far they are
         self.failure: str | None = None  # why nothing more can be learned
@@ -112,13 +112,13 @@ class LiveStream:
             raise Problem(404, "no such model", f"the model {name!r} was deleted meanwhile")
         return found
 
-    def predict(self, features: Any, model: str | None = None, interval: float | None = None) -> Said:
+    def predict(self, features: Any, model: str | None = None, level: float | None = None) -> Said:
         """What a model says of a row, now. Nothing is written."""
         if features is None:
             raise InputError("there are no features")
         served = self.model(model)
         self.tallies.predicted += 1
-        return served.predict(features, interval)
+        return served.predict(features, level)
 
     async def reached(self, seq: int, patience: float = 5.0) -> None:
         """Wait until a record has been applied."""
@@ -157,7 +157,7 @@ class LiveStream:
         if self.queue + rows > self.settings.queue and self.queue:
             detail = f"{self.queue:,} rows wait to be learned; send them more slowly"
             raise Problem(429, "too many requests", detail, retry_after=1)
-        if kind is Kind.prediction and len(self.stream.join) + rows > self.settings.most_waiting:
+        if kind is Kind.prediction and len(self.stream.join) + rows > self.settings.max_pending:
             detail = f"{len(self.stream.join):,} predictions wait for their labels, which is the most that can"
             raise Problem(429, "too many wait for labels", detail, retry_after=60)
         self._queue.append(_Asked(kind, form, rows, payload, given, answer))
@@ -307,7 +307,7 @@ class LiveStream:
     def _ticked(self) -> bytes:
         now, settings = time.time_ns() // 1000, self.settings
         waiting, done = (now - round(seconds * 1e6) for seconds in (settings.label_wait, settings.id_window))
-        return self.stream.ticked(waiting, done, settings.most_done)
+        return self.stream.ticked(waiting, done, settings.max_done)
 
     def beat(self, now: float) -> None:
         """A second has passed: tell those who look how it was."""

@@ -33,7 +33,7 @@ class _Row(msgspec.Struct):
     weight: msgspec.Raw = _NONE
     id: str | None = None
     model: str | None = None
-    interval: msgspec.Raw = _NONE
+    level: msgspec.Raw = _NONE
 
 
 _row = msgspec.json.Decoder(_Row).decode
@@ -159,7 +159,7 @@ def _rows_of(record: Record) -> Iterator[dict[str, Any]]:
             more["source"], more["position"] = msgspec.json.decode(place)
         rows = _rows(payload)
     for row in rows:
-        found = {name: getattr(row, name) for name in ("id", "features", "label", "weight", "model", "interval")}
+        found = {name: getattr(row, name) for name in ("id", "features", "label", "weight", "model", "level")}
         yield {name: value for name, value in found.items() if value is not None and value != _NONE} | more
 
 
@@ -168,7 +168,7 @@ def _about(record: Record) -> dict[str, Any]:
     said = msgspec.msgpack.decode(record.payload)
     if record.kind is Kind.tick:
         since = {name: time_text(max(0, said[name])) for name in ("waiting_since", "done_since")}
-        return since | {"most_done": said["most_done"]}
+        return since | {"max_done": said["max_done"]}
     if record.kind in (Kind.promote, Kind.delete):
         return {"model": said["name"]}
     if record.kind is not Kind.create:

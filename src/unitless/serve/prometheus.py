@@ -75,8 +75,8 @@ METRICS = {
     "unitless_log_segments": Described(GAUGE, "Files of the log.", _STREAM),
     "unitless_snapshot_seq": Described(GAUGE, "The last sequence number that a snapshot holds.", _STREAM),
     "unitless_replay_mismatch": Described(GAUGE, "1 if a replay of the log came to other scores, else 0.", _STREAM),
-    "unitless_follower_lag_seconds": Described(
-        GAUGE, "Of a follower: how old the last record was when it was applied.", _STREAM
+    "unitless_replica_lag_seconds": Described(
+        GAUGE, "Of a replica: how old the last record was when it was applied.", _STREAM
     ),
     # each model
     "unitless_model_info": Described(
@@ -162,7 +162,7 @@ def _parts(house: House) -> Iterator[list[Sample]]:
 
 
 def _of_server(house: House) -> Iterator[Sample]:
-    role = "follower" if house.settings.follow is not None else "primary"
+    role = "replica" if house.settings.replica_of is not None else "primary"
     yield "unitless_server_info", (__version__, house.settings.durability, role), 1
     tallies = house.tallies
     for (verb, status), count in tallies.requests.items():
@@ -172,7 +172,7 @@ def _of_server(house: House) -> Iterator[Sample]:
     yield "unitless_connections", (), tallies.connections
     for one in house.quarantined:
         yield "unitless_quarantined", (one.name, short(one.problem, _LONGEST)), 1
-    if house.settings.follow is None:
+    if house.settings.replica_of is None:
         yield "unitless_sync_seconds", (), tallies.sync_seconds
 
 
@@ -190,8 +190,8 @@ def _of_stream(live: LiveStream) -> Iterator[Sample]:
     yield "unitless_log_segments", of, len(log.segments)
     yield "unitless_replay_mismatch", of, stream.mismatch is not None
     if live.lag is not None:
-        yield "unitless_follower_lag_seconds", of, live.lag
-    if live.settings.follow is None:  # what only those do that write
+        yield "unitless_replica_lag_seconds", of, live.lag
+    if live.settings.replica_of is None:  # what only those do that write
         yield "unitless_label_delay_seconds", of, live.tallies.label_delay
         yield "unitless_queue_rows", of, live.queue
         yield "unitless_writable", of, live.failure is None and live.trouble is None
@@ -223,7 +223,7 @@ def _of_model(live: LiveStream, model: ServedModel) -> Iterator[Sample]:
         if evaluation is None or not evaluation.examples:
             continue
         if name:
-            yield f"unitless_model_{name}_loss", of, evaluation.metrics["loss"]
+            yield f"unitless_model_{name}_loss", of, evaluation.loss
         else:
             for metric, value in metrics_of(evaluation).items():
                 yield "unitless_model_metric", (*of, metric), value

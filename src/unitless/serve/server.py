@@ -80,7 +80,7 @@ class Server:
         self.settings, self._say = settings, say
         self.access = Access.of(settings.token_file)
         self._sockets = _listening(settings.host, settings.port)
-        limits = Limits.of(settings, _most_connections(settings.most_connections))
+        limits = Limits.of(settings, _most_connections(settings.max_connections))
         self.service = Service(Recovering(settings), self.access, limits)
         self.house: Any = None
         self.stopped = asyncio.Event()
@@ -140,7 +140,7 @@ class Server:
             self._say(self._where())
 
     async def _open(self) -> Any:
-        if self.settings.follow is not None:
+        if self.settings.replica_of is not None:
             from .follow import open_replica  # noqa: PLC0415  (few servers follow)
 
             house = open_replica(self.settings)
@@ -153,7 +153,7 @@ class Server:
             raise ServeError(f"{error.filename or self.settings.data}: {error.strerror or error}") from None
 
     async def _make_models(self) -> None:
-        if self.settings.follow is not None:
+        if self.settings.replica_of is not None:
             return
         for name, path in self.settings.model:
             if not any(name in (live.name, *live.stream.models) for live in self.house.streams.values()):
@@ -163,8 +163,8 @@ class Server:
                     problem = f"is {str(path)!r}, which cannot be read: {error.strerror}"
                     raise OptionError(problem, option="model", advice="name a model file") from None
                 await self._make(name, {}, content, "model")
-        for name, options in self.settings.new:
-            await self._make(name, options, None, "new")
+        for name, options in self.settings.create:
+            await self._make(name, options, None, "create")
 
     async def _make(self, name: str, options: dict[str, Any], content: bytes | None, option: str) -> None:
         if self.house.missing(name) is not None:  # the others are served
@@ -179,7 +179,7 @@ class Server:
 
     async def _begin_beside(self) -> None:
         loop = asyncio.get_running_loop()
-        if self.settings.follow is not None:
+        if self.settings.replica_of is not None:
             self._tasks.append(loop.create_task(self.house.run()))
             return
         self._upkeep = Upkeep(self.house)
@@ -202,7 +202,7 @@ class Server:
         models = "no model yet" if not count else "1 model" if count == 1 else f"{count:,} models"
         lines = next((one.sockets[0].getsockname() for one in self._beside if hasattr(one, "sockets")), None)
         vw = "" if lines is None else f", lines of Vowpal Wabbit at {lines[0]}:{lines[1]}"
-        following = "" if self.settings.follow is None else " as a follower"
+        following = "" if self.settings.replica_of is None else " as a replica"
         missing = f" ({len(self.house.quarantined):,} quarantined)" if self.house.quarantined else ""
         return f"unitless serves {models}{missing}{following}: page {self.url}{vw}"
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from ..data.memory import byte_count
 from ..errors import Option, OptionError, Phrase
 
 PREFIX = "UNITLESS_SERVE_"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_BYTES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def seconds(value: Any) -> float:
@@ -36,13 +36,11 @@ def seconds(value: Any) -> float:
 
 
 def size(value: Any) -> int:
-    """A size such as "64MB" or "10GB" (1 kB is 1,024 bytes); a plain number is in bytes."""
-    pattern = r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?"
-    if isinstance(value, str) and (found := re.fullmatch(pattern, value.strip().lower())):
-        return int(float(found[1]) * _BYTES[found[2]])
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise ValueError("a size such as 16kB, 64MB or 10GB")
+    """A size such as "64MB" or "10GiB"; a plain number is in bytes."""
+    count = byte_count(value)
+    if count is None:
+        raise ValueError("a size such as 16kB, 64MB or 10GB")
+    return count
 
 
 def _whole(least: int, most: int | None = None) -> Callable[[Any], int]:
@@ -158,13 +156,13 @@ class Settings:
     model: tuple[tuple[str, Path], ...] = _setting(
         _files, (), "A model file to serve, under its own name or another: FILE or NAME=FILE.", DATA, "FILE", True
     )
-    new: tuple[tuple[str, dict[str, Any]], ...] = _setting(
+    create: tuple[tuple[str, dict[str, Any]], ...] = _setting(
         _models, (), "A new model to begin with, if it is not there yet: NAME or NAME={options}.", DATA, "NAME", True
     )
     ingest: tuple[tuple[str, str], ...] = _setting(
         _sources, (), "Learn what a broker has: NAME=redis://... or NAME=kafka://...", DATA, "NAME=URL", True
     )
-    follow: str | None = _setting(
+    replica_of: str | None = _setting(
         _text, None, "Predict only, as a replica of a folder, or of redis://... or kafka://...", DATA, "DIR|URL"
     )
     host: str = _setting(_text, "127.0.0.1", "The address to listen on; others than this machine need tokens.", NETWORK)
@@ -180,9 +178,9 @@ class Settings:
     )
     label_wait: float = _setting(seconds, "7d", "How long predictions wait for their labels.", KEPT, "TIME")
     id_window: float = _setting(seconds, "1d", "How long ids that were learned are remembered.", KEPT, "TIME")
-    most_waiting: int = _setting(_whole(1), 1_000_000, "How many predictions can wait for labels.", KEPT, "N")
-    most_done: int = _setting(_whole(1), 1_000_000, "How many ids that were learned are remembered.", KEPT, "N")
-    retain: int = _setting(size, "10GB", "How much of the log is kept for backtests.", KEPT, "SIZE")
+    max_pending: int = _setting(_whole(1), 1_000_000, "How many predictions can wait for labels.", KEPT, "N")
+    max_done: int = _setting(_whole(1), 1_000_000, "How many ids that were learned are remembered.", KEPT, "N")
+    log_retention: int = _setting(size, "10GB", "How much of the log is kept for backtests.", KEPT, "SIZE")
     snapshot_every: float = _setting(seconds, "60s", "How often snapshots are written.", KEPT, "TIME")
     segment: int = _setting(size, "64MB", "The size of the files of the log.", KEPT, "SIZE")
     tick: float = _setting(seconds, "10s", "How often the time is written into the log.", KEPT, "TIME")
@@ -195,10 +193,10 @@ class Settings:
     max_features: int = _setting(_whole(1), 200_000, "The most features of a model.", LIMITS, "N")
     max_classes: int = _setting(_whole(2), 100, "The most classes of a model.", LIMITS, "N")
     max_model_bytes: int = _setting(size, "1GB", "The most memory that a model can take.", LIMITS, "SIZE")
-    most_models: int = _setting(_whole(1), 1000, "How many models there can be.", LIMITS, "N")
-    most_connections: int = _setting(_whole(1), 10_000, "How many connections there can be.", LIMITS, "N")
-    most_body: int = _setting(size, "32MB", "The largest request.", LIMITS, "SIZE")
-    most_header: int = _setting(size, "16kB", "The largest head of a request.", LIMITS, "SIZE")
+    max_models: int = _setting(_whole(1), 1000, "How many models there can be.", LIMITS, "N")
+    max_connections: int = _setting(_whole(1), 10_000, "How many connections there can be.", LIMITS, "N")
+    max_body: int = _setting(size, "32MB", "The largest request.", LIMITS, "SIZE")
+    max_header: int = _setting(size, "16kB", "The largest head of a request.", LIMITS, "SIZE")
     receive_timeout: float = _setting(seconds, "10s", "How long a client can take to send a request.", LIMITS, "TIME")
     queue: int = _setting(_whole(1), 10_000, "How many rows can wait to be learned.", LIMITS, "N")
     config: Path | None = _setting(_path, None, "A TOML file with any of these settings.", "Output", "FILE")
@@ -227,11 +225,13 @@ class Settings:
         return whole
 
     def _check(self) -> None:
-        if self.follow is None and self.data is None:
+        if self.replica_of is None and self.data is None:
             raise OptionError("is not given; name the folder in which everything is to be kept", option="data")
-        if self.follow is not None and (self.ingest or self.vw_port is not None):
+        if self.replica_of is not None and (self.ingest or self.vw_port is not None):
             which = "ingest" if self.ingest else "vw_port"
-            raise OptionError(Phrase("does not go with ", Option("follow"), ": a replica only predicts"), option=which)
+            raise OptionError(
+                Phrase("does not go with ", Option("replica_of"), ": a replica only predicts"), option=which
+            )
         if self.token_file is None and not is_loopback(self.host):
             raise OptionError(
                 f"is {self.host!r}, which others can reach",

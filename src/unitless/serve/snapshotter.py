@@ -157,7 +157,7 @@ class Followed:
         self.report.error = text
 
 
-class Follower:
+class Replica:
     """All streams of a server.
 
     Args:
@@ -237,4 +237,4 @@ class Follower:
 
 
 if __name__ == "__main__":
-    Follower(Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), Parent()).run()
+    Replica(Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), Parent()).run()

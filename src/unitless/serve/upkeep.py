@@ -34,7 +34,7 @@ class Upkeep:
         self._snapshotter = Snapshotter(
             house.folder,
             house.settings.snapshot_every,
-            house.settings.retain,
+            house.settings.log_retention,
             self._counted,
             told=self._told,
             say=_log.warning,
@@ -97,9 +97,10 @@ class Upkeep:
     async def _let_go(self, live: LiveStream) -> None:
         """Drop what is older than all snapshots and all that waits, if the log is larger than it may be."""
         path = self._house.folders.get(live.name)
-        if path is None or live.log.bytes <= self._house.settings.retain:
+        if path is None or live.log.bytes <= self._house.settings.log_retention:
             return
         needed = [await asyncio.to_thread(retention.needed_by_snapshots, path)]
         if live.replaying or self._house.streams.get(live.name) is not live:  # its log is read by others, or gone
             return
-        live.log.drop_before(retention.first_kept(live.log.segments, needed=needed, retain=self._house.settings.retain))
+        most = self._house.settings.log_retention
+        live.log.drop_before(retention.first_kept(live.log.segments, needed=needed, retain=most))

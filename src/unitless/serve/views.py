@@ -33,7 +33,7 @@ async def models(house: Any) -> dict[str, Any]:
         "version": __version__,
         "started": house.started,
         "durability": settings.durability,
-        "follower": settings.follow is not None,
+        "replica": settings.replica_of is not None,
         "seq": sum(live.stream.seq for live in house.streams.values()),
     }
     missing = [{"name": one.name, "problem": one.problem, "folder": str(one.folder)} for one in house.quarantined]

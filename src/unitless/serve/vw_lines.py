@@ -31,7 +31,7 @@ MOST_LINE = 1 << 20  # bytes
 MOST_OUTSTANDING = 4 << 20  # bytes of lines without an answer; beyond it a connection is not read
 RETRY = 0.01  # seconds after which a full queue is tried again
 _HTTP = re.compile(rb"[A-Za-z]+ [^ \r\n]+ HTTP/\d")
-NAME, OPTIONS = "vw", {"shape": "linear", "experts": "none"}  # of the model that is made where there is none
+NAME, OPTIONS = "vw", {"model_type": "linear", "ensemble": False}  # of the model that is made where there is none
 
 
 class _Lines(NamedTuple):
@@ -60,12 +60,12 @@ class VwLines(asyncio.Protocol):
         house: where the model is.
         name: of the model.
         connections: all open connections of the port; this one is added while it is open.
-        most_connections: how many there may be.
+        max_connections: how many there may be.
     """
 
-    def __init__(self, house: House, name: str, connections: set[VwLines], most_connections: int) -> None:
+    def __init__(self, house: House, name: str, connections: set[VwLines], max_connections: int) -> None:
         self._house, self._name, self._connections = house, name, connections
-        self._most_connections, self._row_limits = most_connections, RowLimits(house.settings)
+        self._most_connections, self._row_limits = max_connections, RowLimits(house.settings)
         self._reader = _core.VwReader()
         self._rest = b""  # of a line whose end has not come yet
         self._todo: deque[_Lines] = deque()
@@ -348,7 +348,7 @@ async def start(house: House, settings: Settings) -> VwPort:
     connections: set[VwLines] = set()
     host = settings.host if is_loopback(settings.host) else "127.0.0.1"
     server = await asyncio.get_running_loop().create_server(
-        lambda: VwLines(house, name, connections, settings.most_connections), host, settings.vw_port
+        lambda: VwLines(house, name, connections, settings.max_connections), host, settings.vw_port
     )
     return VwPort(server, connections)
 

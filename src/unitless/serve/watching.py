@@ -150,6 +150,6 @@ class Watch:
             self._metrics[model.name] = now, found
         weight, loss, error = model.sums()
         latest = (
-            {} if not weight else {"loss": loss / weight, "zero_one": error / weight, "accuracy": 1 - error / weight}
+            {} if not weight else {"loss": loss / weight, "error_rate": error / weight, "accuracy": 1 - error / weight}
         )
         return found | {name: value for name, value in latest.items() if name in found}

@@ -13,16 +13,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
+from ..data import Target
+from ..data.labels import number_text
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, ClassLoss, ManyClassesLoss
+from ..models.classes import label_array
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
-from ..models.one_vs_all import OneVsAll, label_array
+from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import sets_of, shares_of
-from ..models.softmax import model_of_classes
-from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE, Auto, Experts, Rule, Shape
-from ..training.plan import averaged
+from ..options import USUAL_LEVEL, Auto, ModelType, Rule
+from ..training.defaults import new_model
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of
 from .labels import Labels
@@ -57,31 +59,31 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
     nothing to tune. Two classes are one `unitless.Learner`, more are a `unitless.OneVsAll`; it is in `model_`.
 
     Do not use it for data so small that a solver which looks at everything at once takes no time; and where speed or
-    weights to read count more than the last percent, use `shape="linear"`.
+    weights to read count more than the last percent, use `model_type="linear"`.
 
     Args:
         rule: how weights are updated; see `unitless.Learner`.
         loss: "logistic"; "softmax", one model of all classes instead of one for each; or "hinge", which has no
             probabilities.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
-        shape: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and trees
-            over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X is
-            neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone keeps
-            averages of the weights.
-        experts: "auto": other learners beside the rule, under the mixture: second order for dense columns, softmax for
-            more than two classes, "snag" for wide and sparse data; or "none"; see `unitless.Learner`.
+        model_type: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and
+            trees over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X
+            is neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone
+            keeps averages of the weights.
+        ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
+            for wide and sparse data. Default: True, but False where `learning_rate` is a number.
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
         l2: a penalty that pulls weights towards zero, likewise.
-        n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no
-            more; the best weights are kept, and these rows are learned last.
+        max_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls
+            no more; the best weights are kept, and these rows are learned last.
         shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
             or their average, whichever do better on the rows held back. `partial_fit` always keeps the order, and the
             latest weights.
         random_state: of that order. With a number, the default, the same data give the same model to the bit.
-        centre: take dense columns as x minus their running mean, so that their offset does not matter either.
+        center: subtract the running mean from dense columns, so that offsets do not matter. Default: True.
         falling_scales: let the scale of a column fall when its values become far smaller for good, as they do when
-            millimetres become metres. "auto" does so wherever columns are centred.
+            millimetres become metres. Default: wherever columns are centered.
         interactions: products of features; see `unitless.Learner`.
         bias: add an intercept.
         extrapolate: beyond the largest value that a feature has shown in training, go on linearly instead of holding
@@ -91,12 +93,14 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             joins, in the state that it would have had if it had been named from the beginning. With "allow" two classes
             are two models as well.
         warm_start: `fit` goes on with the model of the last one.
+        infer_columns: read frames as `train` does: dates, numbers that are written as text, free text and identifiers
+            are recognized. False: columns are what their types say.
 
     After fitting, beside what every classifier has:
 
     - `coef_`, `intercept_`: in the data's units. The columns of `coef_` belong to `features_`: the columns of X, then
       the values of its text columns and products, if there are any. Of several
-      experts they are those of the linear one.
+      members they are those of the linear one.
     - `feature_importances_`: |w|·s of these features, the largest among classes: how far a feature can move a score.
       It has no unit, so it can be compared.
     - `progressive_score_`: accuracy of the predictions that were made for each row before it was learned, in the first
@@ -125,13 +129,13 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         rule: Rule = "nag",
         loss: ClassLoss | ManyClassesLoss = "logistic",
         learning_rate: float | Auto = "auto",
-        shape: Shape = USUAL_SHAPE,
-        experts: Experts = USUAL_EXPERTS,
-        n_iter: int | Auto = "auto",
+        model_type: ModelType = "auto",
+        ensemble: bool | None = None,
+        max_iter: int | Auto = "auto",
         shuffle: bool = True,
         random_state: Any = 0,
-        centre: bool = True,
-        falling_scales: bool | Auto = "auto",
+        center: bool | None = None,
+        falling_scales: bool | None = None,
         interactions: Any = None,
         bias: bool = True,
         sparsity: float | Auto = 0.0,
@@ -140,16 +144,17 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         class_weight: Any = None,
         new_classes: NewClasses = "error",
         warm_start: bool = False,
+        infer_columns: bool = True,
     ) -> None:
         self.rule = rule
         self.loss = loss
         self.learning_rate = learning_rate
-        self.shape = shape
-        self.experts = experts
-        self.n_iter = n_iter
+        self.model_type = model_type
+        self.ensemble = ensemble
+        self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
-        self.centre = centre
+        self.center = center
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
@@ -159,6 +164,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.class_weight = class_weight
         self.new_classes = new_classes
         self.warm_start = warm_start
+        self.infer_columns = infer_columns
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows, in a random order."""
@@ -219,27 +225,19 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             raise OptionError(
                 f"is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}", option="loss"
             )
-        shared: dict[str, Any] = {
-            "rule": self.rule,
-            "loss": self.loss,
-            "learning_rate": self.learning_rate,
-            "centre": self.centre,
-            "falling_scales": self._scales_fall(),
-            "interactions": self.interactions,
-            "bias": self.bias,
-            "experts": self.experts,
-            "sparsity": self.sparsity,
-            "l2": self.l2,
-            "shape": "linear" if self.shape == "auto" and len(self.classes_) > MANY_CLASSES else self.shape,
-        }
-        shared["average"] = bool(self.shuffle) and averaged(shared, data)
-        if self._open:
-            return model_of_classes(None, **shared)
-        if len(self.classes_) < 2:
+        count = len(self.classes_)
+        if not self._open and count < 2:
             raise InputError(f"there is one class only, {self.classes_.tolist()[0]!r}; two or more can be told apart")
-        if len(self.classes_) > 2:
-            return model_of_classes(self.classes_.tolist(), **shared)
-        return Learner(**{**shared, "loss": LOSSES[self.loss].of_a_score})  # a softmax of two classes is one score
+        task = "binary" if count == 2 and not self._open else "classes"
+        return new_model(self._resolved(task, data, count), task, None if self._open else self.classes_.tolist())
+
+    def _target(self) -> Target:
+        if len(self.classes_) > 2 or self._open:
+            return Target("classes", number=self.classes_.dtype.kind in "iuf")
+        if self.classes_.dtype.kind == "b":
+            return Target("binary", ["false", "true"], False)
+        number = self.classes_.dtype.kind in "iuf"
+        return Target("binary", [number_text(one) if number else str(one) for one in self.classes_.tolist()], number)
 
     def _prepared(
         self, model: Learner | OneVsAll, given: Labels, weight: Float64 | None
@@ -291,11 +289,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     @_with_probabilities
     def predict_proba(self, X: Any) -> Float64:
-        """Probabilities, a column for each of `classes_`; of several, `OneVsAll.shares`."""
+        """Probabilities, a column for each of `classes_`; of several, `OneVsAll.predict_proba`."""
         scores = self._class_scores(X)
         if isinstance(self.model_, OneVsAll):
-            return self.model_.shares(scores)
-        positive = self.model_.link(scores)
+            return self.model_._shares(scores)
+        positive = self.model_._link(scores)
         return np.stack([1.0 - positive, positive], axis=1)
 
     @_with_probabilities

@@ -17,19 +17,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import inputs, limits
-from ..data import shuffle
+from ..data import Schema, Target, shuffle
+from ..data.progress import Progress
 from ..errors import Error, InputError, OptionError
-from ..evaluation.evaluation import Evaluation
-from ..evaluation.held_errors import ENOUGH as ENOUGH_HELD
 from ..inputs import Float64
+from ..metrics.evaluation import Evaluation
+from ..metrics.held_errors import ENOUGH as ENOUGH_HELD
 from ..models import file as model_file
+from ..models.classes import label_array
 from ..models.error_quantiles import ErrorQuantiles, checked_level
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.numbered_columns import column_names, named
-from ..models.one_vs_all import OneVsAll, label_array
+from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import errors_of, follow_errors, has_errors, hide_unmet, quantiles_of
-from ..options import Auto, can_fall
+from ..models.training_record import record
+from ..options import Auto, Options
+from ..training.defaults import DataFacts, resolve
 from ..training.passes import Passes, steering_loss
 from ..training.plan import ENOUGH, FIRST_PASSES, SEEN, Plan
 from . import rows
@@ -44,15 +48,16 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
 
     model_: Learner | OneVsAll
     n_features_in_: int
-    n_iter: int | Auto
+    max_iter: int | Auto
     shuffle: bool
     random_state: Any
     extrapolate: bool
     warm_start: bool
-    falling_scales: bool | Auto
     interactions: Any
+    infer_columns: bool
 
     _text_columns: list[str]
+    _column_record: dict[str, Any] | None = None  # what the columns of a frame hold, as a model file stores it
     _columns_are_named = False  # whether the model knows the columns of arrays by name: one of them was missing
 
     @abstractmethod
@@ -83,15 +88,19 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)  # what was noted of the chunks before
             raise
 
-    def _scales_fall(self) -> bool:
-        """Whether the scales of a new model are to fall."""
-        return can_fall(vars(self)) if self.falling_scales == "auto" else self.falling_scales
+    def _resolved(self, task: str, data: Rows, classes: int = 0) -> Options:
+        """The options of a new model: the estimator's own, and for the others those of `train`."""
+        own = self.get_params(deep=False)
+        given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
+        if given.get("target") == "auto":  # the default, which depends on the loss
+            del given["target"]
+        return resolve(task, DataFacts(fitted=bool(self.shuffle), classes=classes, rows=data), given)
 
     def _fit(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
         """Rows in random order, as often as it helps; the weights that do best on rows held back."""
-        auto = isinstance(self.n_iter, str) and self.n_iter == "auto"
+        auto = isinstance(self.max_iter, str) and self.max_iter == "auto"
         seed = int(check_random_state(self.random_state).randint(2**31))
-        plan = Plan(passes="auto" if auto else self._passes(data.rows), seed=seed)
+        plan = Plan(passes="auto" if auto else self._passes(data.rows), random_state=seed)
         numbers = np.arange(data.rows) if weight is None else np.flatnonzero(weight)  # a row of weight 0 is not there
         order = numbers[shuffle.order(seed, 0, len(numbers))]
         held = plan.held_rows(len(order))
@@ -196,17 +205,25 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     def _keep_model(self, model: Learner | OneVsAll, data: Rows, first: bool) -> None:
         """The model that has learned this data; `first`: and no other."""
         known = [] if first else self._text_columns  # where all values are missing now, it was seen before
-        self._text_columns = [*known, *(name for name in rows.text_columns(data) if name not in known)]
+        self._text_columns = [*known, *(name for name in rows.text_columns(self, data) if name not in known)]
         self._columns_are_named = rows.has_numbered_names(self, data)
         self.model_ = model
+        if self.infer_columns and self._column_record is not None and hasattr(self, "feature_names_in_"):
+            # Like a model of `train` it reads rows by itself, in a file and in a service too.
+            schema = Schema.read(self._column_record["schema"])
+            model._training = record(schema, self._target(), self._column_record["reading"], Progress())
+
+    @abstractmethod
+    def _target(self) -> Target:
+        """What is predicted, as a model file stores it."""
 
     def _passes(self, count: int) -> int:
-        if isinstance(self.n_iter, str) and self.n_iter == "auto":
+        if isinstance(self.max_iter, str) and self.max_iter == "auto":
             return min(FIRST_PASSES, math.ceil(SEEN / count))
-        whole = hasattr(self.n_iter, "__index__") and not isinstance(self.n_iter, bool)
-        if not whole or operator.index(self.n_iter) < 1:
-            raise OptionError(f"n_iter is {self.n_iter!r}; it must be a number of passes, 1 or more, or 'auto'")
-        return operator.index(self.n_iter)
+        whole = hasattr(self.max_iter, "__index__") and not isinstance(self.max_iter, bool)
+        if not whole or operator.index(self.max_iter) < 1:
+            raise OptionError(f"max_iter is {self.max_iter!r}; it must be a number of passes, 1 or more, or 'auto'")
+        return operator.index(self.max_iter)
 
     def _goes_on(self) -> bool:
         """Does `fit` go on where the last one stopped? Otherwise the old model is gone, even if the new data is bad."""

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import inputs, losses
+from ..data import Target
 from ..errors import OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, NumberLoss
@@ -17,8 +18,8 @@ from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import bounds
-from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
-from ..training.plan import averaged
+from ..options import USUAL_LEVEL, Auto, ModelType, Rule
+from ..training.defaults import new_model
 from . import rows
 from .estimator import UnitlessEstimator, weights_of
 
@@ -39,21 +40,23 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         loss: "squared", or another loss for numbers: see `Learner`.
         quantile: which quantile "quantile" loss predicts.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
-        shape: "linear", "curves", "trees", "auto" or "curves only"; see `UnitlessClassifier`.
-        experts: "auto" or "none"; see `UnitlessClassifier`.
+        model_type: "linear", "curves", "trees", "auto" or "curves only"; see `UnitlessClassifier`.
+        ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
+            for wide and sparse data. Default: True, but False where `learning_rate` is a number.
         target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
             the range of the labels seen. Only for losses whose scores are in the unit of y. None: y as it is.
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
         l2: a penalty that pulls weights towards zero, likewise.
-        n_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
+        max_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
         shuffle: `fit` goes through the rows in a random order.
         random_state: of that order.
-        centre: take dense columns as x minus their running mean.
-        falling_scales: follow centred columns whose values become far smaller; see `UnitlessClassifier`.
+        center: take dense columns as x minus their running mean.
+        falling_scales: follow centered columns whose values become far smaller; see `UnitlessClassifier`.
         interactions: products of features.
         bias: add an intercept.
         warm_start: `fit` goes on with the model of the last one.
+        infer_columns: read frames as `train` does; see `UnitlessClassifier`.
         extrapolate: go on linearly beyond the largest value that a feature has shown in training, and beyond the range
             of the labels; then `predict(X)` of a linear model alone is `X @ coef_ + intercept_` everywhere (of counts,
             its logarithm).
@@ -62,7 +65,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
 
     - `coef_`, `intercept_`: in the data's units. `coef_` belongs to `features_`: the columns of X, then the values of
       its text columns and products, if there are any. Of several
-      experts they are those of the linear one.
+      members they are those of the linear one.
     - `feature_importances_`: |w|·s of these features: how far a feature can move a prediction.
     - `progressive_score_`: R² of the predictions that were made for each row before it was learned, in the first pass,
       without the very first, which knows no label: an out-of-sample score, for free.
@@ -90,32 +93,33 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         loss: NumberLoss = "squared",
         quantile: float = 0.5,
         learning_rate: float | Auto = "auto",
-        shape: Shape = USUAL_SHAPE,
-        experts: Experts = USUAL_EXPERTS,
+        model_type: ModelType = "auto",
+        ensemble: bool | None = None,
         target: Auto | None = "auto",
-        n_iter: int | Auto = "auto",
+        max_iter: int | Auto = "auto",
         shuffle: bool = True,
         random_state: Any = 0,
-        centre: bool = True,
-        falling_scales: bool | Auto = "auto",
+        center: bool | None = None,
+        falling_scales: bool | None = None,
         interactions: Any = None,
         bias: bool = True,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
         extrapolate: bool = False,
         warm_start: bool = False,
+        infer_columns: bool = True,
     ) -> None:
         self.rule = rule
         self.loss = loss
         self.quantile = quantile
         self.learning_rate = learning_rate
-        self.shape = shape
-        self.experts = experts
+        self.model_type = model_type
+        self.ensemble = ensemble
         self.target = target
-        self.n_iter = n_iter
+        self.max_iter = max_iter
         self.shuffle = shuffle
         self.random_state = random_state
-        self.centre = centre
+        self.center = center
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
@@ -123,6 +127,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.l2 = l2
         self.extrapolate = extrapolate
         self.warm_start = warm_start
+        self.infer_columns = infer_columns
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows, in a random order."""
@@ -154,23 +159,12 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
     def _new_model(self, data: rows.Rows) -> Learner:
         if self.loss not in (known := losses.names(task="regression")):
             raise OptionError(f"is {self.loss!r}; a regressor's is one of {', '.join(map(repr, known))}", option="loss")
-        return Learner(
-            self.rule,
-            self.loss,
-            self.learning_rate,
-            quantile=self.quantile,
-            target=self.target if LOSSES[self.loss].in_label_unit else None,
-            centre=self.centre,
-            falling_scales=self._scales_fall(),
-            interactions=self.interactions,
-            bias=self.bias,
-            shape=self.shape,
-            experts=self.experts,
-            sparsity=self.sparsity,
-            l2=self.l2,
-            average=bool(self.shuffle)
-            and averaged({"shape": self.shape, "sparsity": self.sparsity, "l2": self.l2}, data),
-        )
+        model = new_model(self._resolved("regression", data), "regression")
+        assert isinstance(model, Learner)
+        return model
+
+    def _target(self) -> Target:
+        return Target("regression")
 
     def _note(self, scores: Float64, y: Float64, weight: Float64 | None, model: Learner | OneVsAll) -> None:
         counted = np.ones(len(y)) if weight is None else weight.copy()
@@ -182,7 +176,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             return
         mean = float(counted @ y) / total
         squares = float(counted @ (y - mean) ** 2)
-        errors = float(counted @ (model.link(scores) - y) ** 2)
+        errors = float(counted @ (model._link(scores) - y) ** 2)
         # the sums of two parts, each about its own mean, as one
         total_before, mean_before, squares_before, errors_before = self._spread
         both = total + total_before
@@ -198,24 +192,24 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             return math.nan
         return 1.0 - self._spread[3] / self._spread[2]
 
-    def predict(self, X: Any, interval: float | None = None) -> Any:
-        """The number for each row: a NumPy array, whatever X is.
+    def predict(self, X: Any) -> Float64:
+        """The number for each row: a NumPy array, whatever X is."""
+        scores = self._scores(X)  # which refuses an estimator that is not fitted
+        return self.model_._link(scores)
+
+    def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> Float64:
+        """The prediction interval of each row: an array with two columns, low and high.
+
+        An interval is the prediction ± a quantile of the errors: after `fit` of those on the held-out rows, a tenth,
+        before they were added to training (where they are fewer than 20, and with `shuffle=False`, of progressive
+        predictions, late in the first pass); `partial_fit` goes on with the errors of progressive predictions.
 
         Args:
             X: rows.
-            interval: a probability, such as 0.9, at most 0.999: give two arrays, the predictions and an array with two
-                columns, the limits between which the truth lies with this probability. They are the prediction ± a
-                quantile of the errors: after `fit` of those on the rows that it had held back, a tenth, before it
-                learned them too (where they are fewer than 20, and with `shuffle=False`, of the predictions made before
-                rows were learned, late in the first pass); `partial_fit` follows on with the errors of predictions made
-                before rows were learned.
+            level: how often the interval is to contain the truth, such as 0.9; at most 0.999.
         """
-        reach = None if interval is None else self._reach(interval, "interval")
-        scores = self._scores(X)
-        numbers = self.model_.link(scores)
-        if reach is None:
-            return numbers
-        return numbers, np.stack(bounds(numbers, reach, LOSSES[self.loss].smallest_label), axis=1)
+        reach = self._reach(level, "level")
+        return np.stack(bounds(self.predict(X), reach, LOSSES[self.loss].smallest_label), axis=1)
 
     @property
     def coef_(self) -> Float64:

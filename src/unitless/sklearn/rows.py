@@ -1,9 +1,11 @@
 """X as scikit-learn's users give it: checked by scikit-learn, read as the core takes it.
 
-Arrays and sparse matrices are columns by their number. A frame's columns keep their names and types: numbers are taken
-as they lie, booleans are 0 and 1 that are never centred, and text and categories become a feature for each value,
-`column=value`. A missing value of a frame or an array is a feature too, `column=(missing)`. Features that have names
-need columns that have names: from the first missing value on, the columns of an array are named by their numbers.
+Arrays and sparse matrices are columns by their number. A frame is read as `train` reads it: the first frame decides
+what each column holds (numbers, categories, dates, words, identifiers). With `infer_columns=False` a frame's columns
+keep the types that they have: numbers are taken as they lie, booleans are 0 and 1 that are never centered, and text and
+categories become a feature for each value, `column=value`. A missing value of a frame or an array is a feature too,
+`column=(missing)`. Features that have names need columns that have names: from the first missing value on, the columns
+of an array are named by their numbers.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from .. import inputs
-from ..data import frame_reader
+from ..data import ReadOptions, frame_reader, table_schema
 from ..data import in_memory as memory
 from ..data.policy import Policy
+from ..data.reader import frame_features
 from ..errors import InputError
 from ..models.numbered_columns import column_names
 
@@ -36,7 +39,7 @@ def read(estimator: Any, X: Any, text_columns: Collection[str] | None = None) ->
         frame_reader.check_names([str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns)])
         validate_data(estimator, X, reset=first, skip_check_array=True)
         if hasattr(estimator, "feature_names_in_"):
-            return _frame(X, text_columns)
+            return _inferred(estimator, X, first) if estimator.infer_columns else _frame(X, text_columns)
         return _matrix(estimator, check_array(X, estimator=estimator, input_name="X", **_CHECKS), first)
     by_name = not first and hasattr(estimator, "feature_names_in_")
     checked = validate_data(estimator, X, reset=first, **{**_CHECKS, "accept_sparse": False if by_name else "csr"})
@@ -52,9 +55,26 @@ def has_numbered_names(estimator: Any, rows: Rows) -> bool:
     return isinstance(rows, inputs.Frame) and not hasattr(estimator, "feature_names_in_")
 
 
-def text_columns(rows: Rows) -> list[str]:
-    """The columns of text."""
-    return frame_reader.text_columns(rows) if isinstance(rows, inputs.Frame) else []
+def text_columns(estimator: Any, rows: Rows) -> list[str]:
+    """The columns of a frame that are not numbers themselves: text, dates, and those that are left out."""
+    if not isinstance(rows, inputs.Frame):
+        return []
+    found = frame_reader.text_columns(rows)
+    names = getattr(estimator, "feature_names_in_", None)
+    return found if names is None else [name for name in names.tolist() if name in found or name not in rows.names]
+
+
+def _inferred(estimator: Any, X: Any, first: bool) -> Rows:
+    """A frame as `train` reads it; `first`: this frame decides what the columns hold."""
+    if not X.shape[0]:
+        raise InputError("X has 0 rows; it must have at least one")
+    if first:
+        options = ReadOptions()
+        schema = table_schema.decide(memory.Frames(X).as_table(), options, "X", target_needed=False)
+        estimator._column_record = {"schema": schema.plain(), "reading": options.kept("table")}
+    found = frame_features(X, estimator._column_record)[0]
+    assert isinstance(found, inputs.Frame)
+    return found
 
 
 def _matrix(estimator: Any, checked: Any, first: bool) -> Rows:

@@ -11,25 +11,26 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import notebook_bar
 from .. import rules as update_rules
 from ..data import Batch
 from ..data.memory import memory_size
+from ..data.read_options import Reading, given_reading
 from ..errors import OptionError
-from ..evaluation.evaluation import Moment
-from ..evaluation.paired import Difference, Paired
 from ..inputs import Float64
+from ..metrics.evaluation import Moment
+from ..metrics.paired import Difference, Paired
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..options import USUAL_LEVEL, Auto, Rule, Shape
+from ..options import USUAL_LEVEL, Auto, Rule
 from . import notebook
 from .plan import Plan
 from .result import TrainResult
 from .run import ModelRequest, Run
-from .shared_run import Contender, SharedRun, reading_and_learning
+from .shared_run import Contender, SharedRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,18 +44,17 @@ def compare(
     rules: Iterable[str] = RULES,
     learning_rate: float | Auto = "auto",
     *,
-    shape: Shape | None = None,
     weight: Any = None,
     task: str | None = None,
     positive: str | None = None,
     shuffle: bool = True,
     passes: int = 1,
     holdout: float = 0.0,
-    seed: int = 0,
+    random_state: int = 0,
     memory: int | str | None = None,
     judged_by: str | None = None,
-    interval: float = USUAL_LEVEL,
-    opened: Callable[[SharedRun[Run]], None] | None = None,
+    level: float = USUAL_LEVEL,
+    reading: Reading | None = None,
     progress: Callable[[SharedRun[Run]], None] | Literal[False] | None = None,
     **options: Any,
 ) -> Comparison:
@@ -67,16 +67,14 @@ def compare(
         target: the column to predict, or the labels themselves.
         rules: which to compare.
         learning_rate: "auto", or a number for all.
-        shape: of all of them; as for `train`. But `experts` is "none" if it is not given, so that rules are compared.
-        weight: as for `train`; so are task, positive, shuffle, passes, seed and memory.
+        weight: as for `train`; so are task, positive, shuffle, passes, random_state, memory, level and reading.
         holdout: the fraction of the rows on which the learners are scored as they are at the end. Only for rows in
             random order.
-        judged_by: which is best: the one with the least "zero_one" (the share of errors, of classes), or with the least
-            "loss". If not given, the error of classes and the loss of numbers.
-        interval: as for `train`.
-        opened: called before the first row is read.
+        judged_by: which is best: the one with the least "error_rate" (the share of errors, of classes), or with the
+            least "loss". If not given, the error of classes and the loss of numbers.
         progress: called after every batch. If not given, a notebook shows a bar; False for none.
-        options: all options of `train` that say how data is read, and all further options of `Learner`.
+        options: the options of the learners, as for `train`; but `ensemble` is False if it is not given, so that rules
+            are compared.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -88,40 +86,40 @@ def compare(
         'nag'
         >>> comparison.verdicts
         {'nag': 'best', 'gd': 'clearly worse'}
-        >>> comparison["nag"].metrics == ul.train(X, y, holdout=0, experts="none").metrics
+        >>> comparison["nag"].metrics == ul.train(X, y, holdout=0, ensemble=False).progressive
         True
     """
-    for name in ("rule", "model", "resume", "checkpoint"):
+    for name in ("rule", "output", "resume", "checkpoint"):
         if name in options:
             hint = "give them as rules" if name == "rule" else "train has it"
             raise OptionError(f"compare runs several learners and has no option {name!r}; {hint}")
     if judged_by not in (None, *JUDGES):
         raise OptionError(f"is {judged_by!r}; it must be one of {', '.join(map(repr, JUDGES))}", option="judged_by")
-    reading, learning = reading_and_learning({**options, "shape": shape})
-    learning.setdefault("experts", "none")
+    learning = {"ensemble": False, **{name: value for name, value in options.items() if value is not None}}
     if type(passes) is not int:
         raise OptionError(f"is {passes!r}; to compare learners it must be a whole number", option="passes")
     if not isinstance(holdout, int | float):
         raise OptionError(f"is {holdout!r}; to compare learners it must be a fraction of the rows", option="holdout")
     room = None if memory is None else memory_size(memory)
-    plan = Plan(passes, holdout, seed, shuffle=shuffle, memory=room, interval=interval)
+    plan = Plan(passes, holdout, random_state, shuffle=shuffle, memory=room, level=level)
+
+    how = given_reading(reading)
 
     def run(data: Any, rule: Rule) -> Run:
         request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": learning_rate})
-        one = Run(data, target, weight, reading, request, plan, None)
+        one = Run(data, target, weight, how, request, plan, None)
         if holdout and not one.fitted:
             raise OptionError("is for rows in random order; these are followed as they come", option="holdout")
         return one
 
     runs = JudgedRun(rules, source, run, judged_by)
-    if opened is not None:
-        opened(runs)
     with notebook_bar.watching(progress) as watch:
+        notebook_bar.opened(watch, runs)
         runs.go(watch)
     return Comparison(runs)
 
 
-JUDGES = ("zero_one", "loss")
+JUDGES = ("error_rate", "loss")
 
 
 class JudgedRun(SharedRun[Run]):
@@ -138,9 +136,9 @@ class JudgedRun(SharedRun[Run]):
         evaluation = self.contenders[0].run.evaluation
         if evaluation is None:  # no row has been predicted yet
             return self._by or JUDGES[0]
-        if self._by == "zero_one" and evaluation.judged_by != "zero_one":
-            raise OptionError("is 'zero_one', the share of errors; numbers are judged by 'loss'", option="judged_by")
-        return self._by or evaluation.judged_by
+        if self._by == "error_rate" and evaluation.judged_by != "error_rate":
+            raise OptionError("is 'error_rate', the share of errors; numbers are judged by 'loss'", option="judged_by")
+        return self._by or ("error_rate" if evaluation.judged_by == "error_rate" else "loss")
 
     def _take(self, batch: Batch) -> None:
         counts = [_examples(one.run) for one in self.contenders]
@@ -178,28 +176,37 @@ class Compared:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Progressive metrics by name, as `train` gives them."""
-        return self.result.metrics
+        """Progressive metrics by name."""
+        return self.result.progressive
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Where the error (for numbers the RMSE) truly lies, with 90% confidence."""
-        return self.result.interval
+    def loss(self) -> float:
+        """The mean progressive loss."""
+        return self.result._evaluation.loss
+
+    @property
+    def metrics_ci(self) -> tuple[float, float]:
+        """The 90% confidence interval of the error rate, or of the RMSE."""
+        return self.result._evaluation.interval
 
     @property
     def holdout(self) -> dict[str, float] | None:
-        """Metrics of the learner as it was at the end, on the rows that were held back."""
-        return self.result.score or None
+        """Metrics of the learner as it was at the end, on the held-out rows; None without any."""
+        return self.result.metrics if self.result.metrics_on_holdout else None
+
+    def judged(self, by: str) -> float:
+        """The metric by which learners are ranked: "error_rate", or the "loss"."""
+        return self.loss if by == "loss" else self.metrics[by]
 
     @property
     def learning_rate(self) -> Any:
         """The rate in use at the end; by class if there are classes."""
-        return self.result.learning_rate
+        return self.result.model.learning_rate
 
     @property
     def recent(self) -> tuple[int, float]:
         """The loss since the last moment of the history, and which that was; all of it if there is but one."""
-        evaluation = self.result.evaluation
+        evaluation = self.result._evaluation
         history = evaluation.history
         if len(history) < 2:
             return 0, evaluation.now.loss
@@ -210,7 +217,7 @@ class Compared:
     @property
     def curve(self) -> list[Moment]:
         """The loss over time, for plots; at the end infinite if the learner diverged."""
-        curve = [*self.result.evaluation.curve, self.result.evaluation.now]
+        curve = [*self.result._evaluation.curve, self.result._evaluation.now]
         if self.diverged is not None:
             curve[-1] = Moment(max(1, curve[-1].examples), curve[-1].weight, math.inf, math.inf, None)
         return curve
@@ -222,7 +229,7 @@ class Comparison:
     def __init__(self, runs: JudgedRun) -> None:
         self._paired = runs.paired
         self.judged_by = runs.judged_by
-        """What the best is best in: "zero_one" (the share of errors) of classes, "loss" of numbers, or as was asked."""
+        """The metric used for ranking: "error_rate" or "loss"."""
         self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in runs.contenders}
         self.source = runs.source.name
         self.interrupted = runs.interrupted
@@ -242,7 +249,8 @@ class Comparison:
     @property
     def baselines(self) -> dict[str, dict[str, float]]:
         """When rows were followed, what answers score that know the labels before and nothing else: see `train`."""
-        return self.whole.baselines
+        found = self.whole._stream_baselines
+        return {} if found is None else found.metrics
 
     @property
     def ranked(self) -> list[str]:
@@ -252,7 +260,7 @@ class Comparison:
             one = self.learners[rule]
             if one.diverged is not None:
                 return True, 0.0, 0.0
-            return False, one.metrics[self.judged_by], one.metrics["loss"]
+            return False, one.judged(self.judged_by), one.loss
 
         return sorted(self.learners, key=key)
 
@@ -291,32 +299,42 @@ class Comparison:
         """Progressive loss of all learners over time; beside it the error, or of numbers the loss of late. Saved if a
         path is given.
         """
-        from .. import plots  # noqa: PLC0415  (needs matplotlib)
+        from .. import figures  # noqa: PLC0415  (needs matplotlib)
 
         curves = {rule: one.curve for rule, one in self.learners.items()}
         loss, title = f"{self.whole.model.options.loss} loss", os.path.basename(self.source)
-        figure = plots.progress(curves, loss, title, recent=self.whole.target.task == "regression")
+        figure = figures.progress(curves, loss, title, recent=self.whole._target.task == "regression")
         if path is not None:
-            plots.save(figure, path)
+            figures.save(figure, path)
         return figure
 
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         whole = self.whole.asdict()
-        shared = ("source", "task", "classes", "loss_function", "shape", "rows", "learned", "skipped", "bad")
+        shared = ("source", "task", "classes", "loss_function", "model_type", "rows", "learned", "skipped")
         verdicts, differences = self.verdicts, self.differences
-        own = ("metrics", "interval", "score", "learning_rate", "history")
         learners = []
         for rule in self.ranked:
             one = self.learners[rule]
             plain = one.result.asdict()
-            found = {name: None if one.diverged and name != "history" else plain[name] for name in own}
+            found = {
+                "loss": one.loss if math.isfinite(one.loss) else None,
+                "metrics": plain["progressive"],
+                "metrics_ci": [edge if math.isfinite(edge) else None for edge in one.metrics_ci],
+                "holdout": plain["metrics"] if one.holdout is not None else None,
+                "learning_rate": plain["learning_rate"],
+            }
+            found = dict.fromkeys(found) if one.diverged else found
+            found["history"] = plain["history"]
             verdict = {"rule": rule, "verdict": verdicts[rule], "diverged": one.diverged, "seconds": one.seconds}
             apart = _plain(differences.get(rule))
             learners.append({**verdict, **found, "difference": apart})
         return {
-            **{name: whole[name] for name in (*shared, "unlabelled", "held_out", "passes", "missing", "features")},
-            "baselines": whole["baselines"],
+            **{
+                name: whole[name]
+                for name in (*shared, "skipped_rows", "unlabeled", "held_out", "passes", "missing", "features")
+            },
+            "baselines": _finite_all(self.baselines),
             "best": self.best,
             "judged_by": self.judged_by,
             "clearly_better_than": [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"],
@@ -331,10 +349,18 @@ class Comparison:
 
     def __repr__(self) -> str:
         shown = ", ".join(
-            f"{rule} diverged" if one.diverged else f"{rule} {one.metrics[self.judged_by]:.4g}"
+            f"{rule} diverged" if one.diverged else f"{rule} {one.judged(self.judged_by):.4g}"
             for rule, one in ((rule, self.learners[rule]) for rule in self.ranked)
         )
         return f"<Comparison: {self.task}; {self.judged_by} {shown}>"
+
+
+def _finite_all(baselines: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
+    """For JSON, which has no infinity."""
+    return {
+        name: {metric: value if math.isfinite(value) else None for metric, value in found.items()}
+        for name, found in baselines.items()
+    }
 
 
 def _plain(difference: Difference | None) -> dict[str, Any] | None:

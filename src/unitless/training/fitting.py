@@ -17,7 +17,7 @@ from ..data import Batch, Position
 from ..data.memory import memory_size
 from ..data.progress import Progress
 from ..data.shuffle import Shuffle
-from ..evaluation.evaluation import Evaluation
+from ..metrics.evaluation import Evaluation
 from .notes import drifts
 from .passes import steering_loss
 from .screening import usable
@@ -117,7 +117,7 @@ def shuffled(run: Run, watched: Watched) -> Iterator[Shuffle]:
     """All rows of a run's source that can be learned from, in random order; fewer if it was stopped."""
     plan, progress = run.plan, run.progress
     counts = Progress() if run.midway else progress  # what goes on in the middle has counted all rows already
-    with Shuffle(plan.seed, memory_size(plan.memory)) as rows:
+    with Shuffle(plan.random_state, memory_size(plan.memory)) as rows:
         for batch in run.reader.batches(Position(), watched.stopped):
             counts.read_in(batch)
             progress.consumed = batch.consumed

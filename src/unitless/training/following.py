@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..data import Batch, Position
 from ..data.sample import Sample
 from ..data.shuffle import hashes_of
-from ..evaluation.evaluation import Evaluation
+from ..metrics.evaluation import Evaluation
 from .plan import MOST_HELD
 from .watched import Watched
 
@@ -45,7 +45,7 @@ class Follow:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._past, self._held = Sample(run.plan.seed, SAMPLED), Sample(run.plan.seed, MOST_HELD)
+        self._past, self._held = Sample(run.plan.random_state, SAMPLED), Sample(run.plan.random_state, MOST_HELD)
         self._last = run.plan.holdout == "last"
         holdout = run.plan.holdout
         share = 0.0 if holdout is None or holdout == "last" else float(holdout)
@@ -134,7 +134,7 @@ class Follow:
             run.beside.do(partial(self._past.add_next, batch, progress.rows))
         if self._threshold and batch.rows:
             numbers = np.arange(progress.rows, progress.rows + batch.rows)
-            held = hashes_of(run.plan.seed, numbers) < self._threshold
+            held = hashes_of(run.plan.random_state, numbers) < self._threshold
             if first:
                 self._hold(batch.select(held), numbers[held])
             progress.rows += int(held.sum())
@@ -163,6 +163,9 @@ class Follow:
         """The samples as they were when training was interrupted: the rows before that are read again."""
         run, progress = self.run, self.run.progress
         end = progress.rows if not progress.passes else None
+        if end is None and self._last:  # the first pass held out its last rows
+            read = sum(batch.rows for batch in run.reader.batches(Position()))
+            end = read - self._room(read)
         first, held = 0, progress.held
         for batch in run.reader.batches(Position()):
             rows = batch.rows if end is None else min(batch.rows, end - first)
@@ -172,7 +175,7 @@ class Follow:
             numbers = np.arange(first, first + rows)
             first += rows
             if self._threshold:
-                mask = hashes_of(run.plan.seed, numbers) < self._threshold
+                mask = hashes_of(run.plan.random_state, numbers) < self._threshold
                 self._hold(part.select(mask), numbers[mask])
                 part, numbers = part.select(~mask), numbers[~mask]
             if part.rows:

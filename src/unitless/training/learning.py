@@ -14,13 +14,13 @@ from ..data import labels as task_labels
 from ..data.labels import Numbers
 from ..data.progress import Progress
 from ..errors import Error, InputError
-from ..evaluation.baseline import Baseline
-from ..evaluation.coverage import Coverage
-from ..evaluation.curves import Curves
-from ..evaluation.evaluation import Evaluation
-from ..evaluation.row_errors import RowErrors
-from ..evaluation.stream_baselines import StreamBaselines
 from ..inputs import Float64
+from ..metrics.baseline import Baseline
+from ..metrics.coverage import Coverage
+from ..metrics.curves import Curves
+from ..metrics.evaluation import Evaluation
+from ..metrics.row_errors import RowErrors
+from ..metrics.stream_baselines import StreamBaselines
 from ..models.classes import Classes
 from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner

@@ -8,8 +8,13 @@ from typing import Any
 from .. import html, shown
 from ..html import Html
 
-# What is known of the metrics, if it is known: the kept model's score, then what it is to be compared with.
-_METRICS = {"score": "score", "baseline": "baseline", "metrics": "progressive", "holdout": "hold-out"}
+# The columns of the table of metrics, as far as they are known: the model's metrics first.
+_METRICS = {
+    "metrics": "metrics",
+    "baseline": "baseline",
+    "progressive": "progressive",
+    "last_label_baseline": "last label",
+}
 
 
 def train_result(fields: Mapping[str, Any]) -> Html:
@@ -21,13 +26,14 @@ def train_result(fields: Mapping[str, Any]) -> Html:
                 ("task", fields["task"]),
                 *_data(fields),
                 ("model", _model(fields)),
-                ("file", fields["model"]),
-                ("score", f"on {fields['scored_on']}" if fields["score"] else ""),
+                ("file", fields["output"]),
+                ("metrics", f"on {fields['metrics_on']}" if fields["metrics"] else ""),
+                ("baseline", fields["baseline_name"] if fields["baseline"] else ""),
             ]
         ),
         metrics(fields),
         top_features(fields["top_features"]),
-        *(html.note(f"Data: {decision}") for decision in fields["decisions"]),
+        *(html.note(f"Data: {decision}") for decision in fields["column_report"]),
         *(html.note(f"Note: {note}") for note in fields["notes"]),
         *([html.note("The training was interrupted.")] if fields["interrupted"] else []),
     )
@@ -55,7 +61,7 @@ def comparison(fields: Mapping[str, Any]) -> Html:
 
 
 def rate_sweep(fields: Mapping[str, Any]) -> Html:
-    """What `sweep_rates` gave: the losses of all rates, a column for each rule."""
+    """What `sweep` gave: the losses of all rates, a column for each rule."""
     rules = list(fields["rules"])
     grid = [row["rate"] for row in fields["rules"][rules[0]]]
     rows = []
@@ -76,8 +82,9 @@ def rate_sweep(fields: Mapping[str, Any]) -> Html:
 
 def metrics(fields: Mapping[str, Any]) -> Html:
     """Metrics side by side, as far as they are known."""
-    known = {title: fields[name] for name, title in _METRICS.items() if isinstance(fields.get(name), Mapping)}
-    known |= fields.get("baselines") or {}  # which are progressive, too
+    known = {title: fields[name] for name, title in _METRICS.items() if fields[name]}
+    if fields["metrics"] == fields["progressive"]:  # without held-out rows
+        known.pop("progressive", None)
     names = list(dict.fromkeys(name for column in known.values() for name in column))
     rows = [[name, *(_metric(column.get(name)) for column in known.values())] for name in names]
     return html.table(["metric", *known], rows) if rows else Html("")
@@ -102,7 +109,7 @@ def top_features(ranked: list[Any]) -> Html:
 
 def _data(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
     counts = [f"{fields['learned']:,} learned"]
-    said = {"held_out": "held out", "unlabelled": "without label", "skipped": "skipped"}
+    said = {"held_out": "held out", "unlabeled": "without label", "skipped": "skipped"}
     counts += [f"{fields[name]:,} {words}" for name, words in said.items() if fields.get(name)]
     counts += [f"{fields['passes']} passes"] if fields.get("passes", 1) > 1 else []
     return [("data", html.name(fields["source"])), ("rows", ", ".join(counts))]
@@ -110,7 +117,7 @@ def _data(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _model(fields: Mapping[str, Any]) -> str:
     rate = _rate(fields["learning_rate"])
-    bent = "" if fields["shape"] == "linear" else f"{fields['shape']}, "
+    bent = "" if fields["model_type"] == "linear" else f"{fields['model_type']}, "
     return f"{fields['features']:,} features; {bent}{fields['rule']}, {fields['loss_function']} loss, rate {rate}"
 
 

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from ..data.named_text import NamedText
 from ..data.schema import DATES
 from ..errors import Option, Phrase
-from ..evaluation.evaluation import Evaluation
-from ..evaluation.stream_baselines import MEAN, REPEAT, shown_name
 from ..inputs import Float64
+from ..metrics.evaluation import Evaluation
+from ..metrics.stream_baselines import MEAN, REPEAT, shown_name
 
 if TYPE_CHECKING:
     from .run import Run
 
 MUCH = 1.25  # times the progressive error is much worse
-FOLLOWED = 0.2  # of a prediction, by an expert that forgets fast, is much
+FOLLOWED = 0.2  # of a prediction, by an member that forgets fast, is much
 LITTLE = 0.95  # times it is more than a little better
 BLOCKS = 10  # into which the data is cut to see whether errors drift along it
 DRIFTING = 10.0  # how much larger than by chance their means differ (an F of 9 and many degrees of freedom)
@@ -75,7 +75,7 @@ def _idle(run: Run) -> Phrase | None:
 
 def _error(evaluation: Evaluation) -> float:
     metrics = evaluation.metrics
-    return metrics.get("zero_one", metrics.get("rmse", metrics.get("loss", math.nan)))
+    return metrics.get("error_rate", metrics.get("rmse", metrics.get("loss", math.nan)))
 
 
 def _forgotten(run: Run) -> Phrase | None:
@@ -85,7 +85,7 @@ def _forgotten(run: Run) -> Phrase | None:
     now, then = _error(run.past), _error(run.evaluation)
     if not (now > MUCH * then and run.past.interval[0] > run.evaluation.interval[1]):
         return None
-    shown = (f"{now:.2%} errors", f"{then:.2%}") if "zero_one" in run.past.metrics else (f"{now:.4g}", f"{then:.4g}")
+    shown = (f"{now:.2%} errors", f"{then:.2%}") if "error_rate" in run.past.metrics else (f"{now:.4g}", f"{then:.4g}")
     return Phrase(
         f"the order of the rows matters: the kept model does worse on rows of the past ({shown[0]}) than the "
         f"progressive score ({shown[1]}). If the data is a sample and not a stream, fit it: a file, with ",
@@ -96,10 +96,10 @@ def _forgotten(run: Run) -> Phrase | None:
 
 def _without_followers(run: Run) -> tuple[str | Option, ...]:
     """Advice against what follows the labels of the last rows, where much is made of that."""
-    if run.model is None or run.model.experts.get("forgetting", 0.0) < FOLLOWED:
+    if run.model is None or run.model.members.get("forgetting", 0.0) < FOLLOWED:
         return ()
     said = "; if it is to predict far ahead, leave out what follows the labels of the last rows: "
-    return said, Option("experts", "none")
+    return said, Option("ensemble", False)
 
 
 def _no_better(run: Run) -> Phrase | None:
@@ -108,17 +108,17 @@ def _no_better(run: Run) -> Phrase | None:
         return None
     assert run.target is not None
     own, others = run.evaluation.metrics, run.stream_baselines.metrics
-    by = "zero_one" if "zero_one" in own else "rmse" if run.evaluation.is_squared_error else "loss"
+    by = "error_rate" if "error_rate" in own else "rmse" if run.evaluation.is_squared_error else "loss"
     # Of errors, beyond what chance explains; of numbers, by more than a little.
-    limit = run.evaluation.interval[0] if by == "zero_one" else LITTLE * own[by]
+    limit = run.evaluation.interval[0] if by == "error_rate" else LITTLE * own[by]
     better = {name: values[by] for name, values in others.items() if by in values and values[by] < limit}
     if not better:
         return None
     best = min(better, key=lambda name: better[name])
-    form = ".2%" if by == "zero_one" else ".4g"
-    title = {"zero_one": "error", "rmse": "RMSE"}.get(by, by)
+    form = ".2%" if by == "error_rate" else ".4g"
+    title = {"error_rate": "error", "rmse": "RMSE"}.get(by, by)
     advice = {
-        REPEAT: "labels hang together from row to row; a column with the label before would tell the model",
+        REPEAT: "the labels are autocorrelated; a column with the label of the row before would help the model",
         MEAN: "the columns say little about the target, or it takes more rows to learn what they say",
     }
     return Phrase(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..evaluation.evaluation import Evaluation
+from ..metrics.evaluation import Evaluation
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Kept
@@ -128,11 +128,10 @@ class Passes:
 
 def is_enough(model: Learner | OneVsAll | None, done: int) -> bool:
     """Whether a model with curves and trees has seen its rows often enough: they cost more, and gain less and less."""
-    return done >= MOST_SHAPED_PASSES and model is not None and model.settled_shape not in (None, "linear")
+    return done >= MOST_SHAPED_PASSES and model is not None and model.model_type not in (None, "linear")
 
 
 def steering_loss(evaluation: Evaluation) -> float:
     """The loss by which weights are compared: of classes that of the probabilities, if there are any."""
-    metrics = evaluation.metrics
-    loss = metrics.get("log_loss", metrics.get("loss", math.inf))
+    loss = evaluation.metrics.get("log_loss", evaluation.loss)
     return math.inf if math.isnan(loss) else loss

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .. import inputs
 from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
 from ..models.error_quantiles import checked_level
-from ..options import USUAL_LEVEL, is_sparse, known_shape
+from ..options import USUAL_LEVEL
 
 Holdout: TypeAlias = float | Literal["last"] | None
 PassCount: TypeAlias = int | Literal["auto"] | None
@@ -27,8 +25,6 @@ SEEN, FIRST_PASSES = 10_000, 20
 MOST_LEARNED, MOST_PASSES = 20_000_000, 100
 # ... and of models with curves and trees twenty.
 MOST_SHAPED_PASSES = 20
-# Data with more columns than these is too wide for "auto" to become anything but linear (the core settles it).
-WIDE = 1000
 
 
 @dataclass(frozen=True)
@@ -41,13 +37,13 @@ class Plan:
 
     passes: PassCount = None
     holdout: Holdout = None
-    seed: int = 0
-    path: str | None = None
+    random_state: int = 0
+    output: str | None = None
     checkpoint: int | None = None
     shuffle: bool = True
     memory: int | None = None
     learn_holdout: bool = True
-    interval: float = USUAL_LEVEL
+    level: float = USUAL_LEVEL
 
     def __post_init__(self) -> None:
         whole = isinstance(self.passes, int | np.integer) and not isinstance(self.passes, bool)
@@ -58,20 +54,22 @@ class Plan:
                 f"is {self.holdout!r}; it must be a fraction of the rows, from 0 to less than 1, or last",
                 option="holdout",
             )
-        if type(self.seed) is not int or not -(2**63) <= self.seed < 2**63:
-            raise OptionError(f"is {self.seed!r}; it must be a whole number of at most 63 bits", option="seed")
+        if type(self.random_state) is not int or not -(2**63) <= self.random_state < 2**63:
+            raise OptionError(
+                f"is {self.random_state!r}; it must be a whole number of at most 63 bits", option="random_state"
+            )
         for name in ("shuffle", "learn_holdout"):
             if type(getattr(self, name)) is not bool:
                 raise OptionError(f"is {getattr(self, name)!r}; it must be True or False", option=name)
         if self.checkpoint is not None and (type(self.checkpoint) is not int or self.checkpoint < 1):
             raise OptionError(f"is {self.checkpoint!r}; it must be a number of rows, 1 or more", option="checkpoint")
-        if self.checkpoint is not None and self.path is None:
+        if self.checkpoint is not None and self.output is None:
             raise OptionError(
-                Phrase(Option("checkpoint"), " needs ", Option("model")), advice="it says where to save the model"
+                Phrase(Option("checkpoint"), " needs ", Option("output")), advice="it says where to save the model"
             )
-        checked_level(self.interval)
-        if self.path is not None:
-            model_file.check_writable(self.path)
+        checked_level(self.level)
+        if self.output is not None:
+            model_file.check_writable(self.output)
         self._check_together()
 
     def _check_together(self) -> None:
@@ -119,30 +117,10 @@ class Plan:
             "way": "fit" if fitted else "follow",
             "passes": self.passes if self.passes is None or self.passes == "auto" else int(self.passes),
             "holdout": float(holdout).hex() if isinstance(holdout, int | float | np.number) else holdout,
-            "seed": self.seed,
+            "random_state": self.random_state,
             "learn_holdout": self.learn_holdout,
-            "interval": float(self.interval).hex(),
+            "level": float(self.level).hex(),
         }
-
-
-def averaged(options: Mapping[str, Any], data: inputs.Input) -> bool:
-    """Whether a fit keeps the average of the weights: where the model will be linear, as far as that can be foreseen.
-
-    Args:
-        options: of the model.
-        data: its first rows.
-    """
-    if is_sparse(options):  # an average of weights that are zero now and then is not sparse
-        return False
-    shape = known_shape(options)
-    if shape is not None:
-        return shape == "linear"
-    if isinstance(data, inputs.Dense):
-        return bool(data.array.shape[1] > WIDE)
-    if isinstance(data, inputs.Frame):
-        others = sum(not isinstance(column, inputs.WordsColumn) for column in data.columns)
-        return others > WIDE or (others == 0 and bool(data.columns))
-    return isinstance(data, inputs.Compressed | inputs.TextRows)  # the features that are there: linear
 
 
 def _is_share(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What training gives: the model, how good it was on rows it had not seen, and what it found."""
+"""What training gives: the model, its out-of-sample metrics next to a baseline's, and what was found in the data."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.baseline import error_gone
-from ..evaluation.evaluation import Evaluation, Moment
-from ..evaluation.stream_baselines import REPEAT
+from ..data.read_options import Reading
 from ..inference.predictor import Predictor
 from ..losses import LOSSES
+from ..metrics.baseline import skill
+from ..metrics.evaluation import Evaluation, Moment
+from ..metrics.stream_baselines import MEAN, REPEAT
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..options import Shape
+from ..options import ModelType
 from . import notebook
-from .decisions import decisions
+from .column_report import column_report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,10 +29,34 @@ if TYPE_CHECKING:
 
 
 class TrainResult:
-    """The outcome of `train`: the model that is kept, and two scores.
+    """The outcome of `train`: the model, and how good it is on rows that it had not learned.
 
-    `score` is that of the kept model on rows that it had not learned. `metrics` are progressive: each row was predicted
-    before it was learned, by the weights of that moment; they say how the learning went.
+    Attributes:
+        model: the model that was trained.
+        source: the name of the data.
+        rows: how many rows were read.
+        passes: how often the rows were learned.
+        seconds: how long this training took. Earlier ones, if it was resumed, are not counted.
+        interrupted: whether it was stopped before its end.
+        fitted: whether the data was fitted (random order, hold-out); False for a stream.
+        selected: which weights the model predicts with: "last" or "averaged".
+        missing: how many values are missing, by column.
+        invalid_values: how many values could not be read as their column's type, by column. They count as missing.
+        column_report: what was inferred about the columns, one sentence each.
+        notes: what is worth knowing about the data and the model, one sentence each.
+        round_log: one record for each synchronization round of a training on a cluster.
+        details: counts and settings for reports: see `TrainDetails`.
+
+    Example:
+        >>> import unitless as ul
+        >>> rows = [{"area": 40 + i % 90, "floor": i % 5, "rent": 300 + 11 * (i % 90)} for i in range(1000)]
+        >>> result = ul.train(rows, target="rent", model_type="linear")
+        >>> result.metrics_on, result.baseline_name
+        ('100 held-out rows (added to training afterwards)', 'always the mean, 790.942')
+        >>> result.skill > 0.99
+        True
+        >>> [name for name, importance in result.top_features(1)]
+        ['area']
     """
 
     def __init__(self, run: Run) -> None:
@@ -39,179 +64,152 @@ class TrainResult:
         assert run.evaluation is not None
         assert run.target is not None
         self.model: Learner | OneVsAll = run.model
-        self.evaluation: Evaluation = run.evaluation
-        self.target = run.target
-        self.source = run.source.name
-        self.path = run.plan.path
-        self.interrupted = run.interrupted
-        progress = run.progress
-        self.rows = progress.rows
-        self.learned = progress.learned
-        self.skipped = progress.skipped
-        self.bad = [str(bad) for bad in progress.bad]
-        self.unlabelled = progress.unlabelled
-        self.held = progress.held
-        self.passes = progress.passes
-        self.missing = dict(progress.missing)
-        self.seconds = progress.seconds
-        """How long this run took. Earlier ones, if it went on, are not counted."""
-        passed = self.learned * max(1, self.passes)
-        self.rows_per_second = passed / self.seconds if self.seconds and not run.midway else None
-        """Rows of all passes that were learned in a second; None if this run went on with an earlier one."""
-        self.features_met = run.features_met
-        """How many features a sparse model had met before it was pruned; None of others."""
-        self.fitted = run.fitted
-        self.rounds: Sequence[Any] = run.told
-        """What there is to say of each round, where shards learned at the same time; empty otherwise."""
-        self.shuffled = run.shuffled
-        self.kept: str = run.model.kept
-        self.kept_pass = run.passes.best or self.passes
-        self._score, self._past, self._baseline = run.score, run.past, run.baseline
-        self._stream_baselines = None if run.fitted else run.stream_baselines
-        self._known = run.known
-        self._of_last = run.plan.holdout == "last"
-        # What is held back at random from rows that are followed is never learned.
-        self._learned_too = run.finishing and run.plan.learn_holdout and (run.fitted or self._of_last)
-        self.decisions: Sequence[str] = decisions(run)
-        """What was decided about the data while it was read, in words."""
-        self.odd = {name: count for name, (count, _, _) in progress.odd.items()}
-        """How many values of a column were not what it holds, and counted as missing."""
+        self.source: str = run.source.name
+        self.rows: int = run.progress.rows
+        self.passes: int = run.progress.passes
+        self.seconds: float = run.progress.seconds
+        self.interrupted: bool = run.interrupted
+        self.fitted: bool = run.fitted
+        self.selected: str = run.model.kept
+        self.missing: dict[str, int] = dict(run.progress.missing)
+        self.invalid_values: dict[str, int] = {name: count for name, (count, _, _) in run.progress.odd.items()}
+        self.column_report: Sequence[str] = column_report(run)
         self.notes: Sequence[str] = run.notes()
-        self.curves = run.curves
-        """What the predictions that `score` is about look like (see `evaluation.curves`); None without a score."""
-        self.schema, self.plan, self.reading = run.schema, run.plan, run.reader.options
-        self.when = datetime.datetime.now().astimezone()
+        self.round_log: Sequence[Any] = run.told
+        self.details = TrainDetails(run)
+        self._target, self._evaluation = run.target, run.evaluation
+        self._held_out = None if run.score is run.past else run.score
+        self._in_sample = run.past
+        self._baseline = run.baseline
+        self._stream_baselines = None if run.fitted else run.stream_baselines
+
+    # ------------------------------------------------------------------------------------------------ how good it is
 
     @property
     def task(self) -> str:
-        """The task, in words."""
-        return str(self.target)
+        """The task in words."""
+        return str(self._target)
 
     @property
-    def score(self) -> dict[str, float]:
-        """Metrics of the kept model by name, those of `metrics`, on rows that it had not learned.
+    def metrics(self) -> dict[str, float]:
+        """Out-of-sample metrics by name: on held-out rows or, without any, progressive ones; `metrics_on` says which.
 
-        Of a stream that was followed with no row held back they are those of a sample of the past; `scored_on` says so.
-        Without any row to score there are none.
+        For classes: accuracy, error_rate, log_loss, brier, and for two classes auc, precision, recall and f1. For
+        numbers: rmse, mae, mse and r2. "loss" only where training minimizes none of these. Prediction intervals add
+        coverage and width, prediction sets coverage and set_size.
         """
-        return {} if self._score is None else self._score.metrics
+        return self._measured.metrics
 
     @property
-    def score_interval(self) -> tuple[float, float]:
-        """Where the kept model's error (for numbers the RMSE) truly lies, with 90% confidence."""
-        return (math.nan, math.nan) if self._score is None else self._score.score_interval
+    def metrics_ci(self) -> tuple[float, float]:
+        """The 90% confidence interval of the error rate, or of the RMSE."""
+        return self._evaluation.interval if self._held_out is None else self._held_out.hold_out_interval
 
     @property
-    def scored_on(self) -> str:
-        """Which rows `score` is about, in words."""
-        if self._score is None or not self._score.examples:
-            return "no rows"
-        rows = f"{self._score.examples:,} rows"
-        if self._score is self._past:
-            return f"a sample of {rows} of the past, which it had learned"
-        which = f"the last {rows}" if self._of_last else f"{rows} held back"
-        which += " (which an earlier training may have learned)" if self._known else ""
-        return f"{which}, then learned too" if self._learned_too else which
+    def metrics_on(self) -> str:
+        """Which rows `metrics` describes, in words."""
+        details = self.details
+        if self._held_out is None:
+            return f"{self._evaluation.examples:,} rows, each predicted before it was learned"
+        rows = f"{self._held_out.examples:,}"
+        which = f"the last {rows} rows" if details.holds_out_last else f"{rows} held-out rows"
+        facts = ["an earlier training may have learned them"] if details.known_rows else []
+        facts += ["added to training afterwards"] if details.holdout_learned else []
+        return f"{which} ({'; '.join(facts)})" if facts else which
+
+    @property
+    def progressive(self) -> dict[str, float]:
+        """Progressive metrics by name: of predictions that were made before each row was learned."""
+        return self._evaluation.metrics
 
     @property
     def baseline(self) -> dict[str, float]:
-        """The same metrics of the trivial answer: always the most frequent class, or the mean, of what was learned."""
-        return {} if self._score is None or self._baseline is None else self._baseline.metrics
+        """The metrics of the baseline on the same rows as `metrics`."""
+        if self._held_out is not None:
+            return {} if self._baseline is None else self._baseline.metrics
+        if self._stream_baselines is not None:
+            return self._stream_baselines.metrics.get(MEAN, {})
+        return {}
 
     @property
-    def trivial(self) -> str:
-        """The trivial answer, in words."""
-        if self._baseline is None:
+    def baseline_name(self) -> str:
+        """The baseline in words: the best constant answer or, for a stream, the best one so far."""
+        classes = self._target.task != "regression"
+        if self._held_out is None and self._stream_baselines is not None:
+            return "always the most frequent class so far" if classes else "always the mean so far"
+        if self._held_out is None or self._baseline is None:
             return ""
         answer = self._baseline.answer
-        if self.target.task == "regression":
+        if not classes:
             loss = LOSSES[self.model.options.loss]
             what = f"{self.model.options.quantile:g} quantile" if loss.has_quantile else loss.best_constant
             added = ", with the offset" if self._baseline.has_offsets else ""
             return f"always the {what}, {answer:,.6g}{added}"
-        return f"always {self.target.classes[bool(answer)] if self.target.task == 'binary' else answer!r}"
+        return f"always {self._target.classes[bool(answer)] if self._target.task == 'binary' else answer!r}"
 
     @property
-    def repeated(self) -> dict[str, float]:
-        """The same of another one, when rows were followed: the label of the row before. Progressive, as `metrics`."""
-        return self.baselines.get(REPEAT, {})
+    def last_label_baseline(self) -> dict[str, float]:
+        """For a stream: the progressive metrics of predicting the label of the row before. Empty for a fit."""
+        return {} if self._stream_baselines is None else self._stream_baselines.metrics.get(REPEAT, {})
 
     @property
-    def baselines(self) -> dict[str, dict[str, float]]:
-        """When rows were followed, what answers score that know the labels before and nothing else, by name.
-
-        They are "repeat the last label" and "running mean" (of classes: the most frequent class so far). Progressive,
-        as `metrics` is. Of rows in random order they would say nothing, and there are none.
-        """
-        return {} if self._stream_baselines is None else self._stream_baselines.metrics
-
-    @property
-    def gone(self) -> float:
-        """What part of the trivial answer's error is gone: of its squared error, which is R², for numbers; of its loss
-        if that is another one than the squared.
-        """
-        return error_gone(self.score, self.baseline, self.judged_by) if self.score else math.nan
+    def skill(self) -> float:
+        """The share of the baseline's error that is removed; for numbers of its squared error, which is R²."""
+        found, baseline = self.metrics, self.baseline
+        by = self.judged_by
+        return skill(found, baseline, by) if by in found and by in baseline else math.nan
 
     @property
     def judged_by(self) -> str:
-        """The metric that says how good the model is: "zero_one" of classes, "rmse" of numbers, or another "loss"."""
-        if self.target.task != "regression":
-            return "zero_one"
-        return "rmse" if LOSSES[self.model.options.loss].is_squared_error else "loss"
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """Progressive metrics by name: the loss, and those of the task, such as zero_one and auc, or rmse and mae."""
-        return self.evaluation.metrics
-
-    @property
-    def stale(self) -> int:
-        """How many rows a progressive prediction may not have known at most: other shards learned them in its round."""
-        return max((told.rows - told.rows // told.shards for told in self.rounds), default=0)
+        """The metric that `skill` and `metrics_ci` are about: "error_rate", "rmse", or another "loss"."""
+        return self._evaluation.judged_by
 
     @property
     def per_class(self) -> dict[Any, dict[str, float]]:
-        """By class: share, precision, recall. Of the rows of `scored_on`; without a score progressive, as `metrics`."""
-        return (self._score or self.evaluation).per_class
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Where the error (for numbers the RMSE) truly lies, with 90% confidence."""
-        return self.evaluation.interval
+        """By class: share, precision and recall, on the rows of `metrics`."""
+        return self._measured.per_class
 
     @property
     def history(self) -> list[Moment]:
-        """The loss after 1, 2, 4, 8, ... examples."""
-        return self.evaluation.history
+        """The progressive loss after 1, 2, 4, 8, ... rows."""
+        return self._evaluation.history
 
     @property
-    def learning_rate(self) -> Any:
-        """The rate in use at the end; by class if there are classes."""
-        return self.model.learning_rate
+    def metrics_on_holdout(self) -> bool:
+        """Whether `metrics` describes held-out rows; otherwise they are progressive."""
+        return self._held_out is not None
 
     @property
-    def shape(self) -> Shape | None:
-        """The shape of the model: the one that was asked for, or what "auto" has become."""
-        return self.model.settled_shape
+    def _measured(self) -> Evaluation:
+        return self._evaluation if self._held_out is None else self._held_out
+
+    # ------------------------------------------------------------------------------------------------ the model
 
     @property
-    def experts(self) -> dict[str, float]:
-        """How far the prediction follows each expert of the mixture: see `Learner.experts`."""
-        return self.model.experts
+    def classes(self) -> list[Any]:
+        """The labels as they were in the data, in the order of probabilities; empty where numbers are predicted."""
+        return self.predictor.classes
 
     @property
-    def features(self) -> int:
-        """How many features the model has met; of a sparse model, how many have a weight."""
+    def model_type(self) -> ModelType | None:
+        """What the model can express: the type that was asked for, or what "auto" chose."""
+        return self.model.model_type
+
+    @property
+    def features_seen(self) -> int:
+        """How many features the model has met."""
+        return self.details.features_met or self._weighted_features()
+
+    def _weighted_features(self) -> int:
         return len(self.model.scales) - (BIAS in self.model.scales)
 
     @property
-    def said_features(self) -> str:
-        """The same in words: of a sparse model with the number of those that it has met."""
-        of = "" if self.features_met is None else f" of {self.features_met:,} have a weight"
-        return f"{self.features:,}{of}"
+    def max_staleness(self) -> int:
+        """On a cluster: how many rows a progressive prediction may not have known at most."""
+        return max((one.rows - one.rows // one.partitions for one in self.round_log), default=0)
 
     def top_features(self, count: int = 10) -> list[tuple[str, float]]:
-        """The features that matter most, by |w|·s, which has no unit; of classes, the largest over all of them."""
+        """The features that matter most, by |w|·s, which has no unit; for classes, the largest over all of them."""
         importance: dict[Any, float] = {}
         model = self.model
         for one in model.importance.values() if isinstance(model, OneVsAll) else [model.importance]:
@@ -221,115 +219,111 @@ class TrainResult:
         ranked = sorted(importance.items(), key=lambda item: -item[1])
         return [(str(name), value) for name, value in ranked[:count]]
 
-    def wide_columns(self) -> list[tuple[str, int]]:
-        """Columns of text that gave nearly as many features as there are rows, and how many."""
-        names = self.model._snapshot()["names"] or []
-        counts = Counter(name.partition("=")[0] for name in names if "=" in name)
-        wide = [(name, count) for name, count in counts.items() if count > 1000 and count > 0.5 * self.rows]
-        return sorted(wide, key=lambda item: -item[1])
-
-    def predict(self, source: Any, **reading: Any) -> Any:
-        """Labels or numbers for any data of the same kind, in memory; see `Predictor`.
-
-        A list; for a pandas, polars or pyarrow frame a Series (with its index) or Array.
-        """
-        return self.predictor.predict(source, **reading)
-
-    def predict_proba(self, source: Any, **reading: Any) -> Any:
-        """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
-        return self.predictor.predict_proba(source, **reading)
-
-    @property
-    def classes(self) -> list[Any]:
-        """The labels' names, in the order of probabilities."""
-        return self.predictor.class_names
-
     @property
     def predictor(self) -> Predictor:
-        """The model in service: one row or many, labels, probabilities and explanations."""
+        """The model as a `Predictor`: one row or many, labels, probabilities, intervals and explanations."""
         return Predictor(self.model)
 
+    def predict(self, source: Any, *, reading: Reading | None = None) -> Any:
+        """Labels or numbers for any data of the same kind, in memory; see `Predictor.predict`."""
+        return self.predictor.predict(source, reading=reading)
+
+    def predict_proba(self, source: Any, *, reading: Reading | None = None) -> Any:
+        """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
+        return self.predictor.predict_proba(source, reading=reading)
+
+    def predict_interval(self, source: Any, *, level: float = 0.9, reading: Reading | None = None) -> Any:
+        """Prediction intervals, or prediction sets of classes; see `Predictor.predict_interval`."""
+        return self.predictor.predict_interval(source, level=level, reading=reading)
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model."""
+        """Write the model to a file."""
         self.model.save(path)
+
+    # ------------------------------------------------------------------------------------------------ to look at
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Progressive loss (and error) over time; saved if a path is given."""
-        from .. import plots  # noqa: PLC0415  (needs matplotlib)
+        from .. import figures  # noqa: PLC0415  (needs matplotlib)
 
         name = self.model.options.rule
-        figure = plots.progress({name: self.evaluation.curve}, f"{self.model.options.loss} loss", self.source)
+        figure = figures.progress({name: self._evaluation.curve}, f"{self.model.options.loss} loss", self.source)
         if path is not None:
-            plots.save(figure, path)
+            figures.save(figure, path)
         return figure
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page of HTML that stands alone: what was learned from what, how good it is, what was noticed."""
+        """Write a page of HTML that needs no other file: data, model, metrics and notes."""
         from . import report  # noqa: PLC0415  (few ask for it)
 
         report.write(self, path)
 
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
-        low, high = self.interval
+        details = self.details
 
         def plain(value: float) -> float | None:
             return value if math.isfinite(value) else None
 
+        def plain_all(values: dict[str, float]) -> dict[str, float | None]:
+            return {name: plain(value) for name, value in values.items()}
+
+        rate = self.model.learning_rate
         return {
             "source": self.source,
-            "model": self.path,
-            "task": self.target.task,
-            "classes": [str(name) for name in self.classes] if self.target.task != "regression" else None,
+            "output": details.output,
+            "task": self._target.task,
+            "classes": [str(name) for name in self.predictor.class_names]
+            if self._target.task != "regression"
+            else None,
             "rule": self.model.options.rule,
             "loss_function": self.model.options.loss,
-            "shape": self.shape,
-            "experts": self.experts,
-            "learning_rate": {str(k): v for k, v in self.learning_rate.items()}
-            if isinstance(self.learning_rate, dict)
-            else self.learning_rate,
-            "rows": self.rows,
-            "learned": self.learned,
-            "skipped": self.skipped,
-            "bad": self.bad,
-            "unlabelled": self.unlabelled,
-            "held_out": self.held,
-            "passes": self.passes,
-            "missing": self.missing,
-            "features": self.features,
-            "metrics": {name: plain(value) for name, value in self.metrics.items()},
-            "interval": [plain(low), plain(high)],
-            "score": {k: plain(v) for k, v in self.score.items()},
-            "interval_level": self.plan.interval,
-            "score_interval": [plain(edge) for edge in self.score_interval],
-            "scored_on": self.scored_on,
-            "baseline": {k: plain(v) for k, v in self.baseline.items()},
-            "repeated": {k: plain(v) for k, v in self.repeated.items()},
-            "baselines": {name: {k: plain(v) for k, v in own.items()} for name, own in self.baselines.items()},
-            "gone": plain(self.gone),
+            "model_type": self.model_type,
+            "members": self.model.members,
+            "learning_rate": {str(k): v for k, v in rate.items()} if isinstance(rate, dict) else rate,
             "fitted": self.fitted,
-            "shuffled": self.shuffled,
-            "kept": self.kept,
-            "kept_pass": self.kept_pass,
-            "rounds": [{name: plain(value) for name, value in vars(told).items()} for told in self.rounds],
-            "stale": self.stale,
-            "odd": self.odd,
-            "decisions": list(self.decisions),
+            "rows": self.rows,
+            "learned": details.learned,
+            "skipped": details.skipped,
+            "skipped_rows": details.skipped_rows,
+            "unlabeled": details.unlabeled,
+            "held_out": details.held_out,
+            "passes": self.passes,
+            "selected": self.selected,
+            "selected_pass": details.selected_pass,
+            "shuffled": details.shuffled,
+            "missing": self.missing,
+            "invalid_values": self.invalid_values,
+            "features": self._weighted_features(),
+            "features_seen": self.features_seen,
+            "metrics": plain_all(self.metrics),
+            "metrics_ci": [plain(edge) for edge in self.metrics_ci],
+            "metrics_on": self.metrics_on,
+            "level": details.plan.level,
+            "baseline": plain_all(self.baseline),
+            "baseline_name": self.baseline_name,
+            "skill": plain(self.skill),
+            "progressive": plain_all(self.progressive),
+            "in_sample": {} if self._in_sample is None else plain_all(self._in_sample.metrics),
+            "last_label_baseline": plain_all(self.last_label_baseline),
+            "round_log": [{name: plain(value) for name, value in vars(one).items()} for one in self.round_log],
+            "max_staleness": self.max_staleness,
+            "column_report": list(self.column_report),
             "notes": list(self.notes),
-            "per_class": {str(label): {k: plain(v) for k, v in row.items()} for label, row in self.per_class.items()},
+            "per_class": {str(label): plain_all(row) for label, row in self.per_class.items()},
             "history": [
                 {
                     "examples": moment.examples,
                     "weight": moment.weight,
                     "loss": plain(moment.loss),
                     "since_last": plain(moment.since_last),
-                    "zero_one": moment.zero_one,
+                    "error_rate": moment.error_rate,
                 }
                 for moment in self.history
             ],
             "top_features": [[name, value] for name, value in self.top_features()],
             "seconds": self.seconds,
-            "rows_per_second": self.rows_per_second,
+            "rows_per_second": details.rows_per_second,
             "interrupted": self.interrupted,
         }
 
@@ -337,6 +331,62 @@ class TrainResult:
         return notebook.train_result(self.asdict())
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name} {value:.4g}" for name, value in (self.score or self.metrics).items())
-        which = f"score on {self.scored_on}" if self.score else "progressive"
-        return f"<TrainResult: {self.task}; {self.rows:,} rows; {which}: {shown}>"
+        shown = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
+        return f"<TrainResult: {self.task}; {self.rows:,} rows; on {self.metrics_on}: {shown}>"
+
+
+class TrainDetails:
+    """Counts and settings of a training, for reports and programs.
+
+    Attributes:
+        learned: how many rows were learned.
+        skipped: how many rows could not be read; `skipped_rows` has the first of them, with the reason.
+        unlabeled: how many rows have no label.
+        held_out: how many rows were held out.
+        rows_per_second: rows of all passes that were learned in a second; None if the training was resumed.
+        features_met: how many features a sparse model had met before it was pruned; None for others.
+        shuffled: how the rows came into random order, in words.
+        selected_pass: the pass whose weights were selected.
+        curves: ROC, reliability and residuals of the predictions that `metrics` describes; None without any.
+        output: the file that the model was saved to.
+    """
+
+    def __init__(self, run: Run) -> None:
+        progress = run.progress
+        self.learned: int = progress.learned
+        self.skipped: int = progress.skipped
+        self.skipped_rows = [str(bad) for bad in progress.bad]
+        self.unlabeled: int = progress.unlabelled
+        self.held_out: int = progress.held
+        passed = progress.learned * max(1, progress.passes)
+        self.rows_per_second = passed / progress.seconds if progress.seconds and not run.midway else None
+        self.features_met = run.features_met
+        self.shuffled = run.shuffled
+        self.selected_pass = run.passes.best or progress.passes
+        self.curves = run.curves
+        self.output = run.plan.output
+        self.known_rows = run.known
+        self.holds_out_last = run.plan.holdout == "last"
+        # Rows that are held out at random from a stream are never learned.
+        self.holdout_learned = run.finishing and run.plan.learn_holdout and (run.fitted or self.holds_out_last)
+        self.schema, self.plan, self.reading = run.schema, run.plan, run.reader.options
+        self.when = datetime.datetime.now().astimezone()
+
+    def curves_on(self, result: TrainResult) -> str:
+        """Which predictions `curves` shows, in words."""
+        if result.metrics_on_holdout:
+            return f"for {result.metrics_on}"
+        past = result._in_sample
+        return "of the first pass" if past is None else f"for a sample of {past.examples:,} learned rows (in-sample)"
+
+    def features_shown(self, result: TrainResult) -> str:
+        """The number of features in words; for a sparse model with the number of those that it has met."""
+        of = "" if self.features_met is None else f" of {self.features_met:,} have a weight"
+        return f"{result._weighted_features():,}{of}"
+
+    def wide_columns(self, result: TrainResult) -> list[tuple[str, int]]:
+        """Columns of text that gave nearly as many features as there are rows, and how many."""
+        names = result.model._snapshot()["names"] or []
+        counts = Counter(name.partition("=")[0] for name in names if "=" in name)
+        wide = [(name, count) for name, count in counts.items() if count > 1000 and count > 0.5 * result.rows]
+        return sorted(wide, key=lambda item: -item[1])

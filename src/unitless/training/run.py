@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from .. import inputs, losses
+from .. import inputs
 from ..data import Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.file_identity import labels_of
@@ -19,25 +19,26 @@ from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
 from ..data.ordered_work import threads_to_read
 from ..data.progress import Progress
+from ..data.read_options import Reading
 from ..data.schema import first_rows
 from ..data.source import other_kind
 from ..errors import InputError, Option, OptionError, Phrase
-from ..evaluation.baseline import Baseline
-from ..evaluation.coverage import Coverage
-from ..evaluation.curves import Curves
-from ..evaluation.evaluation import Evaluation
-from ..evaluation.held_errors import HeldErrors
-from ..evaluation.row_errors import RowErrors
-from ..evaluation.stream_baselines import StreamBaselines
+from ..metrics.baseline import Baseline
+from ..metrics.coverage import Coverage
+from ..metrics.curves import Curves
+from ..metrics.evaluation import Evaluation
+from ..metrics.held_errors import HeldErrors
+from ..metrics.row_errors import RowErrors
+from ..metrics.stream_baselines import StreamBaselines
 from ..models import file as model_file
 from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors
-from ..models.softmax import model_of_classes
 from ..models.training_record import record
-from ..options import MANY_CLASSES, USUAL_SHAPE, can_fall, check_names, is_sparse, usual_experts
+from ..options import check_names
 from .beside import Beside
+from .defaults import DataFacts, new_model, resolve
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
@@ -45,7 +46,7 @@ from .label_notes import check_labels, one_value
 from .learning import Learning
 from .notes import notes
 from .passes import Passes
-from .plan import Plan, averaged
+from .plan import Plan
 from .result import TrainResult
 from .watched import Watched
 
@@ -59,7 +60,9 @@ class ModelRequest:
     options: dict[str, Any]
 
     def __post_init__(self) -> None:
-        check_names(self.options)
+        given = {name: value for name, value in self.options.items() if value is not None}
+        _check_option_names(given)
+        object.__setattr__(self, "options", given)
 
     def target(self, labels: LabelValues) -> Target:
         """What is to be predicted, by the labels that were found."""
@@ -70,38 +73,9 @@ class ModelRequest:
         """Whether the task follows from what was asked for."""
         return self.task is not None or self.positive is not None or "loss" in self.options
 
-    def model(self, target: Target, centred: bool, fitted: bool, data: inputs.Input) -> Learner | OneVsAll:
-        """With everything on that makes learning just work, unless it is asked to be otherwise.
-
-        Args:
-            target: what is to be predicted.
-            centred: whether columns are.
-            fitted: whether rows come in random order.
-            data: the first of them.
-        """
-        options = dict(self.options)
-        options.setdefault("shape", USUAL_SHAPE)
-        options.setdefault("experts", usual_experts(options))
-        if target.met > MANY_CLASSES and options["shape"] == "auto":
-            options["shape"] = "linear"
-        options.setdefault("average", fitted and averaged(options, data))
-        loss = options.setdefault("loss", losses.DEFAULTS[target.task])
-        fitting = losses.names(task=target.task)
-        if target.task == "binary" and loss in losses.names(task="regression"):
-            raise OptionError(f"loss {loss!r} is for numbers; a binary task takes {losses.listed(fitting)}")
-        if target.task == "regression" and loss not in fitting:
-            raise OptionError(f"loss {loss!r} is for classes; numbers take {losses.listed(fitting)}")
-        options.setdefault("learning_rate", "auto")
-        options.setdefault("centre", centred and "bits" not in options)
-        options.setdefault("falling_scales", can_fall(options))
-        if target.task == "classes":
-            return model_of_classes(None, **options)
-        unit_free = not (is_sparse(options) and losses.LOSSES[loss].has_quantile)
-        if loss in losses.names(task="regression", in_label_unit=True) and "clip" not in options and unit_free:
-            options.setdefault("target", "auto")
-        if loss in losses.LOSSES:  # a softmax of two classes is one score
-            options["loss"] = losses.LOSSES[loss].of_a_score
-        return Learner(**options)
+    def model(self, target: Target, data: DataFacts) -> Learner | OneVsAll:
+        """A new model for a target: see `defaults`."""
+        return new_model(resolve(target.task, data, self.options), target.task)
 
 
 class Way(Protocol):
@@ -129,13 +103,13 @@ class Run(Learning):
         given = {name: str(value) if isinstance(value, int) else value for name, value in given.items()}
         columns: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
         beside = {name: value for name, value in given.items() if not isinstance(value, str)}
-        resume = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
+        resume = model_file.load(resume) if isinstance(resume, str | os.PathLike) else getattr(resume, "model", resume)
         options = _options(resume, {**columns, **reading})
         self.source: Source = open_source(source, options)
         if beside and self.source.files:  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
-        check_output(plan.path, self.source.files, "the model")
-        super().__init__(options.on_error, plan.shuffle and self.source.at_hand, plan.interval)
+        check_output(plan.output, self.source.files, "the model")
+        super().__init__(options.on_error, plan.shuffle and self.source.at_hand, plan.level)
         if not self.fitted:
             self._check_stream()
         self.score: Evaluation | None = None  # of the kept weights
@@ -153,7 +127,7 @@ class Run(Learning):
         self.labels = LabelValues()  # of all rows that were read to be fitted
         self.interrupted = False
         self.checkpoint_path: str | None = None  # where each round is kept, if not with the model
-        self.rounds: dict[str, Any] | None = None  # how far it has come, where shards learn apart
+        self.rounds: dict[str, Any] | None = None  # how far it has come, where partitions learn apart
         self.told: list[Any] = []  # what there is to say of each round
         self.remarks: list[Phrase] = []  # of what was noticed on the way
         schema = self._resumed(resume, options) if resume is not None else None
@@ -232,7 +206,7 @@ class Run(Learning):
 
     def save(self, path: str | None = None) -> None:
         """Write the model with all that is needed to go on: to where it is to be saved, or somewhere else."""
-        path = path or self.plan.path
+        path = path or self.plan.output
         if path is not None and self.model is not None:
             self._describe()
             self.model.save(path)
@@ -266,10 +240,10 @@ class Run(Learning):
     def go(self, watch: Callable[[Run], None] | None, make: Callable[[Run], Way] | None = None) -> TrainResult:
         """To the end of the data, or until interrupted. `make`: another way than to fit or to follow."""
         if self.midway and (self.rounds is not None) != (make is not None):
-            how = "in rounds, by several shards" if self.rounds is not None else "in one go"
+            how = "in rounds, by several partitions" if self.rounds is not None else "in one go"
             raise OptionError(f"training of this model was begun {how}; go on in the same way")
         if make is None:
-            _ = self.source.identity  # of the files as they are before they are read; shards look at them anyway
+            _ = self.source.identity  # of the files as they are before they are read; partitions look at them anyway
         way: Way = make(self) if make is not None else Fit(self) if self.fitted else Follow(self)
         self.beside = Beside(apart=threads_to_read() > 2)  # one thread reads, and one learns
         try:
@@ -340,7 +314,7 @@ class Run(Learning):
         if not has_errors(model):
             return None
         known = model._errors or ErrorQuantiles()
-        return HeldErrors(self.plan.interval, known) if self.fitted else Coverage(self.plan.interval, known)
+        return HeldErrors(self.plan.level, known) if self.fitted else Coverage(self.plan.level, known)
 
     def check_rows(self, rows: int) -> None:
         """Was there anything to learn from?"""
@@ -405,7 +379,9 @@ class Run(Learning):
             )
         unlabelled = self.progress.unlabelled
         self.remarks += check_labels(found, target, self._request.says_task, self.source.name, unlabelled)
-        self.take_up(self._request.model(target, self.source.family != "named", self.fitted, data), target)
+        self.take_up(
+            self._request.model(target, DataFacts(self.source.family != "named", self.fitted, target.met, data)), target
+        )
 
     def _first(self, labels: RawLabels) -> RawLabels:
         """Those that decide the task: the same number of rows, whatever the format."""
@@ -426,6 +402,16 @@ def _options(resume: Any, given: dict[str, Any]) -> ReadOptions:
         return ReadOptions(**given)
     said = {name: value for name, value in given.items() if value not in ((), [])}
     return ReadOptions.settled(training["reading"], **said)
+
+
+def _check_option_names(given: Iterable[str]) -> None:
+    """Refuse options that no learner has; those of reading and of a cluster are given in records of their own."""
+    for name in given:
+        if name in Reading.__dataclass_fields__:
+            raise OptionError(f"there is no option {name!r} of learners", advice=f"give reading=ul.Reading({name}=...)")
+        if name in ("backend", "partitions", "sync_rounds", "workers", "address"):
+            raise OptionError(f"there is no option {name!r} of learners", advice=f"give cluster=ul.Cluster({name}=...)")
+    check_names(given)
 
 
 def _setting(value: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ..data import Batch, ReadOptions
+from ..data import Batch
 from ..data.progress import Progress
 from ..errors import DivergedError, OptionError
 from ..options import Rule
@@ -130,10 +130,3 @@ def checked_rules(rules: Iterable[str]) -> list[Rule]:
         if names.count(name) > 1:
             raise OptionError(f"has {name!r} twice", option="rules")
     return [rule for name in names for rule in known if rule == name]
-
-
-def reading_and_learning(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Which of the options say how the data is read; the others, as far as they are given, are a learner's."""
-    names = ReadOptions.__dataclass_fields__.keys() - {"target", "weight"}
-    reading = {name: value for name, value in options.items() if name in names and value is not None}
-    return reading, {name: value for name, value in options.items() if name not in names and value is not None}

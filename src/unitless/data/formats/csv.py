@@ -37,7 +37,7 @@ def _tsv_writer(file: IO[bytes]) -> TableWriter:
     return Csv(file, "\t")
 
 
-_OPTIONS = frozenset({"delimiter", "header", "encoding", "follow"})
+_OPTIONS = frozenset({"delimiter", "header", "encoding", "tail"})
 
 CSV = Format(
     name="csv",

@@ -42,7 +42,7 @@ FORMAT = Format(
     suffixes=(".libsvm", ".svm", ".svmlight"),
     family="named",
     source=_source,
-    options=frozenset({"encoding", "zero_based", "follow"}),
+    options=frozenset({"encoding", "zero_based", "tail"}),
     looks_like=_looks_like,
     line_writer=_line_writer,
 )

@@ -38,7 +38,7 @@ FORMAT = Format(
     suffixes=(".vw",),
     family="named",
     source=_source,
-    options=frozenset({"encoding", "follow"}),
+    options=frozenset({"encoding", "tail"}),
     looks_like=_looks_like,
     line_writer=_line_writer,
 )

@@ -23,11 +23,11 @@ __all__ = ["ReplicaHouse", "open_replica"]
 
 def open_replica(settings: Settings) -> ReplicaHouse:
     """The house of a replica. Then `begin` brings it to the state of this moment, and the task `run` follows."""
-    assert settings.follow is not None
-    if is_broker(settings.follow):
+    assert settings.replica_of is not None
+    if is_broker(settings.replica_of):
         from .broker import BrokerReplica  # noqa: PLC0415  (clients of brokers are extras)
 
-        return BrokerReplica(settings.follow, settings)
+        return BrokerReplica(settings.replica_of, settings)
     from .directory import DirectoryReplica  # noqa: PLC0415
 
-    return DirectoryReplica(Path(settings.follow).expanduser(), settings)
+    return DirectoryReplica(Path(settings.replica_of).expanduser(), settings)

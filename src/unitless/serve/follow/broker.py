@@ -142,7 +142,7 @@ class BrokerReplica(ReplicaHouse):
         self._ticked, now, join = time // every, time // every * every, self._stream.stream.join
         settings = self.settings
         waiting, done = (now - round(seconds * 1e6) for seconds in (settings.label_wait, settings.id_window))
-        join.expire(now, waiting, done, settings.most_done)
+        join.expire(now, waiting, done, settings.max_done)
         oldest = join.oldest_position()
         self._kept.forget_before(self._stream.stream.end if oldest is None else oldest)
 
@@ -156,7 +156,7 @@ class BrokerReplica(ReplicaHouse):
 
 def _models(address: str, source: Source, settings: Settings) -> list[Created]:
     """The models to begin with: the first is the champion."""
-    found: list[tuple[str, dict[str, Any], bytes | None]] = [(name, options, None) for name, options in settings.new]
+    found: list[tuple[str, dict[str, Any], bytes | None]] = [(name, options, None) for name, options in settings.create]
     for name, path in settings.model:
         try:
             found.append((name, {}, path.read_bytes()))

@@ -71,7 +71,7 @@ class DirectoryReplica(ReplicaHouse):
             problem = (
                 f"is {str(folder)!r}, which is not the data folder of a server: there is no folder `streams` in it"
             )
-            raise OptionError(problem, option="follow")
+            raise OptionError(problem, option="replica_of")
         super().__init__(folder, settings)
         self._looked = 0.0
         self._pauses: dict[str, float] = {}  # of each stream: seconds between looks at its log

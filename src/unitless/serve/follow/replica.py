@@ -24,7 +24,7 @@ _OF_ROWS = (Kind.prediction, Kind.learn, Kind.label)
 
 
 def _refuse() -> NoReturn:
-    raise Problem(403, "this is a follower", "it only predicts; send this to the primary")
+    raise Problem(403, "this is a replica", "it only predicts; send this to the primary")
 
 
 class FollowedStream(LiveStream):
@@ -55,7 +55,7 @@ class FollowedStream(LiveStream):
         return self.stream.seq
 
     def submit(self, *_: Any, **__: Any) -> None:
-        """Refuse: this is a follower."""
+        """Refuse: this is a replica."""
         _refuse()
 
     def follow(self, records: Iterable[Record]) -> None:
@@ -96,19 +96,19 @@ class ReplicaHouse(House):
         return {}
 
     async def create(self, name: str, body: dict[str, Any], model: bytes | None = None) -> bool:
-        """Refuse: this is a follower."""
+        """Refuse: this is a replica."""
         _refuse()
 
     async def replay(self, name: str, body: dict[str, Any]) -> tuple[str, bool]:
-        """Refuse: this is a follower."""
+        """Refuse: this is a replica."""
         _refuse()
 
     async def promote(self, name: str) -> None:
-        """Refuse: this is a follower."""
+        """Refuse: this is a replica."""
         _refuse()
 
     async def delete(self, name: str) -> None:
-        """Refuse: this is a follower."""
+        """Refuse: this is a replica."""
         _refuse()
 
     async def begin(self) -> None:

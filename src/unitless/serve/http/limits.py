@@ -27,8 +27,8 @@ class Limits:
     @classmethod
     def of(cls, settings: Settings, connections: int | None = None) -> Limits:
         """The limits that the settings give."""
-        most = settings.most_connections if connections is None else min(connections, settings.most_connections)
-        return cls(settings.most_header, settings.most_body, settings.max_row_bytes, settings.receive_timeout, most)
+        most = settings.max_connections if connections is None else min(connections, settings.max_connections)
+        return cls(settings.max_header, settings.max_body, settings.max_row_bytes, settings.receive_timeout, most)
 
     def header_too_large(self) -> Problem:
         """The head of a request is too large."""

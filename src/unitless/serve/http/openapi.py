@@ -19,7 +19,7 @@ class Prediction(msgspec.Struct):
 
     features: dict[str, Any] | list[float]
     id: str | None = None
-    interval: float | None = None
+    level: float | None = None
 
 
 class Example(msgspec.Struct):
@@ -51,7 +51,7 @@ class Predicted(msgspec.Struct):
     probabilities: dict[str, float] | None = None
     unknown: list[str] | None = None
     status: str | None = None
-    interval: float | None = None
+    level: float | None = None
     low: float | None = None
     high: float | None = None
     set: list[str | float | bool] | None = None
@@ -101,8 +101,8 @@ class Model(msgspec.Struct):
     classes: list[str | float | bool] | None = None
     missing: str | None = None
     loss: str | None = None
-    shape: str | None = None
-    experts: str | None = None
+    model_type: str | None = None
+    members: str | None = None
     learning_rate: float | str | None = None
     interactions: str | int | list[list[str]] | None = None
     bits: int | None = None
@@ -124,8 +124,8 @@ class Summary(msgspec.Struct):
     progress: float | None = None
     task: str | None = None
     loss: str | None = None
-    shape: str | None = None
-    experts: dict[str, float | None] = {}
+    model_type: str | None = None
+    members: dict[str, float | None] = {}
     classes: list[str | float | bool] | None = None
     weight: float = 0.0
     judged_by: str = "loss"
@@ -151,7 +151,7 @@ class ServerFacts(msgspec.Struct):
     version: str
     started: float
     durability: str
-    follower: bool
+    replica: bool
     seq: int
 
 
@@ -208,7 +208,7 @@ class Metrics(msgspec.Struct):
     log: Log
     moments: dict[str, list[dict[str, Any]]]
     recent: list[dict[str, Any]]
-    interval: list[float | None] | None = None
+    metrics_ci: list[float | None] | None = None
     baseline: dict[str, Any] | None = None
     served: dict[str, float | None] | None = None
     joined: dict[str, float | None] | None = None

@@ -23,7 +23,7 @@ encode = msgspec.json.Encoder().encode
 LONGEST_ID = 256  # ids are kept in memory
 _log = logging.getLogger("unitless.serve")
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-FIELDS = ("features", "label", "weight", "id", "interval")
+FIELDS = ("features", "label", "weight", "id", "level")
 FEATURES = 'the features by name, such as {"age": 31, "job": "clerk"}'
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
 
@@ -134,7 +134,7 @@ def predict(live: LiveStream, model: str, row: Row) -> dict[str, Any]:
         Problem: 422 if the model does not take the features.
     """
     try:
-        fields = live.predict(row.features, model, row.interval).answer()
+        fields = live.predict(row.features, model, row.level).answer()
     except Error as error:
         raise refused(error) from None
     fields["seq"] = live.stream.seq

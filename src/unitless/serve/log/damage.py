@@ -52,7 +52,7 @@ def dropped(folder: Path, seq: int) -> LogError:
     return LogError(
         f"the records from {seq:,} on are no longer kept",
         file=str(folder),
-        advice="start from a newer snapshot, or keep more of the log (the option retain)",
+        advice="start from a newer snapshot, or keep more of the log (the option log_retention)",
     )
 
 
@@ -61,5 +61,5 @@ def dropped_at(folder: Path, position: int) -> LogError:
     return LogError(
         f"the record at position {position:,} is no longer kept",
         file=str(folder),
-        advice="keep more of the log (the option retain)",
+        advice="keep more of the log (the option log_retention)",
     )

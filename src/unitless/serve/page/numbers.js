@@ -83,16 +83,16 @@ export function value(given) {
 
 /** The metrics of a model, and of classes also the accuracy. */
 export function scores(metrics) {
-  return metrics?.zero_one == null ? metrics ?? {} : { accuracy: 1 - metrics.zero_one, ...metrics };
+  return metrics?.error_rate == null ? metrics ?? {} : { accuracy: 1 - metrics.error_rate, ...metrics };
 }
 
 /** A metric by its name, in its own form. */
 export function metric(name, value) {
-  const shares = new Set(["accuracy", "zero_one", "precision", "recall", "f1"]);
+  const shares = new Set(["accuracy", "error_rate", "precision", "recall", "f1"]);
   return shares.has(name) ? percent(value) : number(value);
 }
 
-const metricNames = { rmse: "RMSE", mae: "MAE", auc: "AUC", r2: "R²", f1: "F1", brier: "Brier", zero_one: "Wrong" };
+const metricNames = { rmse: "RMSE", mae: "MAE", auc: "AUC", r2: "R²", f1: "F1", brier: "Brier", error_rate: "Wrong" };
 
 /** The name of a metric in a heading. */
 export function metricName(name) {

@@ -265,8 +265,8 @@ function tellNote(text) {
 async function refreshModels() {
   const answer = await get("v1/models");
   state.models = answer.models;
-  const { version, started, durability, follower } = answer.server ?? {};
-  const words = [version && `unitless ${version}`, started && `since ${new Date(started * 1000).toLocaleDateString("en")} ${clock(started, false)}`, durability && `durability ${durability}`, answer.quarantined?.length && `not recovered: ${answer.quarantined.map((one) => one.name).join(", ")}`, follower && "follower: it only predicts"];
+  const { version, started, durability, replica } = answer.server ?? {};
+  const words = [version && `unitless ${version}`, started && `since ${new Date(started * 1000).toLocaleDateString("en")} ${clock(started, false)}`, durability && `durability ${durability}`, answer.quarantined?.length && `not recovered: ${answer.quarantined.map((one) => one.name).join(", ")}`, replica && "replica: it only predicts"];
   say(byId("about"), words.filter(Boolean).join(" · "));
   if (state.chosen) showChoice();
   drawSoon();

@@ -4,7 +4,7 @@ import { bar, byId, make, table } from "./elements.js";
 import { clock, count, metric, metricName, number, percent, scores, signed, value } from "./numbers.js";
 
 const shown = ["accuracy", "rmse", "auc", "mae", "r2", "loss"];
-const experts = { trees: "curves and trees", newton: "second order", forgetting: "forgetting second order", snag: "sNAG" };
+const members = { trees: "curves and trees", newton: "second order", forgetting: "forgetting second order", snag: "sNAG" };
 
 /** The models of a stream, the champion first. */
 export function showModels(box, models, chosen, choose, promote) {
@@ -30,9 +30,9 @@ function progress(model) {
 }
 
 function describe(model) {
-  const shares = Object.entries(model.experts ?? {}).sort((a, b) => b[1] - a[1]);
+  const shares = Object.entries(model.members ?? {}).sort((a, b) => b[1] - a[1]);
   if (shares.length < 2) return model.shape ?? "–";
-  return make("span", { title: shares.map(([name, share]) => `${experts[name] ?? name} ${percent(share)}`).join(", ") }, `${model.shape ?? ""} (${experts[shares[0][0]] ?? shares[0][0]} ${Math.round(100 * shares[0][1])} %)`);
+  return make("span", { title: shares.map(([name, share]) => `${members[name] ?? name} ${percent(share)}`).join(", ") }, `${model.shape ?? ""} (${members[shares[0][0]] ?? shares[0][0]} ${Math.round(100 * shares[0][1])} %)`);
 }
 
 /** A table that is made anew keeps the focus where it was. */

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...data.text_columns import FOR_NAMES
 from ...errors import InputError
-from ...evaluation.evaluation import Evaluation
 from ...inference.explanation import explain
+from ...metrics.evaluation import Evaluation
 from ...models.by_feature import ranked
 from ...models.curve_panels import panels
 from ...models.model import BIAS
@@ -16,7 +16,7 @@ from ...models.one_vs_all import OneVsAll
 from .model import ServedModel
 
 _SENT_AS = {"number": "number", "flag": "number", "boolean": "boolean"}  # by the kind of a column; others as text
-LARGE = 64 << 20  # bytes: of a larger model neither features nor experts are listed, because that takes too long
+LARGE = 64 << 20  # bytes: of a larger model neither features nor members are listed, because that takes too long
 
 
 def finite(value: Any) -> Any:
@@ -29,9 +29,8 @@ def finite(value: Any) -> Any:
 
 
 def metrics_of(evaluation: Evaluation) -> dict[str, Any]:
-    """Metrics by name; of classes also the accuracy, which people ask for."""
-    found = evaluation.metrics
-    return {"accuracy": 1.0 - found["zero_one"], **found} if "zero_one" in found else found
+    """Metrics by name, and the training loss, of which curves are drawn."""
+    return {**evaluation.metrics, "loss": evaluation.loss} if evaluation.examples else {}
 
 
 def summary(served: ServedModel) -> dict[str, Any]:
@@ -57,8 +56,8 @@ def summary(served: ServedModel) -> dict[str, Any]:
         "role": served.role,
         "task": served.task,
         "loss": None if model is None else model.options.loss,
-        "shape": None if model is None else model.settled_shape,
-        "experts": {} if model is None or not model.examples or model.nbytes > LARGE else finite(model.experts),
+        "model_type": None if model is None else model.model_type,
+        "members": {} if model is None or not model.examples or model.nbytes > LARGE else finite(model.members),
         "classes": served.classes,
         "examples": served.examples,
         "weight": 0.0 if evaluation is None else evaluation.weight,
@@ -74,17 +73,17 @@ def progress(served: ServedModel) -> dict[str, Any]:
     """How good it was, in all detail."""
     evaluation = served.evaluation
     if evaluation is None or served.model is None:
-        return {"progressive": {}, "interval": None, "curve": [], "baseline": None, "served": None, "joined": None}
+        return {"progressive": {}, "metrics_ci": None, "curve": [], "baseline": None, "served": None, "joined": None}
     assert served.served is not None
     assert served.joined is not None
     as_served, at_learning = served.served, served.joined
     cost = None
     if as_served.examples:
-        cost = as_served.metrics["loss"] - at_learning.metrics["loss"]
+        cost = as_served.loss - at_learning.loss
     return {
         "progressive": finite(metrics_of(evaluation)),
-        "interval": finite(list(evaluation.interval)),
-        "curve": finite([[one.examples, one.loss, one.since_last, one.zero_one] for one in evaluation.curve]),
+        "metrics_ci": finite(list(evaluation.interval)),
+        "curve": finite([[one.examples, one.loss, one.since_last, one.error_rate] for one in evaluation.curve]),
         "baseline": finite(served.baselines) or None,
         "served": finite(metrics_of(as_served)) or None,
         "joined": finite(metrics_of(at_learning)) or None,
@@ -189,5 +188,5 @@ def _curves(served: ServedModel) -> list[dict[str, Any]]:
             "y": finite(panel.y[:, 0].tolist()),
             "text": bool(panel.texts),
         }
-        for panel in panels(model._shape_reading(), [0])
+        for panel in panels(model._form_reading(), [0])
     ]

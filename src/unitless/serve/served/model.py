@@ -22,10 +22,10 @@ from ...data.labels import number_text, plain_number
 from ...data.progress import Progress
 from ...data.text_columns import TextColumns, categories
 from ...errors import DivergedError, InputError
-from ...evaluation.evaluation import Evaluation
 from ...inputs import Float64
 from ...limits import LABELS, MOST_LABEL, MOST_WEIGHT
 from ...losses import LOSSES
+from ...metrics.evaluation import Evaluation
 from ...models.error_quantiles import checked_level
 from ...models.file import bytes_later, from_bytes, to_bytes
 from ...models.learner import Learner
@@ -137,7 +137,7 @@ class ServedModel:
         self.model = model
         self.growth.begin(model)
         if model.examples:
-            _ = model.settled_shape
+            _ = model.model_type
         self._rows: Rows = rows_of(model, self._asked.missing)
         self._several = isinstance(model, OneVsAll)
         self._loss = LOSSES[model.options.loss]
@@ -198,11 +198,11 @@ class ServedModel:
 
     # ------------------------------------------------------------------------------------------------ one row
 
-    def predict(self, features: Any, interval: float | None = None) -> Said:
+    def predict(self, features: Any, level: float | None = None) -> Said:
         """What it says of a row; changes nothing. Before anything is known of the task, nothing is said."""
-        return self.scored(features, interval)[1]
+        return self.scored(features, level)[1]
 
-    def scored(self, features: Any, interval: float | None = None) -> tuple[Any, Said]:
+    def scored(self, features: Any, level: float | None = None) -> tuple[Any, Said]:
         """The score of a row, or scores (None before anything is known of the task), and what they stand for."""
         if self.model is None:
             return None, NOTHING
@@ -210,7 +210,7 @@ class ServedModel:
         said = self.said(score)
         if unknown is not None:
             said = said._replace(unknown=unknown)
-        return score, said if interval is None else said._replace(more=self._limits(score, said, interval))
+        return score, said if level is None else said._replace(more=self._limits(score, said, level))
 
     def said(self, score: Any) -> Said:
         """What a score, or those of several classes, stands for."""
@@ -246,28 +246,28 @@ class ServedModel:
         by_text = dict(zip(texts, each, strict=True))
         if not self._link.gives_probabilities:
             return Said(each[best], labels[best], None, by_text)
-        shares = self.model.shares(scores[None, :])[0].tolist()
+        shares = self.model._shares(scores[None, :])[0].tolist()
         return Said(each[best], labels[best], shares[best], by_text, dict(zip(texts, shares, strict=True)))
 
-    def _limits(self, score: Any, said: Said, interval: float) -> dict[str, Any]:
+    def _limits(self, score: Any, said: Said, level: float) -> dict[str, Any]:
         """Between which numbers the truth lies, or among which classes it is, with this probability."""
         assert self.model is not None
         self._progressive.flush()
-        level = checked_level(interval)
+        level = checked_level(level)
         reach = quantiles_of(self.model).reach(level)
         if self.task == "regression":
             low, high = bounds(np.array([said.prediction]), reach, self._loss.smallest_label)
             ends = [float(end[0]) if math.isfinite(end[0]) else None for end in (low, high)]
-            return {"interval": level, "low": ends[0], "high": ends[1]}
+            return {"level": level, "low": ends[0], "high": ends[1]}
         shares: dict[Any, float] = {}
         if isinstance(self.model, OneVsAll):
             if said.probabilities is not None:
-                shares = dict(zip(self.model.classes, self.model.shares(score[None, :])[0].tolist(), strict=False))
+                shares = dict(zip(self.model.classes, self.model._shares(score[None, :])[0].tolist(), strict=False))
         elif said.probabilities is not None:
             shares = dict(zip(self._two, _shares(score), strict=True))
         ranked = sorted(shares, key=lambda label: -shares[label])
         members = [label for label in ranked if label == said.prediction or 1.0 - shares[label] <= reach]
-        return {"interval": level, "set": members}
+        return {"level": level, "set": members}
 
     def learn(self, features: Any, label: Any, weight: float = 1.0) -> Any:
         """Learn a row; gives the score, or scores, made before (None: nothing was known).
@@ -333,7 +333,7 @@ class ServedModel:
     def _begin_following(self) -> None:
         """A model that was fitted predicts with averaged weights; one that follows, with the last ones."""
         if self.model is not None:
-            _ = self.model.settled_shape  # while the model is small: to find it out takes long later
+            _ = self.model.model_type  # while the model is small: to find it out takes long later
         if self.model is not None and self.model.kept == "averaged":
             self.model.keep("last")
 

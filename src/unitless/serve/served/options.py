@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import losses
 from ...errors import InputError, OptionError
-from ...losses import DEFAULTS, LOSSES
+from ...losses import LOSSES
 from ...models.classes import Classes, Label
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
-from ...models.softmax import model_of_classes
 from ...models.training_record import LARGEST
-from ...options import USUAL_SHAPE, can_fall, check_names, usual_experts
+from ...options import check_names
+from ...training.defaults import DataFacts, new_model, resolve
 
 TASKS = ("regression", "binary", "classes")
 MISSING = ("indicator", "absent", "error")
@@ -79,21 +78,9 @@ class Asked:
 
     def model(self, task: str, classes: list[Label] | None) -> Learner | OneVsAll:
         """A model that has seen nothing."""
-        loss = self.loss or DEFAULTS[task]
-        if LOSSES[loss].for_classes != (task != "regression"):
-            raise OptionError(f"is {loss!r}, which is not for a task of {task!r}", option="loss")
-        options: dict[str, Any] = {"learning_rate": "auto", "shape": USUAL_SHAPE}
-        options |= self._learner | {"loss": loss}
-        options.setdefault("experts", usual_experts(options))
-        plain = options.get("order", "paper") == "paper"
-        options.setdefault("centre", plain and options.get("bits") is None)
-        options.setdefault("falling_scales", can_fall(options))
-        if task == "classes":
-            return model_of_classes(classes, **options)
-        options["loss"] = LOSSES[loss].of_a_score
-        fits = loss in losses.names(in_label_unit=True) and options.get("clip") is None and plain
-        options.setdefault("target", "auto" if fits else None)
-        return Learner(**options)
+        given = {**self._learner, "loss": self.loss}
+        options = resolve(task, DataFacts(classes=len(classes or ())), given)
+        return new_model(options, task, classes)
 
 
 def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:

@@ -153,10 +153,10 @@ class NamedFeatures:
 
     def _learn_first(self, row: dict[str, Any], label: Any, weight: float) -> Any:
         """The first row numbers the columns, so that the order of its names must not matter; its numbers are columns,
-        which can be centred.
+        which can be centered.
         """
         row = dict(sorted(row.items()))
-        if not self.model.options.centre:
+        if not self.model.options.center:
             return self.model.learn_one(row, label, weight)
         self.model.predict_one(row)  # refuses a bad row in the same words as later
         columns: list[inputs.FrameColumn] = []

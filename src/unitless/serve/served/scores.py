@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...evaluation.coverage import Coverage
-from ...evaluation.evaluation import Evaluation
-from ...evaluation.stream_baselines import StreamBaselines
 from ...inputs import Float64
+from ...metrics.coverage import Coverage
+from ...metrics.evaluation import Evaluation
+from ...metrics.stream_baselines import StreamBaselines
 from ...models.error_quantiles import ErrorQuantiles
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.prediction_errors import has_errors
 from ...options import USUAL_LEVEL
 
-MOST_WAITING = 1024  # rows: more of them at a time cost less each
+MAX_PENDING = 1024  # rows: more of them at a time cost less each
 _FEW = 32  # rows that are kept until there are more
 
 
@@ -51,7 +51,7 @@ class Scores:
             weight: of the row.
         """
         self._waiting.append((score, truth, weight))
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_PENDING:
             self.flush()
 
     def add_many(self, scores: Float64, truth: Float64, weight: Float64) -> None:
@@ -108,7 +108,7 @@ class Scores:
     def sums(self) -> tuple[float, float, float]:
         """Weight, loss and errors of all rows so far, to be subtracted from later ones."""
         evaluation = self.evaluation
-        return evaluation.weight, evaluation._sums.get("loss", 0.0), evaluation._sums.get("zero_one", 0.0)
+        return evaluation.weight, evaluation._sums.get("loss", 0.0), evaluation._sums.get("error_rate", 0.0)
 
     def state(self) -> dict[str, Any]:
         """All that has been counted, as JSON can keep it."""

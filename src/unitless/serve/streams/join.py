@@ -105,11 +105,11 @@ class Join:
         self._waiting.pop(id, None)
         self._done[id] = _DONE.pack(*done)
 
-    def expire(self, now: int, waiting_since: int, done_since: int, most_done: int) -> None:
+    def expire(self, now: int, waiting_since: int, done_since: int, max_done: int) -> None:
         """Forget what is older: ids that wait are done without a label, and ids that are done are gone."""
         for id in _older(self._done, done_since):
             del self._done[id]
-        for id in list(islice(self._done, max(0, len(self._done) - most_done))):
+        for id in list(islice(self._done, max(0, len(self._done) - max_done))):
             del self._done[id]
         late = _older(self._waiting, waiting_since)
         for id in late:

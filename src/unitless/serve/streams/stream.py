@@ -1,6 +1,6 @@
 """A stream: what its models know after all records of its log. Nothing else enters: no clock, no chance, no settings.
 
-So the state after a snapshot and the records since is what never stopping would have given, to the last bit; followers
+So the state after a snapshot and the records since is what never stopping would have given, to the last bit; replicas
 have the same bits, and a model that is created later with the history of the log is one that was there from the start.
 """
 
@@ -68,7 +68,7 @@ class Ticked(msgspec.Struct, omit_defaults=True):
     waiting_since: int
     done_since: int
     digests: dict[str, int]
-    most_done: int  # ids that are done; of more, the oldest are forgotten
+    max_done: int  # ids that are done; of more, the oldest are forgotten
     version: str = ""  # of the library that made the scores
 
 
@@ -181,7 +181,7 @@ class Stream:
             return before
         model = self.models.get(row.model or self.champion) or self.models[self.champion]
         try:
-            score, said = model.scored(_given(row.features), row.interval)
+            score, said = model.scored(_given(row.features), row.level)
         except Error as error:
             return Outcome("predicted", seq, model.name, problem=refused(error))
         self.join.wait(row.id, Waiting(record.time, record.position, place, in_short(row.features), score, model.name))
@@ -382,7 +382,7 @@ class Stream:
 
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)
-        self.join.expire(record.time, ticked.waiting_since, ticked.done_since, ticked.most_done)
+        self.join.expire(record.time, ticked.waiting_since, ticked.done_since, ticked.max_done)
         if ticked.version != __version__:  # whose last bits may be others
             return
         for name, digest in ticked.digests.items():
@@ -390,9 +390,9 @@ class Stream:
             if model is not None and model.digest != digest and self.mismatch is None:
                 self.mismatch = f"the scores of {name!r} up to record {record.seq:,} are not those of the first time"
 
-    def ticked(self, waiting_since: int, done_since: int, most_done: int = 1_000_000) -> bytes:
+    def ticked(self, waiting_since: int, done_since: int, max_done: int = 1_000_000) -> bytes:
         """The payload of a tick at this moment."""
-        return _pack(Ticked(waiting_since, done_since, self.digests(), most_done, __version__))
+        return _pack(Ticked(waiting_since, done_since, self.digests(), max_done, __version__))
 
     def digests(self) -> dict[str, int]:
         """Of each model: all its scores, in short."""

@@ -44,9 +44,9 @@ def check_path(path: str | os.PathLike[str]) -> None:
 
 def made(result: TrainResult, say: data.Say = str) -> str:
     """The page."""
-    target = result.schema.target
+    target = result.details.schema.target
     title = f"Learned from {words.source(result)}" if target is None else f"Predicting {words.short(target)}"
-    when = f"{result.when.day} {result.when:%B %Y, %H:%M}"
+    when = f"{result.details.when.day} {result.details.when:%B %Y, %H:%M}"
     return page(
         title,
         tag("h1", title),

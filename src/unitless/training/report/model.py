@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import shown
 from ...html import Html, joined, tag
-from ...inference.curve_plot import curve_panels
+from ...inference.curve_panels import curve_panels
 from ...losses import LOSSES
 from ...models.curve_panels import Panel
 from ...models.one_vs_all import OneVsAll
@@ -30,7 +30,7 @@ def classes(result: TrainResult) -> Iterator[Html]:
     if not per_class:
         return
     ranked = sorted(per_class.items(), key=lambda item: -item[1]["share"])
-    which = f"Of the kept model, on {result.scored_on}." if result.score else "Progressive."
+    which = f"On {result.metrics_on}."
     keys = joined(
         [tag("span", "", class_="key"), "precision", tag("span", "", class_="key fall"), "recall"],
     )
@@ -62,21 +62,25 @@ def features(result: TrainResult) -> Iterator[Html]:
     several = isinstance(result.model, OneVsAll)
     signs: dict[str, float] = {}
     if not isinstance(result.model, OneVsAll) and not result.model._bends():
-        signs = {str(name): w for name, w in result.model._shape_reading().directions().items()}
+        signs = {str(name): w for name, w in result.model._form_reading().directions().items()}
     largest = ranked[0][1]
     rows = [
         [words.short(name), bar(value / largest, "fall" if signs.get(name, 0.0) < 0 else ""), shown.number(value)]
         for name, value in ranked
     ]
-    more = f" Shown are {len(ranked)} of {result.features:,} features." if result.features > len(ranked) else ""
+    more = (
+        f" Shown are {len(ranked)} of {result._weighted_features():,} features."
+        if result._weighted_features() > len(ranked)
+        else ""
+    )
     what = "a feature's weight times its scale"
     if result.model._bends():
         what = "how far a feature moves the prediction, by its weight, its curve and the trees"
     elif result.model._mixes():
-        what = "a feature's weight times its scale, the mean over the experts"
+        what = "a feature's weight times its scale, the mean over the members"
     said = f"Importance is {what}: its unit is gone, so features can be compared.{more}"
     if signs:
-        binary = result.target.task == "binary"
+        binary = result._target.task == "binary"
         down, up = (f"towards {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
         keys = [tag("span", "", class_="key"), f"large values move the prediction {up}"]
         keys += [tag("span", "", class_="key fall"), down]
@@ -97,7 +101,7 @@ def curves(result: TrainResult) -> Iterator[Html]:
     said = (
         "What each column adds to the score, from its mean on: its linear term and its curve. Bars: where values are."
     )
-    if result.model.settled_shape == "trees":
+    if result.model.model_type == "trees":
         said += " What trees add depends on several columns together, and is not shown."
     if len(names) > 1:
         drawn, names = curve_panels(result.model, CURVES, _most_frequent(result))
@@ -139,8 +143,8 @@ def _panel(panel: Panel, low: float, high: float) -> Html:
 
 def progress(result: TrainResult) -> Iterator[Html]:
     """Progressive loss and error along the rows."""
-    moments = [*result.evaluation.curve]
-    now = result.evaluation.now
+    moments = [*result._evaluation.curve]
+    now = result._evaluation.now
     if moments and now.examples > moments[-1].examples:
         moments.append(now)
     start = moments[-1].examples ** (1 / 3) if moments else 0
@@ -150,15 +154,15 @@ def progress(result: TrainResult) -> Iterator[Html]:
     where = "the first pass" if result.passes > 1 or (result.interrupted and result.passes) else "the data"
     yield paragraph(
         f"Each row of {where} was predicted before it was learned. Line: the mean over all rows so far.",
-        *([" Dashed: ", tag("span", "", class_="key fall"), "the kept model"] if result.score else []),
-        *([tag("span", "", class_="key other"), "the trivial answer"] if result.baseline else []),
+        *([" Dashed: ", tag("span", "", class_="key fall"), "the final model"] if result.metrics_on_holdout else []),
+        *([tag("span", "", class_="key other"), "the baseline"] if result.baseline else []),
         kind="quiet",
     )
-    root = LOSSES[result.model.options.loss].is_squared_error and result.target.task == "regression"
+    root = LOSSES[result.model.options.loss].is_squared_error and result._target.task == "regression"
     name = "RMSE" if root else f"{result.model.options.loss} loss"
     drawn = []
-    if moments[-1].zero_one is not None:
-        drawn.append(_curve("error", [(m.examples, m.zero_one or 0.0) for m in moments], result, "zero_one", True))
+    if moments[-1].error_rate is not None:
+        drawn.append(_curve("error", [(m.examples, m.error_rate or 0.0) for m in moments], result, "error_rate", True))
     means = [(m.examples, math.sqrt(m.loss) if root and m.loss >= 0 else m.loss) for m in moments]
     drawn.append(_curve(name, means, result, "rmse" if root else "loss", False))
     yield tag("div", joined(drawn), class_="charts")
@@ -166,9 +170,8 @@ def progress(result: TrainResult) -> Iterator[Html]:
 
 def _curve(name: str, points: Sequence[tuple[float, float]], result: TrainResult, by: str, share: bool) -> Html:
     """A progressive mean against the number of rows, beside what was reached and what is trivial."""
-    levels = [
-        (values[by], kind) for values, kind in ((result.baseline, "level"), (result.score, "kept")) if by in values
-    ]
+    final = result.metrics if result.metrics_on_holdout else {}
+    levels = [(values[by], kind) for values, kind in ((result.baseline, "level"), (final, "kept")) if by in values]
     x, y = [point[0] for point in points], [point[1] for point in points]
     low, high, log = limits([*y, *(value for value, _ in levels)], from_zero=share)
     across = Axis("rows seen", x[0], x[-1], log=True)

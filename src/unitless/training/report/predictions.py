@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...evaluation.curves import Bars, Curve, Curves, Pairs, Reliability
-from ...evaluation.ranking import Ranking, SmallRanking
 from ...html import Html, joined, tag
 from ...losses import LOSSES
+from ...metrics.curves import Bars, Curve, Curves, Pairs, Reliability
+from ...metrics.ranking import Ranking, SmallRanking
 from ...page import figure, paragraph, table
 from ...page.charts import Axis, Frame, percent
 from . import words
@@ -20,25 +20,24 @@ if TYPE_CHECKING:
 
 
 def looks(result: TrainResult) -> Iterator[Html]:
-    """Charts of the kept model's predictions; of the progressive ones if that is all there is."""
-    curves = result.curves
-    if curves is None and result.evaluation.ranking is not None and result.evaluation.examples:
-        curves = Curves(result.model, result.evaluation)
+    """Charts of the predictions that the metrics describe."""
+    curves = result.details.curves
+    if curves is None and result._evaluation.ranking is not None and result._evaluation.examples:
+        curves = Curves(result.model, result._evaluation)
     if curves is None:
         return
     charts: list[tuple[Any, Callable[[Any, TrainResult], Html]]] = [
         (curves.roc, _roc),
         (curves.precision_recall, _precision_recall),
         (curves.reliability, _reliability),
-        ((result._score or result.evaluation).ranking, _confusion),
+        (result._measured.ranking, _confusion),
         (curves.pairs, _against),
         (curves.residuals, _residuals),
     ]
     drawn = [draw(data, result) for data, draw in charts if data is not None]
     if not drawn:
         return
-    which = f"the kept model's, on {result.scored_on}" if result.score else "progressive"
-    yield paragraph(f"The predictions are {which}.", kind="quiet")
+    yield paragraph(f"The predictions are those {result.details.curves_on(result)}.", kind="quiet")
     yield tag("div", joined(drawn), class_="charts")
 
 
@@ -80,7 +79,7 @@ def _reliability(data: Reliability, result: TrainResult) -> Html:
         frame.circles(x.tolist(), y.tolist(), (weight / weight.max()).tolist()),
     )
     gap = float(np.average(np.abs(x - y), weights=weight))
-    binary = result.target.task == "binary"
+    binary = result._target.task == "binary"
     of = words.quoted(words.pair(result)[1]) if binary else "the class that was predicted"
     return figure(
         "Reliability",
@@ -92,7 +91,7 @@ def _reliability(data: Reliability, result: TrainResult) -> Html:
 
 def _confusion(ranking: Ranking | SmallRanking, result: TrainResult) -> Html:
     """Of two classes: what was predicted against what was true, in rows."""
-    weight = (result._score or result.evaluation).weight
+    weight = result._measured.weight
     total, hits, said, true = weight, ranking.hits, ranking.predicted, ranking.positive
     negative, positive = words.pair(result)
     rows = [
@@ -100,7 +99,7 @@ def _confusion(ranking: Ranking | SmallRanking, result: TrainResult) -> Html:
         [f"truly {positive}", words.amount(true - hits), words.amount(hits)],
     ]
     counted = table(["", f"predicted {negative}", f"predicted {positive}"], rows)
-    counts = "In rows." if result.schema.weight is None else "By weight."
+    counts = "In rows." if result.details.schema.weight is None else "By weight."
     probable = LOSSES[result.model.options.loss].link.gives_probabilities
     when = "its probability is above 50%" if probable else "its score is above 0"
     return figure("Right and wrong", counted, f"{counts} {words.quoted(positive)} is predicted if {when}.")

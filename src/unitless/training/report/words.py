@@ -13,7 +13,7 @@ from ...html import Html
 if TYPE_CHECKING:
     from ..result import TrainResult
 
-_NAMES = {"auc": "AUC", "f1": "F1", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "brier": "Brier score"}
+_NAMES = {"auc": "AUC", "f1": "F1", "rmse": "RMSE", "mae": "MAE", "mse": "MSE", "r2": "R²", "brier": "Brier score"}
 
 
 def name(metric: str, result: TrainResult) -> str:
@@ -29,14 +29,16 @@ def one(thing: str) -> str:
 
 
 def accuracy(metrics: Mapping[str, float]) -> str:
-    """The share of rows that are right."""
-    return f"{1 - metrics['zero_one']:.2%}"
+    """The share of rows that are predicted correctly."""
+    return f"{metrics['accuracy']:.2%}"
 
 
 def value(metric: str, value: float) -> str:
     """A metric, as a table has it."""
     if not math.isfinite(value):
         return "-"
+    if metric == "accuracy":
+        return f"{value:.2%}"
     return f"{value:.4f}" if metric == "r2" and abs(value) < 100 else shown.number(value)
 
 
@@ -45,8 +47,8 @@ def interval(by: str, ends: tuple[float, float]) -> str:
     low, high = ends
     if by == "loss" or not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    said = f"{1 - high:.2%} to {1 - low:.2%}" if by == "zero_one" else f"{shown.number(low)} to {shown.number(high)}"
-    return f"{said}, with 90% confidence"
+    said = f"{1 - high:.2%} to {1 - low:.2%}" if by == "error_rate" else f"{shown.number(low)} to {shown.number(high)}"
+    return f"90% confidence interval: {said}"
 
 
 def lines(*parts: Any) -> list[Any]:
@@ -55,9 +57,9 @@ def lines(*parts: Any) -> list[Any]:
     return [piece for k, part in enumerate(found) for piece in ([Html("<br>")] if k else []) + [part]]
 
 
-def trivial(result: TrainResult) -> str:
-    """The trivial answer."""
-    return shown.short(result.trivial, 60)
+def baseline(result: TrainResult) -> str:
+    """The baseline."""
+    return shown.short(result.baseline_name, 60)
 
 
 def rate(rate: Any) -> str:
@@ -81,7 +83,7 @@ def short(name: Any) -> str:
 
 def pair(result: TrainResult) -> tuple[str, str]:
     """Of two classes the negative and the positive one; one that has not been met is something else."""
-    negative, positive = (short(name or "something else") for name in result.target.classes)
+    negative, positive = (short(name or "something else") for name in result._target.classes)
     return negative, positive
 
 

@@ -1,0 +1,60 @@
+"""The engines by their names."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import Option, OptionError, Phrase
+from .engine import Engine
+
+# Where each is; a module is imported when its engine is asked for, because it needs a library that few have.
+_HOMES = {
+    "local": ("local", "LocalEngine"),
+    "ray": ("on_ray", "RayEngine"),
+    "dask": ("on_dask", "DaskEngine"),
+    "spark": ("on_spark", "SparkEngine"),
+}
+NAMES = tuple(_HOMES)
+
+
+@contextlib.contextmanager
+def engine_for(backend: Any, workers: int | None = None, address: str | None = None) -> Iterator[Engine]:
+    """The engine of that name, closed in the end; or the engine that was given, which stays open.
+
+    Args:
+        backend: a name, an engine, a Dask client or a Spark session; threads of this process if it is None.
+        workers: how many tasks run at the same time.
+        address: of a cluster.
+    """
+    made = _of_session(backend)
+    if made is not None or isinstance(backend, Engine):
+        for option, value in (("workers", workers), ("address", address)):
+            if value is not None:
+                raise OptionError("is the backend's own", option=option, advice="it was decided when it was made")
+        with made if made is not None else contextlib.nullcontext(backend) as engine:
+            yield engine
+        return
+    name = "local" if backend is None else backend
+    if not isinstance(name, str) or name not in _HOMES:
+        raise OptionError(f"is {backend!r}; it must be {', '.join(NAMES[:-1])} or {NAMES[-1]}", option="backend")
+    if name == "local" and address is not None:
+        problem = Phrase(Option("address"), " is that of a cluster; say of which kind with ", Option("backend"))
+        raise OptionError(problem, advice="ray, dask or spark")
+    module, engine = _HOMES[name]
+    where = {} if address is None else {"address": address}
+    with getattr(importlib.import_module(f".{module}", __package__), engine)(workers, **where) as opened:
+        yield opened
+
+
+def _of_session(backend: Any) -> Engine | None:
+    """The engine of a Dask client or a Spark session; None for anything else. The session stays open."""
+    if hasattr(backend, "nthreads"):
+        dask: Engine = importlib.import_module(".on_dask", __package__).DaskEngine(client=backend)
+        return dask
+    if hasattr(backend, "sparkContext"):
+        spark: Engine = importlib.import_module(".on_spark", __package__).SparkEngine(spark=backend)
+        return spark
+    return None

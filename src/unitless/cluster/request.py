@@ -1,0 +1,80 @@
+"""From what a user asks for to a training in rounds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from .. import notebook_bar
+from ..errors import Option, OptionError, Phrase
+from ..models import file as model_file
+from ..models.model import Model
+from ..options import is_sparse
+from ..training.cluster import Cluster
+from ..training.plan import Plan
+from ..training.result import TrainResult
+from ..training.run import ModelRequest, Run
+from .engine import Engine
+from .engine_tables import EngineTables
+from .engines import engine_for
+from .rounds import PARTITIONS, ROUNDS, Rounds
+
+
+def run(
+    arguments: tuple[Any, ...], cluster: Cluster, checkpoint: Any, progress: Callable[[Run], None] | None
+) -> TrainResult:
+    """Train in parts.
+
+    Args:
+        arguments: those of a `Run`.
+        cluster: where.
+        checkpoint: the file that keeps what is needed to go on after each synchronization round.
+        progress: called after every round.
+    """
+    _check_checkpoint(checkpoint)
+    source, *others = arguments
+    plan = next(one for one in arguments if isinstance(one, Plan))
+    if not plan.shuffle:
+        raise OptionError(
+            Phrase("a stream is learned in its order, which cannot be done in parts: leave out ", Option("cluster"))
+            + Phrase(", or ", Option("shuffle", False), " and ", Option("tail"))
+        )
+    for one in arguments:
+        of_model = (
+            one.options if isinstance(one, ModelRequest) else one.options.asdict() if isinstance(one, Model) else {}
+        )
+        if is_sparse(of_model):
+            raise OptionError(
+                Phrase("models with ", Option("sparsity"), " or ", Option("l2"), " learn in one part; leave out ")
+                + Phrase(Option("cluster"))
+            )
+    elsewhere = type(source).__module__.partition(".")[0] in ("ray", "dask", "dask_expr", "pyspark")
+    training = None if elsewhere else Run(*arguments)  # what is wrong with it is said before an engine is started
+    with engine_for(cluster.backend, cluster.workers, cluster.address) as engine:
+        if training is None:
+            tables = engine.tables(source)
+            training = Run(source if tables is None else EngineTables(tables), *others)
+        training.checkpoint_path = None if checkpoint is None else os.fspath(checkpoint)
+        notebook_bar.opened(progress, training)
+        return training.go(progress, lambda run: Rounds(run, engine, *_parts(cluster, engine, run.rounds)))
+
+
+def _check_checkpoint(checkpoint: Any) -> None:
+    if checkpoint is None:
+        return
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise OptionError(
+            f"is {checkpoint!r}; in a training in parts it is the file that keeps each round", option="checkpoint"
+        )
+    model_file.check_writable(os.fspath(checkpoint))
+
+
+def _parts(cluster: Cluster, engine: Engine, begun: dict[str, Any] | None) -> tuple[int, int]:
+    """How many partitions and rounds: those that were given, or those with which a resumed training was begun.
+
+    Threads have as many partitions as workers, if neither was given.
+    """
+    threads = cluster.workers if engine.name == "local" else None
+    partitions, rounds = (None, None) if begun is None else begun["asked"]
+    return cluster.partitions or partitions or threads or PARTITIONS, cluster.sync_rounds or rounds or ROUNDS

@@ -1,1 +1,0 @@
-"""From one form to another: data, models for other software, models from other software."""

@@ -1,6 +1,0 @@
-"""The public name of `unitless.research.datasets`."""
-
-from .aliases import stand_for
-from .research.datasets import *  # noqa: F403  (so that type checkers know what is in it)
-
-stand_for(__name__, "unitless.research.datasets")

@@ -1,0 +1,247 @@
+"""A model as arrays: what `predict` computes, in few enough steps to be written down anywhere.
+
+    z       = (x - mean) / scale                  for each feature
+    z[l·r]  = z[l] · z[r] · ratio                 for each product
+    score   = intercept + Σ coefficient · held(z)
+    score   = offset + (score - offset) · certainty       of second order
+    score   = min(max(score, low), high)          where there are limits
+
+where `held` is what the rule does beyond the values that it has seen:
+
+    linear    z                     "gd", "ag"; and every rule when it extrapolates
+    hold      min(max(z, -1), 1)    "nag" (Algorithm 2's squash)
+    shrink    z / max(1, z²)        "ng": 1/z beyond the scale
+    squash    z / √(1 + z²)         "snag", whose scale takes up x itself
+
+and the certainty follows from the variance of the score, held(z)' · covariance · held(z), the bias being one of z:
+
+    1 / √(1 + π/8 · variance)       of two classes, and of many
+    1 / (1 + variance)              of numbers
+    1                               where it extrapolates
+
+z has no unit and is of the size of 1, so that float32 does for data of any scale; and x - mean comes first, so that
+nothing cancels later.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.labels import Task
+from ..errors import OptionError
+from ..inference.predictor import Predictor
+from ..inputs import Float64
+from ..losses import LOSSES, Loss
+from ..models.by_feature import StateReading
+from ..models.classes import Label
+from ..models.learner import Learner
+from ..models.model import Feature
+from ..models.one_vs_all import OneVsAll
+from ..models.sweep import Sweep
+from ..models.terms import Terms
+from ..rules import Beyond
+
+_FEW = 1 << 17  # columns that can be exported whether they are in use or not
+
+
+@dataclass(frozen=True)
+class Variance:
+    """That of a score: what a second-order model does not know of its weights."""
+
+    covariance: Float64  # by feature and then by product, twice
+    with_bias: Float64  # by feature and then by product
+    of_bias: float
+    of_odds: bool  # the score is one of classes; otherwise it is a number
+    offset: float  # of the score: this part of the intercept is certain
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A model's arrays. A head is a score: one for each class, or only one."""
+
+    names: list[Feature]  # text, or the numbers of columns
+    centered: NDArray[np.bool_]  # by feature: is there a mean to take away?
+    means: Float64  # by feature
+    scales: Float64  # by feature
+    coefficients: Float64  # by feature and head
+    factors: NDArray[np.intp]  # by product: the places of its two features
+    product_names: list[Feature]
+    product_scales: Float64
+    ratios: Float64  # by product: scales of its two features over its own
+    product_coefficients: Float64  # by product and head
+    intercepts: Float64  # by head
+    limits: tuple[float, float] | None
+    held: Beyond
+    task: Task
+    labels: list[Label]  # of the heads; binary: the negative, then the positive; regression: none
+    loss: Loss
+    variance: Variance | None  # if it matters
+
+    @property
+    def weights(self) -> Float64:
+        """In the data's units, by feature and head."""
+        return self._in_units(self.coefficients, self.scales)
+
+    @property
+    def product_weights(self) -> Float64:
+        """In the data's units, by product and head."""
+        return self._in_units(self.product_coefficients, self.product_scales)
+
+    def _in_units(self, coefficients: Float64, scales: Float64) -> Float64:
+        with np.errstate(over="ignore"):
+            weights = coefficients / scales[:, None]
+        if not np.isfinite(weights).all():
+            row = int(np.flatnonzero(~np.isfinite(weights).all(axis=1))[0])
+            names = self.names if coefficients is self.coefficients else self.product_names
+            raise OptionError(f"the weight of {names[row]!r} is beyond a float64's range in the data's unit")
+        return np.asarray(weights)
+
+
+def exportable(model: Any) -> Learner | OneVsAll:
+    """The model itself, or the best one of a sweep."""
+    best = model.best if isinstance(model, Sweep) else model
+    if not isinstance(best, Learner | OneVsAll):
+        raise OptionError(
+            f"this is {type(model).__name__}; only models can be exported: Learner, OneVsAll, Sweep. An estimator's is "
+            "its model_ (scikit-learn) or model (River)"
+        )
+    return best
+
+
+def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = None) -> Linear:
+    """What `model.predict(X, extrapolate=extrapolate)` computes.
+
+    Args:
+        terms: of a model of several members: those of one of them. Limits are then those of the member's whole score.
+    """
+    options = model.options
+    if options.bits is not None:
+        raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
+    reading = model._reading()
+    state = reading.state
+    columns = state["columns"] or 0
+    if columns > max(_FEW, 64 * len(state["slots"])):
+        raise OptionError(
+            f"this model has {columns:,} columns, of which only {len(state['slots']):,} were ever other than zero; an "
+            "export would have all of them. Train on the columns that are in use, or with names"
+        )
+    names: list[Feature] = list(range(columns)) if state["names"] is None else [*state["names"]]
+    task, labels = _labels(model, state["negative"])
+    if not names:
+        raise OptionError("this model has not learned any features yet; there is nothing to export")
+    if task == "classes" and not labels:
+        raise OptionError("this model has not learned any class yet; there is nothing to export")
+    heads = len(labels) if isinstance(model, OneVsAll) else 1
+    if terms is None:
+        terms = reading.terms(range(heads))
+    rule, v = terms.rule, terms.v[:, :heads]
+    plain = extrapolate or options.order == "vw"  # Vowpal Wabbit's learner predicts linearly
+    held: Beyond = "linear" if plain else rule.beyond
+    scale: Float64 = np.ones(len(v))
+    if rule.unit_free:
+        scale = terms.unit if plain else terms.scale
+    if held == "squash":
+        v = v * math.sqrt(terms.t + 1.0)
+
+    row_of = terms.entry
+    rows = [row_of.get(reading.slot(number), -1) for number in range(1, len(names) + 1)]
+    scales, coefficients = _rows(scale, v, rows)
+    means, masses = np.zeros(len(names)), np.full(len(names), np.inf)
+    settled = zip(state["center_features"], state["center_kinds"], state["center_means"].reshape(-1, 2), strict=True)
+    for feature, kind, (mean, mass) in settled:
+        if kind:
+            means[feature - 1], masses[feature - 1] = mean, mass
+    products = {slot: pair for slot, pair in reading.products.items() if slot in row_of}
+    factors = np.array(list(products.values()), np.intp).reshape(-1, 2) - 1
+    own, product_coefficients = _rows(scale, v, [row_of[slot] for slot in products])
+    ratios = scales[factors[:, 0]] / own * scales[factors[:, 1]]
+    if not plain:  # a prediction sees x less the mean that x itself has a share in
+        with np.errstate(divide="ignore"):
+            scales = scales * (1.0 + 1.0 / masses)
+        coefficients = np.where(np.isfinite(scales)[:, None], coefficients, 0.0)
+        scales = np.where(np.isfinite(scales), scales, 1.0)
+
+    intercepts, limits = _intercepts(reading, held, scale, v, row_of, plain)
+    return Linear(
+        names=names,
+        centered=np.isfinite(masses),
+        means=means,
+        scales=scales,
+        coefficients=coefficients,
+        factors=factors,
+        product_names=[reading.feature(slot) for slot in products],
+        product_scales=own,
+        ratios=ratios,
+        product_coefficients=product_coefficients,
+        intercepts=intercepts,
+        limits=limits,
+        held=held,
+        task=task,
+        labels=labels,
+        loss=LOSSES[options.loss],
+        variance=None if plain else _variance(terms, [*rows, *(row_of[slot] for slot in products)], _offset(reading)),
+    )
+
+
+def _variance(terms: Terms, rows: list[int], offset: float) -> Variance | None:
+    """Of features and products by their rows; -1: not known."""
+    if terms.doubt is None:
+        return None
+    # One row and one column more, of zeros: that is where -1 leads.
+    covariance = np.pad(terms.doubt.covariance, (0, 1))
+    bias = terms.entry.get(0, -1)
+    return Variance(
+        covariance[np.ix_(rows, rows)],
+        covariance[bias, rows],
+        float(covariance[bias, bias]),
+        terms.doubt.of_odds,
+        offset,
+    )
+
+
+def _rows(scale: Float64, v: Float64, rows: list[int]) -> tuple[Float64, Float64]:
+    """Scales and coefficients of features by their rows; -1: it has only been zero so far."""
+    at = np.array(rows, np.intp)
+    known = at >= 0
+    scales, coefficients = np.ones(len(at)), np.zeros((len(at), v.shape[1]))
+    scales[known], coefficients[known] = scale[at[known]], v[at[known]]
+    return scales, coefficients
+
+
+def _intercepts(
+    reading: StateReading, held: Beyond, scale: Float64, v: Float64, row_of: dict[int, int], plain: bool
+) -> tuple[Float64, tuple[float, float] | None]:
+    """The bias, the target's offset included, and the limits of the scores."""
+    options, state = reading.options, reading.state
+    intercepts = np.zeros(v.shape[1])
+    if options.bias and 0 in row_of:
+        s = float(scale[row_of[0]])
+        intercepts = v[row_of[0]] * (1.0 / math.hypot(s, 1.0) if held == "squash" else 1.0 / s)
+    offset = _offset(reading)
+    limited = (options.clip or options.target) and not (plain and options.order == "paper")
+    if not limited or state["label_min"] > state["label_max"]:
+        return intercepts + offset, None
+    return intercepts + offset, (state["label_min"] + offset, state["label_max"] + offset)
+
+
+def _offset(reading: StateReading) -> float:
+    """Of the target, where the model learns it."""
+    target = reading.state["target"]
+    return float(target[1]) if reading.options.target and target[0] else 0.0
+
+
+def _labels(model: Learner | OneVsAll, negative: int) -> tuple[Task, list[Label]]:
+    """What is predicted, and the labels as they were in the data."""
+    if model._training is not None:
+        predictor = Predictor(model)
+        return predictor.target.task, predictor.labels
+    if isinstance(model, OneVsAll):
+        return "classes", model.classes
+    if LOSSES[model.options.loss].for_classes:
+        return "binary", [-1 if negative == 2 else 0, 1]
+    return "regression", []

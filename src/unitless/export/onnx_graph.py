@@ -1,0 +1,522 @@
+"""A model as an ONNX graph, of a dozen ordinary nodes, for any server that runs ONNX.
+
+Inputs, by what `inputs` asks for:
+
+    "matrix"     features   [rows, features], float: the model's features in its order. Names are in the metadata; a
+                            text column is one feature for each of its values, column=value, which is 1 or 0
+    "columns"    one input [rows, 1] for each column of the table, by its name: float for numbers, string for text, bool
+                            for booleans. Missing text is empty, a missing number not a number. Text that the
+                            model has never met counts as none of its values
+
+Outputs, by task:
+
+    scores         [rows], with many classes [rows, classes]: what `predict` gives
+    prediction     regression: [rows], a number (of counts their rate)
+    label          binary, classes: [rows], as it was in the data
+    probabilities  logistic loss: [rows, classes], adding up to 1; binary: of the negative label, then of the positive
+
+A float that is not a number is a missing value, which counts as the mean of a centered column and as 0 of another.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from ..data.labels import number_text
+from ..data.schema import DATES, Kind, Schema
+from ..errors import Option, OptionError, Phrase
+from ..inputs import MISSING
+from ..models.classes import Label
+from ..models.form_reading import CERTAIN, RawColumn
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from ..models.sweep import Sweep
+from .ensemble import Ensemble
+from .linear import Linear, Variance, exportable, linear
+from .shaped import LARGEST_SCORE, MemberArrays, MixtureArrays, Shaped, shaped
+
+if TYPE_CHECKING:
+    import onnx
+
+Inputs: TypeAlias = Literal["matrix", "columns"]
+FloatType: TypeAlias = Literal["float32", "float64"]
+
+_TREES, TREES_OPSET = "ai.onnx.ml", 5  # the first in which trees have float64; only in graphs that have trees
+OPSET, IR_VERSION = 19, 9  # the first in which text can be compared; ONNX 1.14, ONNX Runtime 1.15
+_ROWS = "rows"
+_OUTPUTS = ("scores", "prediction", "label", "probabilities")
+_AS_MATRIX = Phrase("use ", Option("inputs", "matrix"))
+
+
+def to_onnx(
+    model: Learner | OneVsAll | Sweep,
+    *,
+    extrapolate: bool = False,
+    inputs: Inputs = "matrix",
+    dtype: FloatType = "float32",
+) -> onnx.ModelProto:
+    """The model as an ONNX graph, which computes what `predict` computes. Needs `pip install 'unitless[onnx]'`.
+
+    Args:
+        model: any model but those with `bits`; products of features (`interactions`) are nodes of the graph.
+        extrapolate: as for `predict`: False does beyond the values seen what the rule does ("nag" holds them); True
+            leaves that out, and the limits to the labels seen too: a plainly linear model.
+        inputs: "matrix": one tensor of all features; "columns": one input for each column of the table.
+        dtype: of inputs, weights and scores. "float32" is what servers take, and enough for data of any unit, because
+            the graph brings every feature to the size of 1 first; "float64" for scales beyond 1e38, and for all digits.
+
+    Example:
+        >>> import numpy as np, onnxruntime, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(1000, 2)) * [0.001, 1000] + [5, 1e6]
+        >>> m = ul.Learner(center=True, target="auto")
+        >>> _ = m.learn(X, X @ [1000, 0.002])
+        >>> session = onnxruntime.InferenceSession(ul.to_onnx(m).SerializeToString())
+        >>> (prediction,) = session.run(["prediction"], {"features": X.astype("float32")})
+        >>> bool(np.allclose(prediction, m.predict(X.astype("float32")), rtol=1e-5))
+        True
+    """
+    if inputs not in ("matrix", "columns"):
+        raise OptionError(f"is {inputs!r}; it must be 'matrix' or 'columns'", option="inputs")
+    if dtype not in ("float32", "float64"):
+        raise OptionError(f"is {dtype!r}; it must be 'float32' or 'float64'", option="dtype")
+    exported = exportable(model)
+    mixed = shaped(exported, extrapolate) if exported._mixes() else None
+    graph = _Graph(linear(exported, extrapolate) if mixed is None else mixed.members[0].linear, dtype)
+    if inputs == "matrix":
+        x = graph.input("features", graph.float, len(graph.model.names))
+    else:
+        x = graph.columns(_columns(exported))
+    graph.outputs(graph.scores(x) if mixed is None else graph.mixed(x, mixed))
+    return graph.finished(exported)
+
+
+def _library(part: str = "") -> Any:
+    try:
+        return importlib.import_module(f"onnx.{part}" if part else "onnx")
+    except ImportError:
+        raise OptionError("this needs onnx: pip install 'unitless[onnx]'") from None
+
+
+def _columns(model: Learner | OneVsAll) -> list[tuple[str, Kind]]:
+    """The table's columns and what they hold; without a table every feature is one."""
+    schema = Schema.read(model._training["schema"]) if model._training is not None else Schema("named")
+    if schema.family == "table":
+        return list(schema.columns)
+    names = model._snapshot()["names"]
+    if names is None:
+        raise OptionError("this model's features are the columns of a matrix, without names", advice=_AS_MATRIX)
+    return [(name, "number") for name in names]
+
+
+class _Graph:
+    """A graph that grows node by node. Values are known by their names; those inside begin with /."""
+
+    def __init__(self, model: Linear, dtype: FloatType) -> None:
+        self.model, self._dtype = model, np.dtype(dtype)
+        self._onnx, self._helper = _library(), _library("helper")
+        types = self._onnx.TensorProto
+        self.float = types.FLOAT if dtype == "float32" else types.DOUBLE
+        self._nodes: list[Any] = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+        self._constants: list[Any] = []
+        self._numbers: dict[tuple[float, Any], str] = {}
+        self._wholes: dict[int, str] = {}
+        self._of = ""  # whose constants those are that are being made
+        self._trees = False
+
+    # ------------------------------------------------------------------------------------------------- building blocks
+
+    def input(self, name: str, kind: int, width: int) -> str:
+        """An input of so many columns."""
+        self._inputs.append(self._helper.make_tensor_value_info(name, kind, [_ROWS, width]))
+        return name
+
+    def _output(self, name: str, kind: int, width: int | None = None) -> None:
+        shape = [_ROWS] if width is None else [_ROWS, width]
+        self._outputs.append(self._helper.make_tensor_value_info(name, kind, shape))
+
+    def _node(self, kind: str, *values: str, name: str = "", **attributes: Any) -> str:
+        output = name or f"/{kind.lower()}_{len(self._nodes)}"
+        self._nodes.append(self._helper.make_node(kind, list(values), [output], output, **attributes))
+        return output
+
+    def _constant(self, about: str, array: Any) -> str:
+        name, array = f"/{self._of}{about}", np.asarray(array)
+        if array.dtype.kind in "UO":
+            text = self._onnx.TensorProto.STRING
+            tensor = self._helper.make_tensor(name, text, array.shape, [str(one).encode() for one in array.ravel()])
+        else:
+            tensor = _library("numpy_helper").from_array(np.ascontiguousarray(array), name)
+        self._constants.append(tensor)
+        return name
+
+    def _floats(self, about: str, values: Any, *, divisor: bool = False) -> str:
+        """Numbers, if the type can hold them; a divisor must not lose digits near zero either."""
+        exact = np.asarray(values, np.float64)
+        with np.errstate(over="ignore"):
+            array = exact.astype(self._dtype)
+        held = np.isfinite(array)
+        if divisor:
+            held &= np.abs(array) >= np.finfo(self._dtype).tiny
+        if not held.all():
+            worst = float(exact[~held].ravel()[0])
+            raise OptionError(
+                f"one of the model's {about} is {worst:g}, beyond {self._dtype}",
+                advice=Phrase("use ", Option("dtype", "float64")),
+            )
+        return self._constant(about, array)
+
+    def _number(self, value: float) -> str:
+        """A constant that several nodes may need."""
+        key = (value, self._dtype)
+        if key not in self._numbers:
+            self._numbers[key] = self._floats(f"{value:g}", value)
+        return self._numbers[key]
+
+    def _whole(self, number: int) -> str:
+        """A whole number, for nodes that take an axis, a place or a size as an input."""
+        if number not in self._wholes:
+            self._wholes[number] = f"/whole {number}"
+            array = np.array([number], np.int64)
+            self._constants.append(_library("numpy_helper").from_array(array, self._wholes[number]))
+        return self._wholes[number]
+
+    # ------------------------------------------------------------------------------------------------------------ input
+
+    def columns(self, columns: list[tuple[str, Kind]]) -> str:
+        """Columns of a table as the model's features."""
+        place = {name: k for k, name in enumerate(self.model.names)}
+        blocks: list[str] = []
+        order: list[int] = []
+        for name, kind in columns:
+            if name in _OUTPUTS or name.startswith("/"):
+                raise OptionError(f"column {name!r} has a name that the graph needs for itself", advice=_AS_MATRIX)
+            if kind in DATES:
+                raise OptionError(f"column {name!r} holds dates, which stand for several features", advice=_AS_MATRIX)
+            if kind == "words":
+                raise OptionError(
+                    f"column {name!r} holds words, which a graph cannot take apart from each other", advice=_AS_MATRIX
+                )
+            if kind in ("number", "flag"):
+                x = self.input(name, self.float, 1)
+                blocks.append(x)
+                order.append(place.get(name, -1))
+                if (missing := place.get(f"{name}={MISSING}")) is not None:
+                    blocks.append(self._node("Cast", self._node("IsNaN", x), to=self.float))
+                    order.append(missing)
+                continue
+            values = [str(met).removeprefix(f"{name}=") for met in place if str(met).startswith(f"{name}=")]
+            blocks.append(self._indicators(name, values, kind == "boolean"))
+            order += [place[f"{name}={value}"] for value in values]
+        known = [k for k, at in enumerate(order) if at >= 0]
+        if sorted(order[k] for k in known) != list(range(len(place))):
+            raise OptionError("the table's columns do not tell its features apart", advice=_AS_MATRIX)
+        wide = self._node("Concat", *blocks, axis=1)
+        taken = sorted(known, key=lambda k: order[k])
+        return self._node("Gather", wide, self._constant("feature_order", np.array(taken, np.int64)), axis=1)
+
+    def _indicators(self, column: str, values: list[str], boolean: bool) -> str:
+        """1 where the column has that value, for each value that the model has met."""
+        types = self._onnx.TensorProto
+        x = self.input(column, types.BOOL if boolean else types.STRING, 1)
+        # Text that is missing is empty; a boolean of ONNX cannot be missing.
+        texts = np.array(["" if value == MISSING else value for value in values], object)
+        met: Any = [value == "true" for value in values] if boolean else texts
+        same = self._node("Equal", x, self._constant(f"values of {column}", np.asarray(met)[None, :]))
+        if boolean and MISSING in values:
+            there = self._constant(f"what {column} can be", np.array([[value != MISSING for value in values]]))
+            same = self._node("And", same, there)
+        return self._node("Cast", same, to=self.float)
+
+    # ---------------------------------------------------------------------------------------------------------- scoring
+
+    def scores(self, x: str) -> str:
+        """[rows, heads], as `unitless.export.linear` describes."""
+        score = self._limited(self._linear(x))
+        return self._log_odds(self._node("Softmax", score, axis=1)) if self.model.loss.coupled else score
+
+    def _linear(self, x: str) -> str:
+        model = self.model
+        z = self._node("Div", self._centered(x), self._floats("scales", model.scales, divisor=True))
+        # Missing values after the division, where those of every column are zeros.
+        z = self._node("Where", self._node("IsNaN", z), self._number(0.0), z)
+        coefficients = model.coefficients
+        if len(model.factors):
+            left, right = (
+                self._node("Gather", z, self._constant(side, at.astype(np.int64)), axis=1)
+                for side, at in zip(("left_factors", "right_factors"), model.factors.T, strict=True)
+            )
+            scaled = self._node("Mul", left, self._floats("ratios", model.ratios))
+            z = self._node("Concat", z, self._node("Mul", scaled, right), axis=1)
+            coefficients = np.concatenate([coefficients, model.product_coefficients])
+        parts = self._floats("coefficients", coefficients), self._floats("intercepts", model.intercepts)
+        z = self._held(z)
+        score = self._node("Gemm", z, *parts)
+        return score if model.variance is None else self._certain(score, z, model.variance)
+
+    def _certain(self, score: str, z: str, of: Variance) -> str:
+        """What is left of a score if its variance counts."""
+        factors = self._floats("covariance", of.covariance), self._floats("with_bias", 2.0 * of.with_bias)
+        square = self._node("Mul", self._node("Gemm", z, *factors), z)
+        variance = self._node("ReduceSum", square, self._whole(1), keepdims=1)
+        variance = self._node("Add", variance, self._floats("of_bias", of.of_bias))
+        if of.of_odds:
+            divisor = self._node("Sqrt", self._one_and_part(variance))
+        else:
+            divisor = self._node("Add", self._node("Max", variance, self._number(0.0)), self._number(1.0))
+        offset = self._floats("offset", of.offset)
+        return self._node("Add", self._node("Div", self._node("Sub", score, offset), divisor), offset)
+
+    def _limited(self, score: str) -> str:
+        if self.model.limits is None:
+            return score
+        low, high = self.model.limits
+        return self._node("Clip", score, self._floats("lowest", low), self._floats("highest", high))
+
+    def mixed(self, x: str, model: Shaped) -> str:
+        """[rows, heads], as `unitless.export.shaped` describes. In float64 throughout: so every value is on the
+        same side of every threshold as in the model itself.
+        """
+        outside, plain = self._dtype, self.model
+        self._dtype = np.dtype(np.float64)
+        double = self._onnx.TensorProto.DOUBLE
+        x = self._node("Cast", x, to=double)
+        said = []
+        for member in model.members:
+            self.model, self._of = member.linear, f"{member.name}/"
+            score = self._linear(x)
+            if member.curves or member.trees:
+                score = self._node("Add", score, self._leaves(x, member, model.columns))
+            if member.coupled:
+                score = self._log_odds(self._node("Softmax", score, axis=1))
+            said.append(self._limited(score))
+        self._of = "mixture/"
+        score = said[0] if model.mixture is None else self._mixture(said, model.mixture)
+        self.model, self._dtype, self._of = plain, outside, "" if outside == np.float64 else "output/"
+        return self._node("Cast", score, to=self.float)
+
+    def _leaves(self, x: str, member: MemberArrays, columns: list[RawColumn]) -> str:
+        """The weights of curves and trees, added up: [rows, heads]."""
+        place = {name: k for k, name in enumerate(self.model.names)}
+        features = {c: place[column.name] for c, column in enumerate(columns) if not column.text}
+        texts = {c for c, column in enumerate(columns) if column.text}
+        if member.trees and texts:
+            belongs = np.zeros((len(place), len(texts)))
+            for k, c in enumerate(sorted(texts)):
+                features[c] = len(place) + k
+                of_column, missing = f"{columns[c].name}=", f"{columns[c].name}={MISSING}"
+                mine = [at for name, at in place.items() if str(name).startswith(of_column) and name != missing]
+                belongs[mine, k] = 1.0
+            indicators = np.flatnonzero(belongs.any(axis=1))
+            of_texts = self._node("Gather", x, self._constant("texts", indicators), axis=1)
+            any_text = self._node("MatMul", of_texts, self._floats("columns of texts", belongs[indicators]))
+            x = self._node("Concat", x, any_text, axis=1)
+        self._trees = True
+        added = []
+        for head in range(len(self.model.intercepts)):
+            ensemble = Ensemble(head)
+            for curve in member.curves:
+                ensemble.add_curve(curve, place[columns[curve.column].name])
+            for tree in member.trees:
+                ensemble.add_tree(tree, features, texts)
+            attributes = ensemble.attributes(_library("numpy_helper").from_array)
+            added.append(self._node("TreeEnsemble", x, domain=_TREES, **attributes))
+        return self._node("Concat", *added, axis=1)
+
+    def _mixture(self, said: list[str], mixture: MixtureArrays) -> str:
+        """The members' scores, [rows, heads] each, as one."""
+        top = self._floats("top", mixture.top[:, None])
+        if mixture.kind == "scores":
+            return self._by_class(said, top)
+        if mixture.kind == "classes":
+            return self._class_mixture(said, mixture, top)
+        everyone = self._node("Concat", *said, axis=1)
+        if mixture.kind == "numbers":
+            mean = self._node("MatMul", everyone, self._floats("mean", np.full((len(said), 1), 1.0 / len(said))))
+            apart = self._node("Sub", everyone, mean)
+            for k, stacker in enumerate(mixture.stackers):
+                more = self._node("MatMul", apart, self._floats(f"stacker{k}", stacker.weights[:, None]))
+                score = self._node("Add", mean, more)
+                if mixture.limits is not None:
+                    low, high = (self._number(limit) for limit in mixture.limits)
+                    score = self._node("Clip", score, low, high)
+                said = [*said, score]
+            return self._node("MatMul", self._node("Concat", *said, axis=1), top)
+        x = self._node("Clip", everyone, self._number(-LARGEST_SCORE), self._number(LARGEST_SCORE))
+        for k, stacker in enumerate(mixture.stackers):
+            mean = self._node("MatMul", x, self._floats(f"stacker{k}", stacker.weights[:, None]))
+            spread = self._node("MatMul", x, self._floats(f"covariance{k}", stacker.covariance))
+            variance = self._node("ReduceSum", self._node("Mul", spread, x), self._whole(1), keepdims=1)
+            said = [*said, self._node("Div", mean, self._node("Sqrt", self._one_and_part(variance)))]
+        speakers = self._node("Concat", *said, axis=1)
+        likely = self._node("MatMul", self._node("Sigmoid", speakers), top)
+        unlikely = self._node("MatMul", self._node("Sigmoid", self._node("Neg", speakers)), top)
+        odds = self._node("Log", self._node("Div", likely, unlikely))
+        return self._node("Clip", odds, self._number(-CERTAIN), self._number(CERTAIN))
+
+    def _class_mixture(self, said: list[str], mixture: MixtureArrays, top: str) -> str:
+        """Of many classes: mixed are their probabilities."""
+        classes = len(self.model.intercepts)
+        logs = [self._node("LogSoftmax", self._log_sigmoid(one), axis=1) for one in said]
+        speakers = [self._node("Exp", one) for one in logs]
+        logs = [self._node("Max", one, self._number(-LARGEST_SCORE)) for one in logs]
+        x = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in logs), axis=2)
+        for k, stacker in enumerate(mixture.stackers):
+            score = self._by_class(logs, self._floats(f"stacker{k}", stacker.weights[:, None]))
+            if classes > 1:
+                covariance = self._floats(f"covariance{k}", stacker.covariance)
+                spread = self._spread_of_best(x, score, covariance, len(said))
+                score = self._node("Div", score, spread)
+            speakers.append(self._node("Softmax", score, axis=1))
+        return self._log_odds(self._by_class(speakers, top))
+
+    def _by_class(self, said: list[str], weights: str) -> str:
+        """Numbers of several speakers, [rows, heads] each, added up by their weights, [speakers, 1]."""
+        stacked = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in said), axis=2)
+        return self._node("Squeeze", self._node("MatMul", stacked, weights), self._whole(2))
+
+    def _spread_of_best(self, x: str, score: str, covariance: str, members: int) -> str:
+        """How far a stacker is from knowing the two highest scores apart: [rows, 1]. x: [rows, classes, members]."""
+        best = f"/best_{len(self._nodes)}"
+        two = [score, self._whole(2)]
+        self._nodes.append(self._helper.make_node("TopK", two, [f"{best}_scores", best], best, axis=1))
+        wide = self._node("Concat", self._whole(1), self._whole(1), self._whole(members), axis=0)
+        places = self._node("Expand", self._node("Unsqueeze", best, self._whole(2)), wide)
+        found = self._node("GatherElements", x, places, axis=1)
+        first, second = (self._node("Gather", found, self._whole(place), axis=1) for place in (0, 1))
+        apart = self._node("Squeeze", self._node("Sub", first, second), self._whole(1))
+        square = self._node("Mul", self._node("MatMul", apart, covariance), apart)
+        variance = self._node("ReduceSum", square, self._whole(1), keepdims=1)
+        return self._node("Sqrt", self._one_and_part(variance))
+
+    def _one_and_part(self, variance: str) -> str:
+        """1 + π/8 · variance, which rounding may have made negative."""
+        part = self._node("Mul", self._node("Max", variance, self._number(0.0)), self._number(np.pi / 8))
+        return self._node("Add", part, self._number(1.0))
+
+    def _log_odds(self, p: str) -> str:
+        """Of each class against the others. Of the likeliest these are added up: 1 - p would lose digits."""
+        heads = np.arange(len(self.model.intercepts))[None, :]
+        best = self._node("ArgMax", p, axis=1, keepdims=1)
+        likeliest = self._node("Equal", best, self._constant(f"classes_{len(self._nodes)}", heads))
+        others = self._node("Where", likeliest, self._number(0.0), p)
+        rest = self._node("ReduceSum", others, self._whole(1), keepdims=1)
+        against = self._node("Where", likeliest, rest, self._node("Sub", self._number(1.0), p))
+        odds = self._node("Sub", self._node("Log", p), self._node("Log", against))
+        return self._node("Clip", odds, self._number(-CERTAIN), self._number(CERTAIN))
+
+    def _centered(self, x: str) -> str:
+        """x - mean. The mean in two parts, so that float32 has all digits of it: near the mean the first takes away all
+        that cancels, without an error.
+        """
+        means = self.model.means
+        if not means.any():
+            return x
+        x = self._node("Sub", x, self._floats("means", means))
+        rest = means - means.astype(self._dtype)
+        return self._node("Sub", x, self._floats("rest_of_means", rest)) if rest.any() else x
+
+    def _held(self, z: str) -> str:
+        """What the rule makes of values that it has not seen."""
+        held = self.model.held
+        if held == "linear":
+            return z
+        one = self._number(1.0)
+        if held == "hold":
+            return self._node("Clip", z, self._number(-1.0), one)
+        if held == "shrink":
+            return self._node("Div", z, self._node("Max", one, self._node("Mul", z, z)))
+        # Beyond 1e9 it is ±1 to all digits, and the square stays within float32's range.
+        z = self._node("Clip", z, self._number(-1e9), self._number(1e9))
+        return self._node("Div", z, self._node("Sqrt", self._node("Add", self._node("Mul", z, z), one)))
+
+    # ---------------------------------------------------------------------------------------------------------- outputs
+
+    def outputs(self, score: str) -> None:
+        """What the task asks for."""
+        model = self.model
+        heads = len(model.intercepts)
+        if model.task == "classes":
+            self._node("Identity", score, name="scores")
+            self._output("scores", self.float, heads)
+            self._label(self._node("ArgMax", score, axis=1, keepdims=0))
+            if model.loss.link.gives_probabilities:
+                self._shares(score)
+            return
+        self._node("Reshape", score, self._constant("flat", np.array([-1], np.int64)), name="scores")
+        self._output("scores", self.float)
+        if model.task == "binary":
+            positive = self._node("Greater", "scores", self._number(0.0))
+            self._label(self._node("Cast", positive, to=self._onnx.TensorProto.INT64))
+            if model.loss.link.gives_probabilities:
+                both = self._node("Concat", self._node("Neg", score), score, axis=1)
+                self._node(model.loss.link.onnx, both, name="probabilities")
+                self._output("probabilities", self.float, 2)
+            return
+        self._node(model.loss.link.onnx, "scores", name="prediction")
+        self._output("prediction", self.float)
+
+    def _shares(self, score: str) -> None:
+        """As `OneVsAll.predict_proba`: sigmoids divided by their sum. By way of their logarithms, because where no
+        class is likely all of them are zero to float32: log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|)).
+        """
+        self._node("Softmax", self._log_sigmoid(score), axis=1, name="probabilities")
+        self._output("probabilities", self.float, len(self.model.labels))
+
+    def _log_sigmoid(self, score: str) -> str:
+        one, zero = self._number(1.0), self._number(0.0)
+        x = self._node("Clip", score, self._number(-700.0), self._number(700.0))
+        tail = self._node("Exp", self._node("Neg", self._node("Abs", x)))
+        return self._node("Sub", self._node("Min", x, zero), self._node("Log", self._node("Add", tail, one)))
+
+    def _label(self, places: str) -> None:
+        labels = _tensor_labels(self.model.labels)
+        kind = self._helper.np_dtype_to_tensor_dtype(labels.dtype)
+        self._node("Gather", self._constant("labels", labels), places, name="label")
+        self._output("label", kind)
+
+    def finished(self, model: Learner | OneVsAll) -> onnx.ModelProto:
+        """The finished graph, which ONNX's own checker has accepted."""
+        graph = self._helper.make_graph(self._nodes, "unitless", self._inputs, self._outputs, self._constants)
+        from ..version import __version__  # noqa: PLC0415  (it reads the package's metadata)
+
+        proto = self._helper.make_model(
+            graph,
+            opset_imports=[
+                self._helper.make_opsetid("", OPSET),
+                *([self._helper.make_opsetid(_TREES, TREES_OPSET)] if self._trees else []),
+            ],
+            ir_version=IR_VERSION,
+            producer_name="unitless",
+            producer_version=__version__,
+        )
+        about = {
+            "feature_names": self.model.names,
+            "task": self.model.task,
+            "target": None if model._training is None else model._training["schema"]["target"],
+            "classes": self.model.labels or None,
+            "loss": self.model.loss.name,
+            "beyond": self.model.held,
+        }
+        texts = {key: json.dumps(value, ensure_ascii=False) for key, value in about.items()}
+        self._helper.set_model_props(proto, texts)
+        _library("checker").check_model(proto, full_check=True)
+        return proto  # type: ignore[no-any-return]
+
+
+def _tensor_labels(labels: list[Label]) -> Any:
+    """As an array of one type: text, if they are of several."""
+    kinds = {type(label) for label in labels}
+    if len(kinds) > 1 or kinds == {str} or (kinds == {int} and any(abs(label) >= 2**63 for label in labels)):  # type: ignore[arg-type]
+        texts = [label if isinstance(label, str) else number_text(label) for label in labels]
+        for text in texts:
+            if not text.isascii() and text.encode(errors="replace").decode() != text:
+                raise OptionError(f"the label {text!r} is not valid Unicode, which ONNX needs")
+        return np.array(texts, dtype=object)
+    return np.array(labels)

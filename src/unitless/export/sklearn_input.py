@@ -1,0 +1,211 @@
+"""The step before an exported estimator of scikit-learn: missing values and text become numbers as in the model.
+
+The steps are of scikit-learn's own classes, fitted on a few rows that are made for this purpose, so that nothing of
+unitless is needed to load them. What a missing number is replaced with is part of them.
+
+A number that is missing adds nothing to the model's score: the mean of a centered column is put in its place, and 0 in
+that of another. The feature column=(missing), if the model has it, is made by the same step.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..data.schema import DATES, Kind
+from ..errors import Option, OptionError, Phrase
+from ..inputs import MISSING, Float64
+from .linear import Linear
+
+_AS_MATRIX = Phrase("use ", Option("inputs", "matrix"))
+
+
+@dataclass
+class Prepared:
+    """The weights of an estimator, and the step before it if it needs one.
+
+    Args:
+        weights: by column of what the step gives, and by head.
+        intercepts: by head.
+        names: of the columns that the user gives.
+        step: of scikit-learn, fitted.
+    """
+
+    weights: Float64
+    intercepts: Float64
+    names: list[Any]
+    step: Any = None
+
+
+def of_matrix(plain: Linear) -> Prepared:
+    """The model's features as columns. NaN stands for a feature that is left out."""
+    intercepts = plain.intercepts - plain.means @ plain.weights
+    if not isinstance(plain.names[0], str):  # the model refuses what is missing in an array, and so does the estimator
+        return Prepared(plain.weights, intercepts, plain.names)
+    numbers = _Numbers(_Features(plain))
+    made = {f"{name}={MISSING}" for name in plain.names}  # by the step, where the number is missing
+    for name in plain.names:
+        if name not in made:
+            numbers.add(str(name))
+    step = numbers.imputer().fit(numbers.rows)
+    step.feature_names_in_ = np.array(numbers.names, dtype=object)
+    return Prepared(numbers.weights, intercepts, numbers.names, step)
+
+
+def of_columns(plain: Linear, columns: list[tuple[str, Kind]], marks: tuple[str, ...]) -> Prepared:
+    """The columns of the table that the model was trained on.
+
+    Args:
+        plain: the model.
+        columns: the table's, and what they hold.
+        marks: text that stands for a missing value, empty text among it.
+    """
+    features = _Features(plain)
+    numbers, texts = _Numbers(features), _Texts(features, marks)
+    intercepts = plain.intercepts - plain.means @ plain.weights
+    for name, kind in columns:
+        if kind in DATES:
+            raise OptionError(f"column {name!r} holds dates, which stand for several features", advice=_AS_MATRIX)
+        if kind == "words":
+            raise OptionError(
+                f"column {name!r} holds words, which are taken apart when they are read", advice=_AS_MATRIX
+            )
+        if kind == "boolean":
+            intercepts = intercepts + numbers.add_boolean(name)
+        elif kind == "text":
+            texts.add(name)
+        else:
+            numbers.add(name)
+    steps = [("numbers", numbers.imputer(), numbers.names)] if numbers.names else []
+    steps += [("texts", texts.encoder(), texts.names)] if texts.names else []
+    rows = {**dict(zip(numbers.names, numbers.rows.T, strict=True)), **{name: ["", ""] for name in texts.names}}
+    frame = _library("pandas").DataFrame({name: rows[name] for name, _ in columns})
+    whole = _library("sklearn.compose").ColumnTransformer(steps).fit(frame)
+    weights = np.concatenate([numbers.weights, texts.weights])
+    return Prepared(weights, intercepts, [name for name, _ in columns], whole)
+
+
+class _Features:
+    """The weights and means of a model's features, by name."""
+
+    def __init__(self, plain: Linear) -> None:
+        self._weights, self._means = plain.weights, plain.means
+        self.place = {str(name): k for k, name in enumerate(plain.names)}
+        self.nothing = np.zeros(self._weights.shape[1])  # the weight of what the model has never met
+
+    def weight(self, name: str) -> Float64:
+        """By head."""
+        return np.asarray(self._weights[self.place[name]]) if name in self.place else self.nothing
+
+    def mean(self, name: str) -> float:
+        """What is put in the place of a missing number."""
+        return float(self._means[self.place[name]]) if name in self.place else 0.0
+
+    def joined(self, weights: list[Float64]) -> Float64:
+        """Some weights, by feature and head."""
+        return np.array(weights).reshape(len(weights), len(self.nothing))
+
+
+@dataclass
+class _Numbers:
+    """Columns of numbers, and the features that say that one of them is missing."""
+
+    features: _Features
+    names: list[str] = field(default_factory=list)
+    _means: list[float] = field(default_factory=list)
+    _weights: list[Float64] = field(default_factory=list)
+    _missing: dict[int, Float64] = field(default_factory=dict)  # by column: the weight of what is missing there
+
+    def add(self, name: str) -> None:
+        """A column of numbers, which the model may never have met."""
+        missing = f"{name}={MISSING}"
+        if missing in self.features.place:
+            self._missing[len(self.names)] = self.features.weight(missing)
+        self._add(name, self.features.weight(name), self.features.mean(name))
+
+    def add_boolean(self, name: str) -> Float64:
+        """A column of booleans as 0 and 1; gives the weight of 0, which is to be added to every score."""
+        no, yes, missing = (self.features.weight(f"{name}={value}") for value in ("false", "true", MISSING))
+        self._missing[len(self.names)] = missing - no
+        self._add(name, yes - no, 0.0)
+        return no
+
+    def _add(self, name: str, weight: Float64, mean: float) -> None:
+        self.names.append(name)
+        self._weights.append(weight)
+        self._means.append(mean)
+
+    @property
+    def weights(self) -> Float64:
+        """The weights of the columns, followed by the weights of their missing-value indicators."""
+        return self.features.joined([*self._weights, *(self._missing[column] for column in sorted(self._missing))])
+
+    def imputer(self) -> Any:
+        """Puts the means in, and adds columns that say what is missing."""
+        return _library("sklearn.impute").SimpleImputer(strategy="mean", add_indicator=bool(self._missing))
+
+    @property
+    def rows(self) -> Float64:
+        """Two rows, of which the step learns the means, and which columns may be missing."""
+        rows = np.array([self._means, self._means])
+        rows[1, sorted(self._missing)] = np.nan
+        return rows
+
+
+@dataclass
+class _Texts:
+    """Columns of text, with a feature for each value."""
+
+    features: _Features
+    marks: tuple[str, ...]
+    names: list[str] = field(default_factory=list)
+    _values: list[list[Any]] = field(default_factory=list)
+    _weights: list[Float64] = field(default_factory=list)
+
+    def add(self, name: str) -> None:
+        """A column; a value that the model has never met counts as none of its values."""
+        head = f"{name}="
+        met = [one.removeprefix(head) for one in self.features.place if one.startswith(head)]
+        known = sorted(value for value in met if value != MISSING)
+        if known and all(map(_is_number, known)):
+            raise OptionError(
+                f"column {name!r} holds numbers as text, which scikit-learn does not recognize if they are numbers",
+                advice=_AS_MATRIX,
+            )
+        absent = [*(mark for mark in self.marks if mark not in known), None]
+        missing = self.features.weight(f"{head}{MISSING}")
+        self.names.append(name)
+        self._values.append([*known, *absent])
+        self._weights += [*(self.features.weight(head + value) for value in known), *(missing for _ in absent)]
+
+    @property
+    def weights(self) -> Float64:
+        """The weights of all values of all columns."""
+        return self.features.joined(self._weights)
+
+    def encoder(self) -> Any:
+        """Gives a column for each value. NaN becomes empty text first; scikit-learn raises an error for pandas.NA."""
+        values = [np.array(some, dtype=object) for some in self._values]
+        empty = _library("sklearn.impute").SimpleImputer(strategy="constant", fill_value="")
+        encoder = _library("sklearn.preprocessing").OneHotEncoder(categories=values, handle_unknown="ignore")
+        return _library("sklearn.pipeline").Pipeline([("missing", empty), ("values", encoder)])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _library(name: str) -> Any:
+    """A module of scikit-learn or pandas, which need not be installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        package = {"sklearn": "scikit-learn"}.get(name.partition(".")[0], name)
+        raise OptionError(f"this needs {package}: pip install {package}") from None

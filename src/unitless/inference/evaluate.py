@@ -1,0 +1,619 @@
+"""How good a model is on labelled data: all metrics, beside the trivial answer, by class and by group.
+
+ul.evaluate("prices.unitless", "new.csv", by="city")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import html, inputs, limits, notebook_bar, shown
+from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
+from ..data import labels as task_labels
+from ..data.columns import text, whole
+from ..data.in_memory import Frames, Mappings
+from ..data.label_values import LabelValues
+from ..data.labels import Numbers, RawLabels, Texts, number_text, plain_number
+from ..data.located_rows import Bad
+from ..data.progress import SHOWN_BAD, Progress
+from ..data.read_options import SKIP_ROWS, Reading, given_reading, no_column
+from ..data.source import other_kind
+from ..errors import Error, InputError, Option, OptionError, Phrase
+from ..inputs import Float64
+from ..losses import LOSSES
+from ..metrics.baseline import Baseline, skill
+from ..metrics.coverage import Coverage
+from ..metrics.curves import Curves
+from ..metrics.evaluation import Evaluation
+from ..models.any_model import model_of
+from ..models.error_quantiles import checked_level
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from ..models.prediction_errors import has_errors
+from ..options import USUAL_LEVEL
+from .predictor import places
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHOWN_GROUPS = 50
+MOST_GROUPS = 1000  # that are told apart; values that are first met after so many others are among "others"
+
+
+def evaluate(
+    model: Any,
+    source: Any,
+    *,
+    target: Any = None,
+    by: Any = None,
+    weight: Any = None,
+    extrapolate: bool = False,
+    level: float = USUAL_LEVEL,
+    reading: Reading | None = None,
+    progress: Callable[[Evaluator], None] | Literal[False] | None = None,
+) -> EvaluateResult:
+    """All metrics of a model on labelled data, in one pass and in constant memory. The model is not changed.
+
+    Args:
+        model: a model made by `train`, the name of its file, or what `train` gave. A model that was not made by `train`
+            can be evaluated on arrays, mappings, VW text and libsvm.
+        source: any data of the kind that the model was trained on; see `train`.
+        target: the column of the labels, or the labels themselves. If not given, the column of the training.
+        by: a column, or a list of values: the metrics are also given for each of its values. It need not be a feature.
+            The largest 50 groups are kept, of the first 1,000 values that are met; all others are one group.
+        weight: a column of weights, or the weights themselves. If not given, the column of the training, if there was
+            one. False: every row counts once.
+        extrapolate: predict linearly beyond the range of values in the training data.
+        level: the level of the model's prediction intervals (for classes: prediction sets) whose coverage and width the
+            metrics show, if the model has them. Default: 0.9.
+        reading: how the data is read; see `Reading`. Rows without a label are an error, or counted with
+            `on_error="skip"`.
+        progress: called after every batch. Default: a bar in notebooks; False for none.
+
+    A class that the model has never met counts as wrong.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(6000, 3)) * [1e-3, 1, 1e3]
+        >>> y = X @ [1000, 1, -0.001] + rng.normal(size=6000) > 0
+        >>> result = ul.train(X[:3000], y[:3000])
+        >>> found = ul.evaluate(result, X[3000:], target=y[3000:])
+        >>> found                           # doctest: +ELLIPSIS
+        <EvaluateResult: binary: ...; 3,000 rows; error rate 1..., baseline 4...; skill 6...%>
+        >>> sorted(found.metrics)
+        ['accuracy', 'auc', 'brier', 'coverage', 'error_rate', 'f1', 'log_loss', 'precision', 'recall', 'set_size']
+    """
+    evaluator = Evaluator(model, source, target, by, weight, extrapolate, given_reading(reading), level)
+    with notebook_bar.watching(progress) as watch:
+        notebook_bar.opened(watch, evaluator)
+        return evaluator.go(watch)
+
+
+@dataclass(frozen=True)
+class GroupMetrics:
+    """The metrics of one group of rows."""
+
+    rows: int
+    weight: float
+    metrics: dict[str, float]
+    metrics_ci: tuple[float, float]
+
+
+class Evaluator:
+    """Predicting labelled data and counting how good that was, batch by batch."""
+
+    def __init__(
+        self,
+        model: Any,
+        source: Any,
+        target: Any,
+        by: Any,
+        weight: Any,
+        extrapolate: bool,
+        reading: dict[str, Any],
+        level: float = USUAL_LEVEL,
+    ) -> None:
+        self.level = checked_level(level)
+        self.model = model_of(model)
+        self._extrapolate = extrapolate
+        training = self.model._training
+        columns = {
+            name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+            for name, value in (("target", target), ("weight", weight), ("by", by))
+        }
+        beside = {name: value for name, value in columns.items() if not isinstance(value, str | bool | None)}
+        self.options = ReadOptions.settled(None if training is None else training["reading"], **reading)
+        self.source: Source = open_source(source, self.options)
+        schema = Schema.read(training["schema"]) if training is not None else Schema(_family(self.source))
+        if isinstance(self.source, Mappings) and schema.family == "table":  # rows of the table, by name
+            self.source = Frames(self.source.as_table())
+        if isinstance(self.source, Frames) and schema.family == "named":
+            self.source = Mappings.of_frame(self.source)
+        if self.source.family != schema.family:
+            raise OptionError(other_kind(schema.family, self.source))
+        if beside and self.source.files:
+            raise OptionError(f"for files, {' and '.join(beside)} must be the name of a column")
+        self.target = Target.read(training["target"]) if training is not None else None
+        self.schema = self._held(schema, columns["target"], columns["weight"], "target" in beside)
+        beside = {k: v if isinstance(v, list) else inputs.as_array(v, k) for k, v in beside.items()}
+        by = columns["by"] if isinstance(columns["by"], str) else beside.get("by")
+        self.by = by if isinstance(by, str) else None
+        self._values = None if isinstance(by, str) else by
+        if self.by is not None and not (self.source.family == "table" or isinstance(self.source, Mappings)):
+            raise OptionError(f"names a column; {self.source.name} has none", option="by")
+        self._reader = Reader(
+            self.source,
+            self.options,
+            self.schema,
+            beside.get("target"),
+            beside.get("weight"),
+            keep=self.by is not None or self.schema.weight in self.schema.kinds,  # which is read twice then
+            drop_invalid=True,
+        )
+        self.progress = Progress()
+        errors = self.model._errors if has_errors(self.model) else None
+        self._errors = None if errors is None else errors.copy()  # the model may learn meanwhile
+        self.evaluation = Evaluation(self.model, intervals=self._intervals())
+        self.curves = Curves(self.model, self.evaluation)
+        self.baseline = Baseline(self.model)
+        self.groups: dict[str | None, Evaluation] = {}
+        self.others: Evaluation | None = None
+        self.scored = self.strange = 0
+        self.strangers: list[str] = []
+        self._found_by = False
+
+    def _intervals(self) -> Coverage | None:
+        """What counts how good the intervals are that the model gives now."""
+        return None if self._errors is None else Coverage(self.level, self._errors)
+
+    def _held(self, schema: Schema, target: Any, weight: Any, labels_given: bool) -> Schema:
+        """The schema of the labelled data: with the names of target and weight."""
+        if isinstance(self.source, Mappings) or schema.family == "table":
+            if isinstance(target, str) and target in schema.kinds:
+                raise OptionError(f"is {target!r}, which is a feature of the model", option="target")
+            if isinstance(target, str):
+                schema = replace(schema, target=target, target_kind=schema.target_kind or self._kind())
+            elif labels_given:
+                schema = replace(schema, target=None, target_kind=None)
+        elif isinstance(target, str) or isinstance(weight, str):
+            given = "target" if isinstance(target, str) else "weight"
+            raise OptionError(f"names columns; {self.source.name} has none", option=given)
+        if schema.target is None and not labels_given and not self.source.files and schema.family != "table":
+            raise OptionError(Phrase("give the labels beside the data, one per row, as ", Option("target")))
+        if schema.target is None and not labels_given and schema.family == "table":
+            raise OptionError(
+                Phrase("the model was trained with labels beside its table; say which column has them, with "),
+                option="target",
+            )
+        if weight is True:
+            raise OptionError("is True; it must be a column, weights, or False for none", option="weight")
+        if weight is not None:
+            schema = replace(schema, weight=weight if isinstance(weight, str) else None)
+        return schema
+
+    def _kind(self) -> Any:
+        """What the column of the target holds, if that is not known from training."""
+        if self.target is None:
+            return None
+        if self.target.task == "regression" or (self.target.number and not self.target.rest):
+            return "number"
+        return "boolean" if self.target.classes == ["false", "true"] else "text"
+
+    def go(self, watch: Callable[[Evaluator], None] | None) -> EvaluateResult:
+        """To the end of the data."""
+        start = time.perf_counter()
+        for batch in self._reader.batches():
+            self.progress.read_in(batch)
+            self.progress.rows += batch.rows
+            if batch.rows:
+                self._take(batch)
+            self.progress.consumed = batch.consumed
+            self.progress.seconds = time.perf_counter() - start
+            if watch is not None:
+                watch(self)
+        self.progress.seconds = time.perf_counter() - start
+        if not self.scored:
+            why = f": {self.progress.bad[0]}" if self.progress.bad else ""
+            raise InputError(f"{self.source.name} has no row that could be scored{why}")
+        if self.by is not None and not self._found_by:
+            raise OptionError(no_column(self.by, [name for name, _ in self.schema.columns], "by"))
+        if self.strange == self.scored:
+            known = ", ".join(map(repr, self._class_names[:5]))
+            raise InputError(
+                f"no label is one that the model knows: the labels are {', '.join(map(repr, self.strangers[:5]))}, "
+                f"the model's are {known}"
+            )
+        return EvaluateResult(self)
+
+    @property
+    def _class_names(self) -> list[str]:
+        if isinstance(self.model, OneVsAll):
+            return [label if isinstance(label, str) else number_text(label) for label in self.model.classes]
+        return [] if self.target is None else self.target.classes
+
+    def _take(self, batch: Batch) -> None:
+        if batch.labels is None:
+            raise InputError(f"there is no column {self.schema.target!r}, which has the labels", **batch.place.at(0))
+        groups = self._groups_of(batch)
+        usable = self._usable(batch)
+        batch, groups = batch.select(usable), None if groups is None else groups[usable]
+        assert batch.labels is not None
+        unlabelled = ~batch.labels.present()
+        if unlabelled.any():
+            self.progress.unlabelled += int(unlabelled.sum())
+            batch, groups = batch.select(~unlabelled), None if groups is None else groups[~unlabelled]
+        if not batch.rows or batch.labels is None:
+            return
+        scores, classes = self._scores(batch)
+        truth = self._truth(batch, batch.labels, scores, classes)
+        h = batch.weight
+        self.evaluation.add_numbered(scores, truth, h)
+        self.baseline.score_numbered(truth, h, batch.offset)
+        self.curves.add_numbered(scores, truth, h)
+        self.scored += batch.rows
+        if groups is not None:
+            self._by_group(groups, scores, truth, h)
+
+    def _scores(self, batch: Batch) -> tuple[Float64, int]:
+        """Predictions, and how many classes they are of."""
+        try:
+            if isinstance(self.model, OneVsAll):
+                scores, labels = self.model._scores_and_labels(batch.data, self._extrapolate, batch.offset)
+                return scores, len(labels)
+            return self.model._ask(batch.data, self._extrapolate, batch.offset), 0
+        except Error as error:
+            raise error.moved(batch.place.at) from None
+
+    def _usable(self, batch: Batch) -> NDArray[np.bool_]:
+        """Which rows can be scored; or an error that names the first that cannot."""
+        assert batch.labels is not None
+        bad = np.zeros(batch.rows, bool)
+        for rows, problem in self._problems(batch, batch.labels):
+            new = rows & ~bad
+            if not new.any():
+                continue
+            at = np.flatnonzero(new)
+            if self.options.on_error == "fail":
+                raise InputError(problem(int(at[0])), advice=SKIP_ROWS, **batch.place.at(int(at[0])))
+            room = max(0, SHOWN_BAD - len(self.progress.bad))
+            self.progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[:room]]
+            bad |= new
+        self.progress.skipped += int(bad.sum())
+        return ~bad
+
+    def _problems(self, batch: Batch, labels: RawLabels) -> Iterator[tuple[NDArray[np.bool_], Callable[[int], str]]]:
+        if isinstance(labels, Numbers):
+            large = limits.beyond(labels.values, limits.MOST_LABEL)
+            if large is not None:
+                yield large, lambda row: f"the target is {labels.values[row]:g}; {limits.LABELS}"
+        least = LOSSES[self.model.options.loss].smallest_label
+        if isinstance(self.model, Learner) and least is not None and isinstance(labels, Numbers):
+            yield labels.values < least, lambda row: f"the target is {labels.values[row]}, which is negative"
+        if batch.weight is not None:
+            h = batch.weight
+            wrong = ~((h >= 0) & (h <= limits.MOST_WEIGHT))
+            yield wrong, lambda row: f"the weight is {h[row]:g}; {limits.WEIGHTS}"
+        if batch.offset is not None:
+            o = batch.offset
+            yield np.isnan(o), lambda row: "the offset is missing"
+            yield np.isinf(o), lambda row: f"the offset is {o[row]}"
+        if self.options.on_error == "fail":
+            return  # the rest is found on the way
+        yield inputs.invalid_rows(batch.data), lambda row: "a value is not a number, infinite or too large"
+
+    def _truth(self, batch: Batch, labels: RawLabels, scores: Float64, classes: int) -> NDArray[Any]:
+        """Labels as they are counted: numbers, whether rows are positive, or the numbers of classes."""
+        if isinstance(self.model, OneVsAll):
+            distinct, _, places_of = labels.distinct()
+            names = task_labels.as_known(self.model.classes)
+            numbers = np.array(
+                [self._class_number(names.get(label, label), isinstance(labels, Texts)) for label in distinct]
+            )
+            self._count_strangers(distinct, numbers < 0, places_of)
+            return np.asarray(np.where(numbers < 0, classes, numbers)[places_of], dtype=np.intp)
+        if self.target is None:  # of a model that was not made by train
+            self.target = self._decided(labels)
+        if self.target.task == "regression":
+            return self.target.numbers(labels, batch.place)
+        distinct, _, places_of = labels.distinct()
+        classes_of = self.target.known(distinct)
+        if self.target.rest:
+            return np.array([label == self.target.classes[1] for label in classes_of])[places_of]
+        self.target.complete(distinct)
+        codes = np.array([self.target.classes.index(one) if one in self.target.classes else -1 for one in classes_of])
+        self._count_strangers(distinct, codes < 0, places_of)
+        truth = codes[places_of]
+        return np.asarray(np.where(truth < 0, scores <= 0, truth == 1))  # what is neither counts as what was not said
+
+    def _decided(self, labels: RawLabels) -> Target:
+        if not LOSSES[self.model.options.loss].for_classes:
+            return Target("regression")
+        return task_labels.decide(LabelValues.of(labels), "binary", None, None)
+
+    def _class_number(self, label: str, as_text: bool) -> int:
+        assert isinstance(self.model, OneVsAll)
+        known = self.model._classes.known
+        forms: list[Any] = [label]
+        with contextlib.suppress(ValueError, OverflowError):
+            forms.insert(0 if not as_text else 1, plain_number(label))
+        if label in ("false", "true"):
+            forms.append(label == "true")
+        return next((number for form in forms if (number := known(form)) >= 0), -1)
+
+    def _count_strangers(self, distinct: list[str], strange: NDArray[np.bool_], places_of: NDArray[np.intp]) -> None:
+        if not strange.any():
+            return
+        self.strange += int(strange[places_of].sum())
+        new = [label for label, one in zip(distinct, strange.tolist(), strict=True) if one]
+        self.strangers += [label for label in new if label not in self.strangers][: max(0, 5 - len(self.strangers))]
+
+    # ----------------------------------------------------------------------------------------------- by group
+
+    def _groups_of(self, batch: Batch) -> NDArray[Any] | None:
+        """Each row's group as text, None where it has no value; as an array of objects."""
+        if self._values is not None:
+            first = batch.position.offset - batch.rows
+            part = self._values[first : first + batch.rows]
+            if len(part) != batch.rows:
+                raise InputError(f"by has {len(self._values)} values, but the data has more rows")
+            self._found_by = True
+            return _objects([_word(value) for value in (part if isinstance(part, list) else part.tolist())])
+        if self.by is None:
+            return None
+        if isinstance(batch.original, list):  # mappings
+            self._found_by |= any(self.by in row for row in batch.original)
+            return _objects([_word(row.get(self.by)) for row in batch.original])
+        if self.by not in batch.original.column_names:
+            if not self.source.columns_may_come_later:
+                raise OptionError(no_column(self.by, list(batch.original.column_names), "by"))
+            return _objects([None] * batch.rows)
+        self._found_by = True
+        codes, ends, letters = text(whole(batch.original.column(self.by)))[0]
+        raw, stops = letters.tobytes(), ends.tolist()
+        used = np.unique(codes[codes >= 0]).tolist()
+        words = np.full(len(stops), None, dtype=object)  # the last one is that of rows without a value
+        for code in used:
+            words[code] = raw[stops[code] : stops[code + 1]].decode()
+        return np.asarray(words[codes][places(batch)])
+
+    def _by_group(self, groups: NDArray[Any], scores: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+        number: dict[str | None, int] = {}
+        evaluations: list[Evaluation] = []
+        others = -1  # all values that came too late to be told apart are one group
+        for group in dict.fromkeys(groups.tolist()):
+            if group in self.groups or len(self.groups) < MOST_GROUPS:
+                if group not in self.groups:
+                    self.groups[group] = Evaluation(self.model, small=True, intervals=self._intervals())
+                number[group] = len(evaluations)
+                evaluations.append(self.groups[group])
+            else:
+                if others < 0:
+                    others = len(evaluations)
+                    self.others = self.others or Evaluation(self.model, small=True, intervals=self._intervals())
+                    evaluations.append(self.others)
+                number[group] = others
+        codes = np.array([number[group] for group in groups.tolist()], dtype=np.intp)
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(evaluations))).tolist()
+        for evaluation, first, last in zip(evaluations, [0, *ends], ends, strict=False):
+            rows = order[first:last]
+            evaluation.add_numbered(scores[rows], truth[rows], None if h is None else h[rows])
+
+
+class EvaluateResult:
+    """The outcome of `evaluate`."""
+
+    def __init__(self, scoring: Evaluator) -> None:
+        progress, model = scoring.progress, scoring.model
+        assert scoring.target is not None or isinstance(model, OneVsAll)
+        self.model = model
+        self.target = scoring.target or Target("classes")
+        self.source, self.schema = scoring.source.name, scoring.schema
+        self.evaluation = scoring.evaluation
+        self.curves = scoring.curves
+        self.rows = progress.rows
+        self.scored = scoring.scored
+        self.skipped = progress.skipped
+        self.skipped_rows = [str(bad) for bad in progress.bad]
+        self.unlabeled = progress.unlabelled
+        self.unknown = scoring.strange
+        """Rows of classes that the model has never met, all of which count as wrong."""
+        self.unknown_labels = scoring.strangers
+        self.missing = dict(progress.missing)
+        self.invalid_values = {name: count for name, (count, _, _) in progress.odd.items()}
+        """How many values of a column were not what it holds, and counted as missing."""
+        self.first_invalid = progress.odd
+        """By column: how many, where the first of them is, and what it is."""
+        self.seconds = progress.seconds
+        self.metrics: dict[str, float] = scoring.evaluation.metrics
+        self.level = scoring.level
+        """Of the intervals (of classes: sets) whose coverage is among the metrics."""
+        self.metrics_ci: tuple[float, float] = scoring.evaluation.hold_out_interval
+        self.baseline: dict[str, float] = scoring.baseline.metrics
+        answer = scoring.baseline.answer
+        self._baseline_answer: Any = self.target.classes[int(answer)] if self.target.task == "binary" else answer
+        self.by = scoring.by or ("group" if scoring.groups else None)
+        ranked = sorted(scoring.groups.items(), key=lambda item: (-item[1].weight, item[0] is None, item[0] or ""))
+        self.groups: dict[str | None, GroupMetrics] = {name: _group_score(one) for name, one in ranked[:SHOWN_GROUPS]}
+        """By value of the column: the largest groups first; None is that of rows without a value."""
+        rest = [one for _, one in ranked[SHOWN_GROUPS:]] + ([scoring.others] if scoring.others is not None else [])
+        self.others: GroupMetrics | None = None
+        """All groups that are not among the largest, together."""
+        if rest:
+            for one in rest[1:]:
+                rest[0].absorb(one)
+            self.others = _group_score(rest[0])
+
+    @property
+    def task(self) -> str:
+        """The task, in words."""
+        return str(self.target)
+
+    @property
+    def baseline_name(self) -> str:
+        """The baseline in words: the most frequent class, or the mean, of the labels that are evaluated."""
+        answer = shown.given(self._baseline_answer)
+        return f"always {answer}" if self.target.task == "regression" else f"always {answer!r}"
+
+    @property
+    def judged_by(self) -> str:
+        """The metric that `skill` is about: "error_rate" for classes; "rmse", or another "loss"."""
+        return self.evaluation.judged_by
+
+    @property
+    def skill(self) -> float:
+        """The share of the baseline's error that is removed; for numbers of its squared error, which is R²."""
+        return skill(self.metrics, self.baseline, self.judged_by)
+
+    @property
+    def per_class(self) -> dict[Any, dict[str, float]]:
+        """By class: share, precision, recall."""
+        ranking = self.evaluation.ranking
+        if ranking is None:
+            return self.evaluation.per_class
+        weight, hits, predicted, positive = self.evaluation.weight, ranking.hits, ranking.predicted, ranking.positive
+        other_hits = weight - predicted - positive + hits
+        counts = ((weight - positive, weight - predicted, other_hits), (positive, predicted, hits))
+        return {
+            label: {"share": _ratio(seen, weight), "precision": _ratio(both, said), "recall": _ratio(both, seen)}
+            for label, (seen, said, both) in zip(self.target.classes, counts, strict=True)
+        }
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """ROC, precision and recall, reliability; or predictions against truth, and residuals. Saved if a path is
+        given.
+        """
+        from .. import figures  # noqa: PLC0415  (needs matplotlib)
+
+        several = self.per_class if self.evaluation.ranking is None else None
+        figure = figures.score(self.curves, os.path.basename(self.source), several)
+        if path is not None:
+            figures.save(figure, path)
+        return figure
+
+    def asdict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "source": self.source,
+            "task": self.target.task,
+            "classes": [str(label) for label in self.per_class] or None,
+            "loss_function": self.model.options.loss,
+            "rows": self.rows,
+            "scored": self.scored,
+            "skipped": self.skipped,
+            "skipped_rows": self.skipped_rows,
+            "unlabeled": self.unlabeled,
+            "unknown": self.unknown,
+            "unknown_labels": self.unknown_labels,
+            "missing": self.missing,
+            "invalid_values": self.invalid_values,
+            "metrics": _plain(self.metrics),
+            "metrics_ci": [_finite(end) for end in self.metrics_ci],
+            "level": self.level,
+            "judged_by": self.judged_by,
+            "baseline": _plain(self.baseline),
+            "baseline_name": self.baseline_name,
+            "skill": _finite(self.skill),
+            "per_class": {str(label): _plain(of) for label, of in self.per_class.items()},
+            "by": self.by,
+            "groups": [{"group": name, **_plain_group(one)} for name, one in self.groups.items()],
+            "others": None if self.others is None else _plain_group(self.others),
+            "seconds": self.seconds,
+        }
+
+    def _repr_html_(self) -> str:
+        interval = " to ".join(shown.number(end) for end in self.metrics_ci)
+        rows = [f"{self.scored:,} scored"]
+        counts = {
+            "without label": self.unlabeled,
+            "skipped": self.skipped,
+            "of classes that it never met": self.unknown,
+        }
+        rows += [f"{count:,} {words}" for words, count in counts.items() if count]
+        facts = [("task", self.task), ("data", html.name(self.source)), ("rows", ", ".join(rows))]
+        facts += [(f"{self.judged_by}, 90% confidence", interval)] if math.isfinite(sum(self.metrics_ci)) else []
+        metrics = [
+            [name, shown.number(value), shown.number(self.baseline.get(name))] for name, value in self.metrics.items()
+        ]
+        parts = [html.facts(facts), html.table(["metric", "model", self.baseline_name], metrics)]
+        groups = list(self.groups.items())[:10]
+        if groups:
+            judged = [
+                [
+                    "(missing)" if name is None else html.name(name),
+                    f"{one.rows:,}",
+                    shown.number(one.metrics[self.judged_by]),
+                ]
+                for name, one in groups
+            ]
+            parts.append(html.table([self.by, "rows", self.judged_by], judged))
+            if len(self.groups) > len(groups):
+                parts.append(html.note(f"{len(self.groups) - len(groups):,} further groups are in .groups."))
+        return html.card("EvaluateResult", *parts)
+
+    def __repr__(self) -> str:
+        name = self.judged_by
+        said, form = ("error rate", ".2%") if name == "error_rate" else (name, ".4g")
+        gone = f"; skill {self.skill:.0%}" if math.isfinite(self.skill) else ""
+        values = f"{said} {self.metrics[name]:{form}}, baseline {self.baseline[name]:{form}}"
+        return f"<EvaluateResult: {self.task}; {self.scored:,} rows; {values}{gone}>"
+
+
+def _family(source: Source) -> Any:
+    """What a model that was not made by train can be scored on."""
+    if source.family == "table":
+        raise OptionError(
+            "this model was not made by train, so it does not know what a table's columns are; "
+            "give an array or mappings of numbers, and the labels as target"
+        )
+    return source.family
+
+
+def _word(value: Any) -> str | None:
+    """A value of a group in the words that a file would have."""
+    if value is None or (isinstance(value, float) and math.isnan(value)) or value == "":
+        return None
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    return number_text(value) if isinstance(value, int | float) else str(value)
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _group_score(evaluation: Evaluation) -> GroupMetrics:
+    return GroupMetrics(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.hold_out_interval)
+
+
+def _plain_group(one: GroupMetrics) -> dict[str, Any]:
+    return {
+        "rows": one.rows,
+        "weight": one.weight,
+        "metrics": _plain(one.metrics),
+        "metrics_ci": [_finite(end) for end in one.metrics_ci],
+    }
+
+
+def _plain(values: dict[str, float]) -> dict[str, float | None]:
+    return {name: _finite(value) for name, value in values.items()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _ratio(part: float, whole_of: float) -> float:
+    return part / whole_of if whole_of else math.nan

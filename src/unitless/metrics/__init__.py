@@ -1,0 +1,17 @@
+"""How good predictions are: one record per metric, progressive validation, baselines, and confidence intervals."""
+
+from .evaluation import Evaluation, Progressive, progressive
+from .history import Moment
+from .intervals import CONFIDENCE, chernoff_interval, relative_entropy
+from .ranking import Ranking
+
+__all__ = [
+    "CONFIDENCE",
+    "Evaluation",
+    "Moment",
+    "Progressive",
+    "Ranking",
+    "chernoff_interval",
+    "progressive",
+    "relative_entropy",
+]

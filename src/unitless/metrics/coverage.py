@@ -1,0 +1,160 @@
+"""Do intervals hold what they promise? How many rows they cover, and how wide they are, or how large sets of classes.
+
+Each interval is made before its row is counted: of a stream by the errors of the rows before it, and of a model that
+does not change by the quantiles that it has. Rows for which there is no interval yet, because there were too few before
+them, do not count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..inputs import Float64
+from ..models.error_quantiles import ErrorQuantiles, checked_level
+from .label_sums import running, total_where
+from .records import BinaryRows, Metric, NumberRows, Rows
+
+COVERAGE = (
+    Metric(
+        "coverage",
+        ("regression", "binary", "classes"),
+        None,
+        smaller_is_better=False,
+        is_share=True,
+        about="how many rows the intervals, or sets of classes, hold",
+    ),
+    Metric("width", ("regression",), None, about="the mean width of the intervals, in the target's unit"),
+    Metric("set_size", ("binary", "classes"), None, about="how many classes a set has in the mean"),
+)
+"""What there is to know of intervals: metrics of evaluations that have a `Coverage`."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What must be known of predicted rows to see whether an interval, or a set of classes, holds their truth."""
+
+    errors: Float64  # see `models.error_quantiles`
+    right: NDArray[np.bool_] | None = None  # of classes: the likeliest one is the true one
+    shares: Float64 | None = None  # of more than two classes: their probabilities, by class and row
+
+    @classmethod
+    def of(cls, rows: Rows) -> Predicted:
+        """Of rows that are counted."""
+        if isinstance(rows, NumberRows):
+            return cls(rows.error)
+        right = rows.wrong == 0
+        if isinstance(rows, BinaryRows):
+            positive = rows.judge._link(rows.p)
+            return cls(1.0 - np.where(rows.positive, positive, 1.0 - positive), right)
+        return cls(1.0 - rows.share_of_own, right, rows.shares.reshape(rows.scores.shape))
+
+    def __getitem__(self, rows: Any) -> Predicted:
+        """Some of them."""
+        right = None if self.right is None else self.right[rows]
+        return Predicted(self.errors[rows], right, None if self.shares is None else self.shares[:, rows])
+
+    @classmethod
+    def join(cls, parts: list[Predicted]) -> Predicted:
+        """The rows of several, in order."""
+        right = [part.right for part in parts if part.right is not None]
+        shares = [part.shares for part in parts if part.shares is not None]
+        return cls(
+            np.concatenate([part.errors for part in parts]),
+            np.concatenate(right) if right else None,
+            np.concatenate(shares, axis=1) if shares else None,
+        )
+
+    def held(self, reach: Float64) -> NDArray[np.bool_]:
+        """Which rows are in their interval or set; the likeliest class is in every set."""
+        within = self.errors <= reach
+        return within if self.right is None else within | self.right
+
+    def total_size(self, start: float, reach: Float64, weight: Float64 | None) -> float:
+        """The sum of the sizes of all rows, from some number on, in order."""
+        if self.right is not None and self.shares is None and weight is None and start.is_integer():
+            return total_where(start + len(reach), self._both(reach), None)
+        return float(running(start, self.sizes(reach), weight)[-1])
+
+    def _both(self, reach: Float64) -> NDArray[np.bool_]:
+        """Of two classes the likelier one is in each set, and the other if its error is within reach."""
+        return np.maximum(self.errors, 1.0 - self.errors) <= reach
+
+    def sizes(self, reach: Float64) -> Float64:
+        """How wide the intervals are, or how many classes the sets have."""
+        if self.right is None:
+            return 2.0 * reach
+        if self.shares is None:
+            return np.asarray(1.0 + self._both(reach), dtype=np.float64)
+        sizes, errors, within = np.zeros(len(reach), np.int32), np.empty(len(reach)), np.empty(len(reach), bool)
+        for shares in self.shares:
+            np.subtract(1.0, shares, out=errors)
+            np.less_equal(errors, reach, out=within)
+            sizes += within
+        # The likeliest is the first to be within reach.
+        return np.maximum(sizes, min(1, len(self.shares))).astype(np.float64)
+
+
+class Coverage:
+    """Counts rows that intervals, or sets, of one level hold.
+
+    Args:
+        level: of the intervals.
+        quantiles: of the errors, which say how wide intervals are.
+        follows: each row brings the quantiles up to date after it has been counted.
+    """
+
+    def __init__(self, level: float, quantiles: ErrorQuantiles, *, follows: bool = False) -> None:
+        self.level = checked_level(level)
+        self._quantiles, self._follows = quantiles, follows
+        self._sums = (0.0, 0.0, 0.0)  # weight, that of the rows that are held, widths
+        self._width = "width"
+
+    def count(self, predicted: Predicted, weight: Float64 | None) -> None:
+        """Rows in order, all with a weight; no weights: each counts 1."""
+        if predicted.right is not None:
+            self._width = "set_size"
+        if self._follows:
+            reach = self._quantiles.follow_at(self.level, predicted.errors, weight)
+        else:
+            reach = np.full(len(predicted.errors), self._quantiles.steady_reach(self.level))
+        finite = reach < math.inf
+        if not finite.all():
+            predicted, reach = predicted[finite], reach[finite]
+            weight = None if weight is None else weight[finite]
+        total, held, widths = self._sums
+        self._sums = (
+            total + len(reach) if weight is None else float(running(total, weight, None)[-1]),
+            total_where(held, predicted.held(reach), weight),
+            predicted.total_size(widths, reach, weight),
+        )
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """By name; none before there was an interval."""
+        total, held, widths = self._sums
+        return {"coverage": held / total, self._width: widths / total} if total else {}
+
+    def absorb(self, other: Coverage) -> None:
+        """Count what another one has counted."""
+        self._width = other._width
+        total, held, widths = (mine + its for mine, its in zip(self._sums, other._sums, strict=True))
+        self._sums = (total, held, widths)
+
+    def state(self) -> dict[str, Any]:
+        """What has been counted, as JSON can keep it; the quantiles are kept with the model."""
+        return {"level": self.level.hex(), "sums": [total.hex() for total in self._sums], "width": self._width}
+
+    @classmethod
+    def restore(cls, state: dict[str, Any], quantiles: ErrorQuantiles) -> Coverage:
+        """One that follows the stream on, from a state and the quantiles of the same moment."""
+        coverage = cls(float.fromhex(state["level"]), quantiles, follows=True)
+        total, held, widths = map(float.fromhex, state["sums"])
+        coverage._sums, coverage._width = (total, held, widths), state["width"]
+        if not (0 <= held <= total < math.inf and widths >= 0) or state["width"] not in ("width", "set_size"):
+            raise ValueError("an impossible coverage")
+        return coverage

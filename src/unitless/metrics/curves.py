@@ -1,0 +1,221 @@
+"""What a score looks like: ROC, precision and recall, reliability, residuals. Data alone; `plots` draws it.
+
+Everything is collected in one pass and in constant memory: histograms, and a sample of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..inputs import Float64
+from ..losses import LOSSES
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from . import records as metrics
+from .evaluation import Evaluation
+from .label_sums import Histogram
+from .ranking import Ranking
+
+SAMPLE = 2000
+POINTS = 400
+BARS = 40
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of a line, in order."""
+
+    x: Float64
+    y: Float64
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How often what was given a probability was true. Of several classes: of the class that was predicted."""
+
+    predicted: Float64  # the mean probability in each bin
+    observed: Float64  # the share of rows for which it was true
+    weight: Float64
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Weight between edges, of which there is one more than weights; `beyond`: the share that lies outside."""
+
+    edges: Float64
+    weight: Float64
+    beyond: float
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A sample of rows: what was predicted, and what was true."""
+
+    predicted: Float64
+    truth: Float64
+
+
+class Curves:
+    """Collects what the curves of a model's predictions need. Those that a model does not have are None.
+
+    Args:
+        model: whose predictions they are.
+        evaluation: one that counts the same rows, if there is one: of two classes it has all that is needed.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> from unitless.metrics.curves import Curves
+        >>> rng = np.random.default_rng(0)
+        >>> p = rng.normal(size=5000)
+        >>> curves = Curves(ul.Learner(loss="logistic"))
+        >>> curves.add(p, rng.random(5000) < 1 / (1 + np.exp(-p)))
+        >>> reliable = curves.reliability
+        >>> bool(np.abs(reliable.observed - reliable.predicted).max() < 0.1)
+        True
+        >>> curves.residuals is None
+        True
+    """
+
+    def __init__(self, model: Learner | OneVsAll, evaluation: Evaluation | None = None) -> None:
+        self._model, self._loss = model, LOSSES[model.options.loss]
+        self._reader = Evaluation(model, small=True)
+        self._shared = evaluation is not None
+        self._several = isinstance(model, OneVsAll)
+        self._numbers = not self._several and not self._loss.for_classes
+        self._ranking: Ranking | None = None
+        if not self._several and not self._numbers:
+            found = None if evaluation is None else evaluation.ranking
+            self._ranking = found if isinstance(found, Ranking) else Ranking()
+            self._shared = found is self._ranking
+        self._confidence = np.zeros((3, BINS))  # by bin: weight, and sums of probabilities and of hits
+        self._residuals = Histogram()
+        self._keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self._sample: Float64 = np.zeros((2, 0))
+        self._rows = 0
+
+    def add(self, predictions: Any, y: Any, weight: Any = None) -> None:
+        """Count predictions (scores, as `learn` and `predict` give them) against labels. Weight 0 does not count."""
+        p = np.asarray(predictions, dtype=np.float64)
+        truth, h = self._reader.read_labels(y, weight)
+        if len(p) != len(truth):
+            raise InputError(f"y has {len(truth)} values, but there are {len(p)} predictions")
+        self.add_numbered(p, truth, h)
+
+    def add_numbered(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+        """The same for labels as `Evaluation.read_labels` gives them."""
+        if h is not None and not h.all():
+            p, truth, h = p[h > 0], truth[h > 0], h[h > 0]
+        if not len(p):
+            return
+        if self._ranking is not None:
+            if not self._shared:
+                self._ranking.add(np.ascontiguousarray(p), truth, h)
+        elif self._numbers:
+            value = self._model._link(p)
+            with np.errstate(over="ignore", invalid="ignore"):
+                apart = truth - value
+            finite = np.isfinite(apart)
+            self._residuals.add(apart[finite], None if h is None else h[finite])
+            self._take(value, truth)
+        elif self._loss.link.gives_probabilities and p.shape[1]:
+            self._count(p, truth, h)
+        self._rows += len(p)
+
+    def _count(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+        assert isinstance(self._model, OneVsAll)
+        best = metrics.winners(np.ascontiguousarray(p.T))
+        sure = self._model._shares(p)[np.arange(len(p)), best]
+        bins = np.minimum((sure * BINS).astype(np.intp), BINS - 1)
+        weight = np.ones(len(p)) if h is None else h
+        for row, each in zip(self._confidence, (weight, weight * sure, weight * (best == truth)), strict=True):
+            np.add.at(row, bins, each)
+
+    def _take(self, value: Float64, truth: Float64) -> None:
+        """Rows whose number has one of the smallest hashes: a uniform sample, however rows are cut into calls."""
+        x = np.arange(self._rows, self._rows + len(value), dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+        x ^= x >> np.uint64(31)
+        if len(self._keys) == SAMPLE:
+            low = x < self._keys[-1]
+            x, value, truth = x[low], value[low], truth[low]
+        keys = np.concatenate([self._keys, x])
+        order = np.argsort(keys)[:SAMPLE]
+        self._keys = keys[order]
+        self._sample = np.concatenate([self._sample, [value, truth]], axis=1)[:, order]
+
+    @property
+    def roc(self) -> Curve | None:
+        """Of two classes: the share of negative examples above a score (x) and of positive ones (y)."""
+        if self._ranking is None:
+            return None
+        _, negative, positive = self._ranking.by_score
+        if not negative.any() or not positive.any():
+            return None
+        above = [np.concatenate([[0.0], np.cumsum(one[::-1]) / one.sum()]) for one in (negative, positive)]
+        return _thinned(*above)
+
+    @property
+    def precision_recall(self) -> Curve | None:
+        """Of two classes: recall (x) and precision (y), for all scores that could be asked for."""
+        if self._ranking is None:
+            return None
+        _, negative, positive = self._ranking.by_score
+        if not positive.any():
+            return None
+        hits, others = np.cumsum(positive[::-1]), np.cumsum(negative[::-1])
+        precision, recall = hits / (hits + others), hits / hits[-1]
+        return _thinned(np.concatenate([[0.0], recall]), np.concatenate([precision[:1], precision]))
+
+    @property
+    def reliability(self) -> Reliability | None:
+        """For losses whose scores stand for probabilities."""
+        if self._numbers or not self._loss.link.gives_probabilities:
+            return None
+        weight, sums, hits = self._confidence
+        if self._ranking is not None:
+            scores, negative, positive = self._ranking.by_score
+            probability = self._model._link(scores)
+            bins = np.minimum((probability * BINS).astype(np.intp), BINS - 1)
+            both = negative + positive
+            weight, sums, hits = (
+                np.asarray(np.bincount(bins, weights=each, minlength=BINS), dtype=np.float64)
+                for each in (both, both * probability, positive)
+            )
+        used = weight > 0
+        if not used.any():
+            return None
+        return Reliability(sums[used] / weight[used], hits[used] / weight[used], weight[used])
+
+    @property
+    def residuals(self) -> Bars | None:
+        """Of numbers: by how much the truth exceeds the prediction. The outermost percent is left out."""
+        if not self._numbers or not len(self._residuals.weights):
+            return None
+        low, high = self._residuals.quantile(0.005), self._residuals.quantile(0.995)
+        if high - low <= 1e-9 * max(abs(low), abs(high)):  # all the same
+            low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
+        weight, edges = np.histogram(self._residuals.means, BARS, (low, high), weights=self._residuals.weights)
+        total = float(self._residuals.weights.sum())
+        return Bars(edges, weight, max(0.0, 1 - float(weight.sum()) / total))
+
+    @property
+    def pairs(self) -> Pairs | None:
+        """Of numbers: a sample of predictions and truths."""
+        return Pairs(*self._sample) if self._numbers and self._sample.size else None
+
+
+def _thinned(x: Float64, y: Float64) -> Curve:
+    """Some hundred of the points of a line, evenly along it."""
+    if len(x) > POINTS:
+        along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
+        wanted = np.searchsorted(along, np.linspace(0, along[-1], POINTS))
+        kept = np.unique(np.concatenate([[0], np.minimum(wanted, len(x) - 1), [len(x) - 1]]))
+        x, y = x[kept], y[kept]
+    return Curve(x, y)

@@ -1,0 +1,125 @@
+"""The report: one page in Markdown, the same in HTML, the pictures in PNG and SVG, the data in JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+import pathlib
+import platform
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ... import figures, whole_file
+from ...errors import OptionError
+from ...version import __version__
+from .section import Section, Table
+
+TITLE = "Normalized Online Learning, recomputed"
+
+_STYLE = """
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+h1, h2, h3 { line-height: 1.25; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ddd; padding-bottom: .3rem; }
+table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; display: block; overflow-x: auto; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #e4e4e4; text-align: left; }
+td { font-variant-numeric: tabular-nums; }
+img { max-width: 100%; height: auto; } code { background: #f4f4f4; padding: 0 .2rem; }
+@media (prefers-color-scheme: dark) {
+  body { background: #16181c; color: #ddd; } th, td { border-color: #333; } code { background: #24262b; }
+  h2 { border-color: #333; } a { color: #8ab4f8; } img { background: white; }
+}
+"""
+
+
+def facts(seeds: Sequence[int], seconds: float) -> dict[str, Any]:
+    """What the numbers depend on: versions, seeds, the machine's kind; and how long they took."""
+    import numpy  # noqa: PLC0415
+    import scipy  # noqa: PLC0415
+
+    return {
+        "unitless": __version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+        "machine": f"{platform.system()} {platform.machine()}",
+        "seeds": list(seeds),
+        "seconds": round(seconds, 1),
+    }
+
+
+def write(folder: pathlib.Path, sections: Sequence[Section], about: dict[str, Any], opening: Sequence[str]) -> None:
+    """Everything into a folder: index.html, report.md, report.json, figures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for section in sections:
+        write_figures(folder, section)
+    page = markdown(sections, about, opening)
+    whole_file.write(folder / "report.md", page.encode())
+    whole_file.write(folder / "index.html", as_html(page).encode())
+    whole_file.write(folder / "report.json", (as_json(sections, about) + "\n").encode())
+
+
+def as_json(sections: Iterable[Section], about: dict[str, Any]) -> str:
+    """All data of the report."""
+    return json.dumps({"about": about, "experiments": {one.name: one.asdict() for one in sections}}, indent=2)
+
+
+def write_figures(folder: pathlib.Path, section: Section) -> list[pathlib.Path]:
+    """The pictures of one section, each in PNG and SVG."""
+    written = []
+    for name, figure in section.figures.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix in (".png", ".svg"):
+            path = folder / f"{name}{suffix}"
+            figures.save(figure, path)
+            written.append(path)
+    return written
+
+
+def check_folder(folder: pathlib.Path) -> None:
+    """Before long work: can anything be written there?"""
+    if folder.exists() and not folder.is_dir():
+        raise OptionError(f"nothing can be written to {str(folder)!r}: it is a file")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"nothing can be written to {str(folder)!r}: {error.strerror or error}") from None
+
+
+def markdown(sections: Iterable[Section], about: dict[str, Any], opening: Sequence[str]) -> str:
+    """The report as a page of Markdown."""
+    parts = [f"# {TITLE}", *opening]
+    for section in sections:
+        parts += [f"## {section.title}", *section.text]
+        for one in section.tables:
+            parts += [f"### {one.title}"] if one.title else []
+            parts.append(_table(one))
+        for name in section.figures:
+            parts.append(f"![{section.captions.get(name, name)}]({name}.svg)")
+            parts.append(f"{section.captions.get(name, '')} ([PNG]({name}.png), [SVG]({name}.svg))".strip())
+        parts += section.notes
+        parts.append(f"*Computed in {section.seconds:.1f} s.*")
+    parts.append("## What the numbers depend on")
+    parts.append(_table(Table(["", ""], [[key, _shown(value)] for key, value in about.items()])))
+    return "\n\n".join(parts) + "\n"
+
+
+def as_html(page: str) -> str:
+    """A page in Markdown as one in HTML."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415  (comes with rich)
+
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
+    head = (
+        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(TITLE)}</title>'
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n'
+    )
+
+
+def _table(table: Table) -> str:
+    rule = [":--" if k < table.left else "--:" for k in range(len(table.header))]
+    lines = [table.header, rule, *table.rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

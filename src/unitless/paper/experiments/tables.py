@@ -1,0 +1,142 @@
+"""Tables 2 and 3: NAG and sNAG against AG, on the data as it is and pre-normalised."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from ...metrics.intervals import chernoff_interval
+from ...options import Rule
+from .kept_results import Kept
+from .preparation import Normalisation, Prepared
+from .printed import TABLE2, TABLE3, Cell
+from .rate_search import Search, Told, search
+
+LOSS_TOLERANCE = 0.08
+RATE_FACTOR = 2.5
+FLAT = 0.02
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """One cell of a table beside what the paper prints."""
+
+    table: int
+    dataset: str
+    normalised: bool
+    rule: str
+    rate: float
+    loss: float
+    printed_rate: float
+    printed_loss: float
+    significant: bool
+    """Whether this rule's loss is below the other's on the same data by more than chance: the Chernoff bounds of both,
+    which fail together with a probability of at most 0.1, do not overlap."""
+    printed_significant: bool
+    losses: tuple[float, ...]
+    """The loss at this rate in each order of the rows."""
+    flat: tuple[float, float]
+    """The rates whose loss is within 2% of the best."""
+    loss_at_printed_rate: float | None
+    """Our loss at the rate that the paper found best, if it was tried."""
+    rows: int
+    sample: str
+    """What sample this is, if it is not the whole dataset."""
+    seconds: float
+
+    @property
+    def near_loss(self) -> bool:
+        """Is the loss within 8% of the printed one?"""
+        return abs(self.loss / self.printed_loss - 1) <= LOSS_TOLERANCE
+
+    @property
+    def near_rate(self) -> bool:
+        """Is the best rate within a factor of 2.5 of the printed one?"""
+        return 1 / RATE_FACTOR <= self.rate / self.printed_rate <= RATE_FACTOR
+
+    def asdict(self) -> dict[str, Any]:
+        """The result as JSON can keep it."""
+        return {
+            **dataclasses.asdict(self),
+            "spread": [min(self.losses), max(self.losses)],
+            "near_loss": self.near_loss,
+            "near_rate": self.near_rate,
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """What a table of the paper compares."""
+
+    rule: Rule
+    normalisation: Normalisation
+    printed: dict[str, Any]
+
+
+_PLANS = {2: _Plan("nag", "max", TABLE2), 3: _Plan("snag", "rms", TABLE3)}
+
+
+def table(
+    number: int, datasets: Iterable[Prepared], seeds: Iterable[int], kept: Kept, told: Told | None = None
+) -> list[Result]:
+    """Table 2 or 3: for each dataset the normalized rule and AG, raw and pre-normalised."""
+    plan, seeds = _PLANS[number], list(seeds)
+    results: list[Result] = []
+    for prepared in datasets:
+        for normalised in (False, True):
+            normalisation = plan.normalisation if normalised else "raw"
+            line = plan.printed[prepared.key][normalised]
+            ours = search(prepared, normalisation, plan.rule, seeds, kept, told)
+            theirs = search(prepared, normalisation, "ag", seeds, kept, told)
+            better = _significant(ours.loss, theirs.loss, prepared.rows)
+            worse = _significant(theirs.loss, ours.loss, prepared.rows)
+            results.append(_result(number, prepared, normalised, plan.rule, ours, line.normalized, better, line.bold))
+            results.append(_result(number, prepared, normalised, "ag", theirs, line.ag, worse, False))
+    return results
+
+
+def other(results: Iterable[Result], one: Result, rule: str, normalised: bool) -> Result:
+    """The result of another rule, or on the other data, from the same table and dataset."""
+    wanted = (one.table, one.dataset, rule, normalised)
+    return next(found for found in results if (found.table, found.dataset, found.rule, found.normalised) == wanted)
+
+
+def searches(datasets: int) -> int:
+    """How many searches a table takes."""
+    return 4 * datasets
+
+
+def _significant(loss: float, other: float, rows: int) -> bool:
+    """Is a loss below another by more than chance?"""
+    return chernoff_interval(loss, rows)[1] < chernoff_interval(other, rows)[0]
+
+
+def _result(
+    number: int,
+    prepared: Prepared,
+    normalised: bool,
+    rule: str,
+    found: Search,
+    printed: Cell,
+    significant: bool,
+    bold: bool,
+) -> Result:
+    return Result(
+        table=number,
+        dataset=prepared.key,
+        normalised=normalised,
+        rule=rule,
+        rate=found.rate,
+        loss=found.loss,
+        printed_rate=printed.rate,
+        printed_loss=printed.loss,
+        significant=significant,
+        printed_significant=bold,
+        losses=tuple(float(loss) for loss in found.at_best),
+        flat=found.flat(FLAT),
+        loss_at_printed_rate=found.loss_at(printed.rate),
+        rows=prepared.rows,
+        sample=prepared.sample_note,
+        seconds=found.seconds,
+    )

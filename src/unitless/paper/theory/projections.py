@@ -1,0 +1,141 @@
+"""The projections of section 5.3.1 and, beyond the paper, the projection onto one input's slab.
+
+Π^A_{S,C,q}(w′) is the w of least (w − w′)ᵀA(w − w′) with ‖S^(−1/2) w‖_q ≤ C, for a diagonal A, written with the scale
+s = S^(−1/2). In the units v = s·w, B = A/s² it is a projection onto the plain L_q ball of radius C, and is computed
+there: no unit of a feature reaches a comparison or a sum.
+
+Settled: a feature with A_i = 0 moves for free, so it goes to 0 when the point has to move at all; one with s_i = 0 is
+not constrained and stays. A weight of 0 stays 0.
+
+    >>> import numpy as np
+    >>> from unitless.paper.theory import project_l1, project_l2
+    >>> w, A, s = np.array([3.0, -1.0]), np.ones(2), np.ones(2)
+    >>> project_l1(w, A, s, C=2.0).tolist()
+    [2.0, -0.0]
+    >>> project_l2(w, A, s, C=2.0).round(4).tolist()
+    [1.8974, -0.6325]
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ...inputs import Float64
+
+
+def project_l1(w: Float64, A: Float64, scale: Float64, C: float, method: Literal["sort", "active"] = "sort") -> Float64:
+    """Π^A_{S,C,1}: onto {w : Σ_i s_i |w_i| ≤ C}, the class of the paper's p = ∞.
+
+    v_i = sign(v′_i) max(|v′_i| − λ/B_i, 0), with the λ ≥ 0 that makes Σ_i |v_i| = C. Feature i stays positive while
+    λ < b_i = |v′_i| B_i, and over the features that stay, λ = (Σ |v′_i| − C)/Σ 1/B_i.
+
+    Args:
+        w: the point w′.
+        A: the diagonal of the conditioner.
+        scale: s = S^(−1/2).
+        C: the radius.
+        method: "sort" finds those that stay by sorting b, in O(d log d) (Duchi, Shalev-Shwartz, Singer, Chandra
+            2008). "active" starts with all and drops those with b_i ≤ λ until none is left to drop: λ only grows, so
+            it ends, mostly after a few passes of O(d) (Michelot 1986).
+    """
+    v = scale * w
+    if np.abs(v).sum() <= C:
+        return w
+    size, freedom = _sizes(v, w, A, scale)
+    b = size / freedom
+    threshold = _threshold_by_sorting if method == "sort" else _threshold_by_active_set
+    moves = (v != 0) & np.isfinite(freedom)
+    lam = threshold(size[moves], freedom[moves], b[moves], C) if moves.any() else 0.0
+    shrunk = np.where(moves & (b > lam), size - lam * np.where(moves, freedom, 0.0), 0.0)
+    return _weights(_onto(shrunk, C, 1), w, scale)
+
+
+def _threshold_by_sorting(size: Float64, freedom: Float64, b: Float64, C: float) -> float:
+    order = np.argsort(-b)
+    lam = (np.cumsum(size[order]) - C) / np.cumsum(freedom[order])
+    stays = np.flatnonzero(b[order] > lam)
+    return max(float(lam[stays[-1]]), 0.0)
+
+
+def _threshold_by_active_set(size: Float64, freedom: Float64, b: Float64, C: float) -> float:
+    while True:
+        lam = (float(size.sum()) - C) / float(freedom.sum())
+        stays = b > lam
+        if stays.all() or not stays.any():
+            return max(lam, 0.0)
+        size, freedom, b = size[stays], freedom[stays], b[stays]
+
+
+def project_l2(w: Float64, A: Float64, scale: Float64, C: float) -> Float64:
+    """Π^A_{S,C,2}: onto {w : Σ_i s_i² w_i² ≤ C²}, the class for p = 2.
+
+    v_i = v′_i/(1 + λ/B_i), with the λ ≥ 0 that makes φ(λ) = ‖v‖₂ equal to C. Newton's method on 1/φ(λ) = 1/C: 1/φ is
+    concave and increasing, so that from λ = 0 the steps never overshoot, and it is almost linear, so that a handful
+    is enough.
+    """
+    v = scale * w
+    if np.linalg.norm(v) <= C:
+        return w
+    size, freedom = _sizes(v, w, A, scale)
+    moves = (v != 0) & np.isfinite(freedom)
+    if np.linalg.norm(size[moves]) <= C:  # what moves for free has gone to 0, and that was enough
+        return _weights(np.where(moves, size, 0.0), w, scale)
+    u, c = size[moves], freedom[moves] / freedom[moves].max()
+    lam = 0.0
+    while True:
+        kept = u / (1 + lam * c)
+        norm = float(np.linalg.norm(kept))
+        slope = float((kept**2 * c / (1 + lam * c)).sum()) / norm  # −φ′
+        following = lam + (norm / C - 1) * norm / slope
+        if not following > lam * (1 + 4e-16):
+            break
+        lam = following
+    shrunk = np.zeros(len(w))
+    shrunk[moves] = kept
+    return _weights(_onto(shrunk, C, 2), w, scale)
+
+
+def project_slab(w: Float64, A: Float64, x: Float64, C: float) -> Float64:
+    """Onto {w : |w·x| ≤ C} in the norm of A: w − A⁻¹x (p − clip(p, −C, C))/(xᵀA⁻¹x) with p = w·x.
+
+    Only features with x_i ≠ 0 move; give those alone (their w, A and x), and the cost is that of the input's non-zero
+    values. Applied before each prediction it bounds every prediction as truncation does, but as a projection onto a
+    set that holds every w with |w·x_t| ≤ C for all t: the comparators of the paper's definition of regret
+    (section 4.1), of which the norm ball is a part. After Luo, Agarwal, Cesa-Bianchi and Langford, *Efficient second
+    order online learning by sketching* (2016).
+
+    If some A_i = 0 has x_i ≠ 0, those features alone take up the difference, each prediction's share w_i x_i by the
+    same amount.
+    """
+    p = float(w @ x)
+    excess = p - min(max(p, -C), C)
+    if excess == 0:
+        return w
+    free = (A == 0) & (x != 0)
+    if free.any():
+        moved = w.copy()
+        moved[free] -= excess / free.sum() / x[free]
+        return moved
+    # x_i²/A_i has no unit of a feature; x_i/A_i has, and is reached from it.
+    share = np.where(x != 0, x * (x / np.where(x != 0, A, 1.0)), 0.0)
+    return np.asarray(w - excess * (share / share.sum()) / np.where(x != 0, x, 1.0))
+
+
+def _sizes(v: Float64, w: Float64, A: Float64, scale: Float64) -> tuple[Float64, Float64]:
+    """|v′_i| and 1/B_i = s_i²/A_i: how much a unit of λ moves feature i."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = np.where(v != 0, scale / A * scale, 1.0)
+    return np.abs(v), freedom
+
+
+def _onto(size: Float64, C: float, q: int) -> Float64:
+    """Back by what rounding has left outside, which from a point far away is not small compared with C."""
+    norm = float(np.linalg.norm(size, q))
+    return size * (C / norm) if norm > C else size
+
+
+def _weights(size: Float64, w: Float64, scale: Float64) -> Float64:
+    """From |v_i| back to w_i; what is not constrained (s_i = 0) is as it was."""
+    return np.asarray(np.where(scale > 0, np.sign(w) * size / np.where(scale > 0, scale, 1.0), w))

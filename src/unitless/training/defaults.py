@@ -1,0 +1,127 @@
+"""The defaults of a learner's options: no other code knows any of them.
+
+`train`, the command line, the estimators of scikit-learn and River, the server and training on a cluster all call
+`resolve` with the options that their user gave, and make their model of what it returns.
+
+Example:
+    >>> resolve("binary", DataFacts(), {}).loss
+    'logistic'
+    >>> resolve("regression", DataFacts(), {"learning_rate": 0.1}).ensemble
+    False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from .. import inputs, losses
+from ..errors import OptionError
+from ..losses import DEFAULTS, LOSSES
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from ..models.softmax import Softmax
+from ..options import Options, can_fall, check_names, is_single, is_sparse, known_model_type
+from ..rules import RULES
+
+Task: TypeAlias = Literal["regression", "binary", "classes"]
+
+# Data with more columns than these is too wide for "auto" to become anything but linear (the core settles it).
+WIDE = 1000
+# More classes than these are told apart by linear models: a leaf has weights for each of them.
+MANY_CLASSES = 20
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What the defaults depend on, besides the task.
+
+    Args:
+        columns: whether rows have columns, whose mean can be subtracted; rows of VW text and libsvm have none.
+        fitted: whether the data is fitted: then the average of the weights is a candidate as well.
+        classes: how many classes are known.
+        rows: the first rows, as far as they are known.
+    """
+
+    columns: bool = True
+    fitted: bool = False
+    classes: int = 0
+    rows: inputs.Input | None = None
+
+
+def resolve(task: str, data: DataFacts, given: Mapping[str, Any]) -> Options:
+    """All options of a learner: those that were given, and for the others what suits the task and the data.
+
+    Args:
+        task: "regression", "binary" or "classes".
+        data: what is known about the data.
+        given: options by name; None stands for one that is not given.
+    """
+    # `target=None` is a choice: labels keep their unit.
+    options = {name: value for name, value in given.items() if value is not None or name == "target"}
+    check_names(options)
+    options.setdefault("rule", Options.rule)
+    options["loss"] = _loss(task, options)
+    single = is_single(options)  # Vowpal Wabbit's own learner, which has no further parts
+    options.setdefault("learning_rate", Options.learning_rate if single else "auto")
+    options.setdefault("model_type", "auto")
+    if data.classes > MANY_CLASSES and options["model_type"] == "auto":
+        options["model_type"] = "linear"
+    # A learning rate that is given asks for one learner.
+    options.setdefault("ensemble", options["learning_rate"] == "auto" and not single)
+    options.setdefault("center", data.columns and options.get("bits") is None and not single)
+    options.setdefault("falling_scales", can_fall(options))
+    if task == "regression" and options["loss"] in LOSSES:  # `Options` refuses others
+        # A penalty of quantile loss is not free of the label's unit.
+        unit_free = LOSSES[options["loss"]].in_label_unit and not (
+            is_sparse(options) and LOSSES[options["loss"]].has_quantile
+        )
+        if unit_free and not single and "clip" not in options:
+            options.setdefault("target", "auto")
+    options.setdefault("average", data.fitted and not single and _averages(options, data.rows))
+    return Options(**options)
+
+
+def new_model(options: Options, task: str, classes: Iterable[Any] | None = None) -> Learner | OneVsAll:
+    """A model with these options that has learned nothing.
+
+    Args:
+        options: what `resolve` gave.
+        task: "regression", "binary" or "classes".
+        classes: of several classes their labels; None lets them join when they are first met.
+    """
+    if task != "classes":
+        return Learner(**options.asdict())
+    return (Softmax if LOSSES[options.loss].coupled else OneVsAll)(classes, **options.asdict())
+
+
+def _loss(task: str, options: Mapping[str, Any]) -> str:
+    """The loss of the model: the one that was given, if it is for the task, or the usual one."""
+    given = options.get("loss")
+    loss: str = DEFAULTS[task] if given is None else given
+    fitting = losses.listed(losses.names(task=task))
+    if task == "regression" and loss in LOSSES and LOSSES[loss].for_classes:
+        raise OptionError(f"loss {loss!r} is for classes; numbers take {fitting}")
+    if task == "binary" and loss in LOSSES and not LOSSES[loss].for_classes:
+        raise OptionError(f"loss {loss!r} is for numbers; a binary task takes {fitting}")
+    second_order = (rule := RULES.get(options["rule"])) is not None and rule.second_order
+    if task == "classes" and second_order and given in (None, DEFAULTS["classes"]):
+        return losses.names(task="classes")[0]  # second order learns all classes at once
+    # A softmax of two classes is one score.
+    return LOSSES[loss].of_a_score if task == "binary" and loss in LOSSES else loss
+
+
+def _averages(options: Mapping[str, Any], rows: inputs.Input | None) -> bool:
+    """Whether a fit keeps the average of the weights: where the model will be linear, as far as that is known."""
+    if is_sparse(options):  # an average of weights that are zero now and then is not sparse
+        return False
+    model_type = known_model_type(options)
+    if model_type is not None:
+        return model_type == "linear"
+    if isinstance(rows, inputs.Dense):
+        return bool(rows.array.shape[1] > WIDE)
+    if isinstance(rows, inputs.Frame):
+        others = sum(not isinstance(column, inputs.WordsColumn) for column in rows.columns)
+        return others > WIDE or (others == 0 and bool(rows.columns))
+    return isinstance(rows, inputs.Compressed | inputs.TextRows)  # the features that are there: linear

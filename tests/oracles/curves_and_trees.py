@@ -1,0 +1,747 @@
+"""Curves and trees in plain NumPy: the oracle of the core's shapes.
+
+A row has *leaves*: the intervals of its columns' curves that its values fall into, and the leaves of trees that it
+reaches. Each is a feature of scale 1 beside the linear terms, which are those of `reference`. Everything is float64 and
+literal, one lane and one leaf at a time; the compiled core computes the same and is tested against this module.
+
+    >>> import numpy as np
+    >>> from oracles.curves_and_trees import Shaped
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> y = np.abs(X[:, 0])
+    >>> wrong = {shape: Shaped(shape).run(X, y)[200:, 0] - y[200:] for shape in ("linear", "curves")}
+    >>> bool(np.mean(wrong["curves"] ** 2) < 0.2 * np.mean(wrong["linear"] ** 2))
+    True
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from unitless.inputs import Float64
+from unitless.paper import algorithms as reference
+from unitless.rates import AUTO_RATES, AUTO_START
+
+from . import falling
+from .mixture import Mixture
+from .softmax import against
+
+Leaf: TypeAlias = tuple[str, int, int]
+"""A feature: of which kind ("curve" or "tree"), of which column or tree, and its place there."""
+
+# -------------------------------------------------------------------------------------------------------------- curves
+
+
+class Division(NamedTuple):
+    """A leaf has become two: a share of its rows stays, the others go to a new one."""
+
+    leaf: Leaf
+    right: Leaf
+    share: float
+    first: bool  # before, there was no feature
+    means: dict[int, tuple[float, float]] = {}  # noqa: RUF012  by head: the mean residuals of those that stay and go
+
+
+@dataclass
+class Interval:
+    """A leaf of a curve: its place, the last values that fell into it, and how many did since it was made."""
+
+    place: int
+    values: deque[float] = field(default_factory=lambda: deque(maxlen=32))
+    seen: int = 0
+
+
+class Curve:
+    """One column, cut at values that it has shown. Only comparisons of values with values: their order is all it sees.
+
+    m = 32 values make a leaf large enough to be cut; beyond K = 16 leaves only those are cut that get their share of
+    the t rows; a tree of 4·K nodes has 32 leaves.
+    """
+
+    m, K, most = 32, 16, 32
+
+    def __init__(self, column: int) -> None:
+        self.column = column
+        self.thresholds: list[float] = []  # rising
+        self.intervals = [Interval(0)]
+
+    def interval(self, x: float) -> int:
+        """Which interval a value falls into: as many thresholds are below it."""
+        return sum(threshold < x for threshold in self.thresholds)
+
+    def leaf(self, x: float) -> Leaf | None:
+        """The feature of a value. A missing value has its own; a column that was never cut has none."""
+        if math.isnan(x):
+            return ("curve", self.column, -1)
+        return ("curve", self.column, self.intervals[self.interval(x)].place) if self.thresholds else None
+
+    def learn(self, x: float, t: int) -> Division | None:
+        """After the t-th row has been learned."""
+        if math.isnan(x) or len(self.intervals) == self.most:
+            return None
+        at = self.interval(x)
+        u = self.intervals[at]
+        u.values.append(x)
+        u.seen += 1
+        if u.seen < self.m or (len(self.intervals) >= self.K and u.seen * self.K < t):
+            return None
+        values = sorted(u.values)
+        u.values.clear()
+        u.seen = 0
+        threshold = values[(self.m - 1) // 2]
+        if threshold == values[-1]:
+            below = [value for value in values if value < threshold]
+            if not below:
+                return None
+            threshold = below[-1]
+        fresh = Interval(len(self.intervals))
+        self.thresholds.insert(at, threshold)
+        self.intervals.insert(at + 1, fresh)
+        share = sum(value <= threshold for value in values) / self.m
+        own, right = (("curve", self.column, half.place) for half in (u, fresh))
+        return Division(own, right, share, len(self.thresholds) == 1)
+
+
+class Curves:
+    """The curves of all columns of numbers."""
+
+    def __init__(self) -> None:
+        self.curves: dict[int, Curve] = {}
+
+    def find(self, x: Float64, text: Sequence[bool]) -> list[Leaf]:
+        """The leaves of a row."""
+        for j in range(len(x)):
+            if not text[j]:
+                self.curves.setdefault(j, Curve(j))
+        leaves = [curve.leaf(x[j]) for j, curve in self.curves.items()]
+        return [leaf for leaf in leaves if leaf is not None]
+
+    def learn(self, x: Float64, t: int) -> list[Division]:
+        """After the t-th row has been learned."""
+        divisions = [curve.learn(float(x[j]), t) for j, curve in self.curves.items()]
+        return [division for division in divisions if division is not None]
+
+
+# --------------------------------------------------------------------------------------------------------------- trees
+
+
+class Random:
+    """The draws of a tree: a linear congruential generator modulo 2^64 (Knuth's MMIX), of which 31 bits are given."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def draw(self) -> int:
+        """The next number."""
+        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return self.state >> 33
+
+
+class Watch:
+    """What a leaf of a tree knows: q candidates for a split, and the residuals on the right side of each.
+
+    Sums are of 32 bits, which is where the core saves memory; so they are here, or other candidates would win.
+    """
+
+    P, m, longest = 5, 24, 2**22
+
+    def __init__(self, q: int, heads: int) -> None:
+        self.q, self.heads, self.need = q, heads, self.m
+        self.column = np.zeros(q, dtype=np.intp)
+        self.low, self.high = np.zeros(q), np.zeros(q)
+        self.begin()
+
+    def begin(self) -> None:
+        """Candidates are drawn anew."""
+        self.stage = self.rows = 0
+        self.fixed = [False] * self.q
+        self.N, self.SS = np.float32(0), np.float32(0)
+        self.S, self.nR = np.zeros(self.heads, np.float32), np.zeros(self.q, np.float32)
+        self.sR = np.zeros((self.q, self.heads), np.float32)
+
+    def draw(self, x: Float64, text: Sequence[bool], random: Random) -> None:
+        """A row on which candidates are drawn. What is missing is below all numbers, and no text."""
+
+        def value(column: int) -> float:
+            return -math.inf if math.isnan(x[column]) else float(x[column])
+
+        def enclose(z: int, code: float) -> None:
+            self.low[z], self.high[z] = code - 0.5, code + 0.5
+
+        for z in range(self.q):
+            g = z % 4
+            if self.stage < g or (self.stage > g and self.fixed[z]):
+                continue
+            column, before = int(self.column[z]), float(self.low[z])
+            now = value(column)
+            if self.stage > g and now != before:
+                lower = random.draw() % 2 == 0
+                self.fixed[z] = True
+                if text[column]:
+                    enclose(z, now if before == -math.inf or (lower and now != -math.inf) else before)
+                else:
+                    self.low[z] = min(now, before) if lower else np.nextafter(max(now, before), -math.inf)
+                continue
+            self.column[z] = column = random.draw() * len(x) >> 31
+            self.low[z], self.high[z] = value(column), math.inf
+        self.stage += 1
+        if self.stage == self.P:
+            for z in range(self.q):  # text that was always the same is told from what will be
+                if not self.fixed[z] and text[self.column[z]] and self.low[z] != -math.inf:
+                    enclose(z, float(self.low[z]))
+
+    def add(self, x: Float64, r: Float64, h: float) -> None:
+        """A row on which candidates are watched, with residuals r by head."""
+        seen = x[self.column]
+        right = (self.low < seen) & (seen <= self.high)  # not where it is missing
+        self.rows += 1
+        self.N += np.float32(h)
+        self.S += (h * r).astype(np.float32)
+        self.SS += np.float32(sum(h * own * own for own in r.tolist()))
+        self.nR[right] += np.float32(h)
+        self.sR[right] += (h * r).astype(np.float32)
+
+    def best(self) -> tuple[int, float]:
+        """The candidate with the largest gain (sL/nL - sR/nR)²·nL·nR/N, and that gain."""
+        N, S, nR, sR = float(self.N), self.S.astype(float), self.nR.astype(float), self.sR.astype(float)
+        nL = N - nR
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = (S - sR) / nL[:, None] - sR / nR[:, None]
+            gain = np.sum(apart**2, axis=1) * nL * nR / N
+        best, largest = -1, -1.0
+        for z in np.flatnonzero((nL > 0) & (nR > 0)):
+            if gain[z] > (1 + 2.0**-10) * largest:  # clearly better: rounding does not choose among equals
+                best, largest = int(z), float(gain[z])
+        return best, largest
+
+
+@dataclass
+class Node:
+    """A leaf, or a question: low < x <= high goes to `yes`, all else (what is missing, too) to `no`."""
+
+    place: int
+    watch: Watch
+    column: int = 0
+    low: float = 0.0
+    high: float = 0.0
+    no: Node | None = None
+    yes: Node | None = None
+
+
+class Tree:
+    """One tree, which looks at some of the heads."""
+
+    most, conf = 256, 2.5
+
+    def __init__(self, number: int, q: int, heads: range, watched: int) -> None:
+        self.number, self.q, self.heads, self.watched = number, q, heads, watched
+        self.random, self.leaves = Random(number + 1), 1
+        self.root = Node(0, Watch(q, watched))
+
+    def reach(self, x: Float64) -> Node:
+        """The leaf of a row."""
+        node = self.root
+        while node.yes is not None and node.no is not None:
+            node = node.yes if node.low < x[node.column] <= node.high else node.no
+        return node
+
+    def leaf(self, node: Node) -> Leaf | None:
+        """As a feature. A root alone is none."""
+        return ("tree", self.number, node.place) if self.leaves > 1 else None
+
+    def learn(self, node: Node, x: Float64, text: Sequence[bool], r: Float64, h: float) -> Division | None:
+        """After a row has been learned that reached this leaf, with residuals r by head."""
+        if self.leaves == self.most:
+            return None
+        u = node.watch
+        if u.stage < u.P:
+            u.draw(x, text, self.random)
+            return None
+        own = np.zeros(self.watched)
+        own[: len(self.heads)] = r[self.heads.start : self.heads.stop]
+        u.add(x, own, h)
+        if u.rows < u.need:
+            return None
+        z, gain = u.best()
+        if not gain > self.conf * float(u.SS) / float(u.N):
+            u.need = min(2 * u.need, u.longest)
+            u.begin()
+            return None
+        node.column, node.low, node.high = int(u.column[z]), float(u.low[z]), float(u.high[z])
+        node.no, node.yes = (Node(place, Watch(self.q, self.watched)) for place in (node.place, self.leaves))
+        self.leaves += 1
+        N, nR, S, sR = float(u.N), float(u.nR[z]), u.S.astype(float), u.sR[z].astype(float)
+        stay, go = (S - sR) / (N - nR), sR / nR
+        means = {head: (float(stay[i]), float(go[i])) for i, head in enumerate(self.heads)}
+        own_leaf, right = (("tree", self.number, half.place) for half in (node.no, node.yes))
+        return Division(own_leaf, right, (N - nR) / N, self.leaves == 2, means)
+
+
+class Trees:
+    """T = 64 trees over all columns. Of classes each looks at up to eight heads; with more, trees take turns."""
+
+    T = 64
+
+    def __init__(self, heads: int, classes: bool) -> None:
+        self.count, self.watched = heads, 8 if classes else 1
+        self.trees: list[Tree] = []
+        self.unit = 0.0  # of the residuals: a power of two, from the first that is not 0 on; before, nothing is drawn
+
+    def find(self, x: Float64) -> list[Node]:
+        """The leaves that a row reaches."""
+        if not self.trees and len(x):
+            groups = math.ceil(self.count / self.watched)
+            for k in range(self.T):
+                first = k % groups * self.watched
+                heads = range(first, min(first + self.watched, self.count))
+                self.trees.append(Tree(k, 16 if len(x) <= 16 else 24, heads, self.watched))
+        return [tree.reach(x) for tree in self.trees]
+
+    def leaves(self, nodes: list[Node]) -> list[Leaf]:
+        """As features."""
+        leaves = [tree.leaf(node) for tree, node in zip(self.trees, nodes, strict=True)]
+        return [leaf for leaf in leaves if leaf is not None]
+
+    def learn(self, nodes: list[Node], x: Float64, text: Sequence[bool], r: Float64, h: float) -> Iterator[Division]:
+        """After a row has been learned."""
+        if not self.unit and r.any():
+            self.unit = 2.0 ** (math.frexp(np.abs(r).max())[1] - 1)
+        for tree, node in zip(self.trees if self.unit else (), nodes, strict=False):
+            division = tree.learn(node, x, text, r / self.unit, h)
+            if division is not None:
+                means = {head: (stay * self.unit, go * self.unit) for head, (stay, go) in division.means.items()}
+                yield division._replace(means=means)
+
+
+# ------------------------------------------------------------------------------------------------------------- members
+
+
+class Seen(NamedTuple):
+    """A row as a lane sees it: ŷ, and the linear terms' share and values."""
+
+    p: float
+    share: float
+    x: Float64
+
+
+class Lane:
+    """A learning rate: linear terms with their own G, and weights of leaves, whose G all rates of a head share."""
+
+    def __init__(self, rate: int, eta: float, terms: reference.Algorithm) -> None:
+        self.rate, self.eta, self.terms = rate, eta, terms
+        self.w: defaultdict[Leaf, float] = defaultdict(float)
+        # Of selection: the losses, later ones counting for more; and how far they are behind the leader's, since
+        # rates were last dropped and before.
+        self.loss = self.recent = self.gap = self.square = self.total_gap = self.total_square = 0.0
+
+    def observe(self, x: Float64, leaves: list[Leaf], h: float) -> Seen:
+        """Steps (a) to (c). Each leaf is a feature of scale 1: N counts it once."""
+        terms, more = self.terms, len(x) - len(self.terms.w)
+        terms.w, terms.s, terms.G = (np.append(array, np.zeros(more)) for array in (terms.w, terms.s, terms.G))
+        terms.t += h
+        share, seen = terms.observe(x, h)
+        terms.N += h * len(leaves)
+        return Seen(share * float(terms.w @ seen) + sum(self.w[leaf] for leaf in leaves), share, seen)
+
+    def foresee(self, x: Float64, leaves: list[Leaf]) -> float:
+        """ŷ of a row that is not learned."""
+        terms = copy.copy(self.terms)
+        p = self.observe(x, leaves, 1.0).p
+        self.terms = terms
+        return p
+
+    def leaf_rate(self, G: float) -> float:
+        """What `terms.rate` would be of a feature of scale 1."""
+        terms = self.terms
+        damp = terms.t / terms.N if isinstance(terms, reference.NG) else 1.0
+        if not adaptive(terms):
+            return damp
+        return math.sqrt(damp) / math.sqrt(G) if G > 0 else 0.0
+
+    def step(self, row: Seen, p: float, y: float, h: float, pace: float, leaves: dict[Leaf, float]) -> None:
+        """Step (d), p being ŷ within the labels' range. `leaves`: with their G."""
+        terms, loss, slope = self.terms, self.terms.loss, self.terms.loss.slope(p, y)
+        terms.G = terms.G + h * (slope * row.x) ** 2
+        if slope == 0 or (isinstance(terms, reference.NG) and terms.N == 0):
+            return
+        terms.eta = self.eta * pace
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = np.where(row.x != 0, terms.rate(), 0.0)
+        rate[~np.isfinite(rate)] = 0.0
+        steps = {leaf: self.leaf_rate(G) for leaf, G in leaves.items()}
+        P = row.share * float(rate @ row.x**2) + sum(steps.values())
+        eta = terms.eta_t() * h
+        u = loss.step(p, y, eta, P) if terms.aware and P > 0 else -eta * slope
+        terms.w = terms.w + u * rate * row.x
+        for leaf, of_leaf in steps.items():
+            self.w[leaf] += u * of_leaf
+
+    def lost(self) -> bool:
+        """To the leader, beyond doubt, lately and in all."""
+        total, square = self.total_gap + self.gap, self.total_square + self.square
+        return self.gap > 6 * math.sqrt(self.square) and total > 6 * math.sqrt(square)
+
+
+def adaptive(terms: reference.Algorithm) -> bool:
+    """Does it have rates 1/√G?"""
+    return isinstance(terms, (reference.AG, reference.NAG))
+
+
+class Coupled(NamedTuple):
+    """What the other heads of a softmax mean to one, by lane (see `research.softmax`)."""
+
+    offsets: list[float]  # of its score: minus log Σ exp(o) over the others
+    losses: list[float]  # −log p of the row's class, the same for all heads
+
+
+class Head:
+    """What one number is said by: several rates, of which the one with the smallest loss so far leads."""
+
+    def __init__(self, lanes: list[Lane], choosing: bool) -> None:
+        self.lanes, self.choosing = lanes, choosing
+        self.G: defaultdict[Leaf, float] = defaultdict(float)
+
+    @property
+    def leader(self) -> Lane:
+        """The lane that speaks."""
+        return min(self.lanes, key=lambda lane: lane.recent)
+
+    def foresee(self, x: Float64, leaves: list[Leaf], limits: Limits) -> float:
+        """ŷ of a row that is not learned."""
+        return limits.limit(self.leader.foresee(x, leaves))
+
+    def learn(
+        self,
+        x: Float64,
+        leaves: list[Leaf],
+        y: float,
+        h: float,
+        pace: float,
+        limits: Limits,
+        coupled: Coupled | None = None,
+    ) -> tuple[float, float]:
+        """One row; gives ŷ of the leader, and its slope. Under a softmax ŷ is a margin, and all heads have one loss."""
+        leader = self.leader
+        seen = [lane.observe(x, leaves, h) for lane in self.lanes]
+        p = [limits.limit(row.p) for row in seen]
+        if coupled is not None:
+            p = [own + offset for own, offset in zip(p, coupled.offsets, strict=True)]
+        loss, said = leader.terms.loss, p[self.lanes.index(leader)]
+        slope = loss.slope(said, y)
+        for leaf in leaves:
+            self.G[leaf] += h * slope**2
+        for lane, row, own in zip(self.lanes, seen, p, strict=True):
+            lane.step(row, own, y, h, pace, {leaf: self.G[leaf] for leaf in leaves})
+        if self.choosing:
+            values = [h * loss.value(own, y) for own in p] if coupled is None else [h * one for one in coupled.losses]
+            leading = values[self.lanes.index(leader)]
+            for lane, value in zip(self.lanes, values, strict=True):
+                lane.loss += value
+                lane.recent = lane.recent * (1 - h / lane.terms.t) + value
+                lane.gap += value - leading
+                lane.square += (value - leading) ** 2
+        return said, slope
+
+    def divide(self, division: Division, kick: tuple[float, float]) -> None:
+        """Both halves take the weight, and of G their share; a first division has the bias's G to share."""
+        leaf, right = division.leaf, division.right
+        if division.first:
+            bias = self.leader.terms.G
+            self.G[leaf] = float(bias[0]) if len(bias) and adaptive(self.leader.terms) else 0.0
+        self.G[right] = (1 - division.share) * self.G[leaf]
+        self.G[leaf] *= division.share
+        for lane in self.lanes:
+            lane.w[right] = lane.w[leaf] + kick[1]
+            lane.w[leaf] += kick[0]
+
+    def look(self, examples: int) -> None:
+        """At powers of two rates that have lost are dropped; at every look the leader gets its neighbours back."""
+        dropping = examples & (examples - 1) == 0
+        leader, there = self.leader, {lane.rate: lane for lane in self.lanes}
+        near = {rate for rate in range(leader.rate - 1, leader.rate + 2) if 0 <= rate < len(AUTO_RATES)}
+        kept = [
+            (rate, there.get(rate, leader))
+            for rate in sorted(near | set(there))
+            if rate in near or not (dropping and there[rate].lost())
+        ]
+        if dropping:
+            for lane in self.lanes:
+                lane.total_gap, lane.total_square = lane.total_gap + lane.gap, lane.total_square + lane.square
+                lane.gap = lane.square = 0.0
+        self.lanes = [lane if lane.rate == rate else anew(lane, rate) for rate, lane in kept]
+
+
+def anew(leader: Lane, rate: int) -> Lane:
+    """Another rate with the leader's state."""
+    lane = copy.deepcopy(leader)
+    lane.rate, lane.eta = rate, AUTO_RATES[rate]
+    return lane
+
+
+def is_look(examples: int) -> bool:
+    """At 1,024 examples, and from then on at eighths of powers of two."""
+    if examples <= 1024:
+        return examples == 1024
+    step = (1 << ((examples - 1).bit_length() - 1)) // 8
+    return examples % step == 0
+
+
+@dataclass
+class Limits:
+    """The range of the labels so far, if predictions are limited to it."""
+
+    on: bool
+    low: float = math.inf
+    high: float = -math.inf
+
+    def limit(self, p: float) -> float:
+        """A prediction within it."""
+        return min(max(p, self.low), self.high) if self.on and self.low <= self.high else p
+
+
+class Member:
+    """One model over linear terms and, if it has them, leaves of curves and of trees; a head for each class.
+
+    `coupled`: the heads share a softmax.
+    """
+
+    def __init__(
+        self, heads: list[Head], curved: bool, trees: Trees | None, kick: float, coupled: bool = False
+    ) -> None:
+        self.heads, self.curved, self.trees, self.kick, self.coupled = heads, curved, trees, kick, coupled
+
+    def find(self, raw: Float64, curve_leaves: list[Leaf]) -> tuple[list[Node], list[Leaf]]:
+        """The leaves of a row."""
+        nodes = self.trees.find(raw) if self.trees else []
+        leaves = list(curve_leaves) if self.curved else []
+        return nodes, leaves + (self.trees.leaves(nodes) if self.trees else [])
+
+    def foresee(self, x: Float64, raw: Float64, curve_leaves: list[Leaf], limits: Limits) -> Float64:
+        """What it says of a row that is not learned."""
+        _, leaves = self.find(raw, curve_leaves)
+        said = [head.foresee(x, leaves, limits) for head in self.heads]
+        return np.array([o - against(said, k) for k, o in enumerate(said)] if self.coupled else said)
+
+    def couple(self, x: Float64, leaves: list[Leaf], y: int) -> list[Coupled]:
+        """What the heads mean to each other on a row of class y."""
+        outputs = np.array([[lane.foresee(x, leaves) for lane in head.lanes] for head in self.heads])
+        offsets = [[-against(one, k) for one in outputs.T] for k in range(len(outputs))]
+        losses = np.logaddexp(0.0, -(outputs[y] + offsets[y])).tolist()
+        return [Coupled(own, losses) for own in offsets]
+
+
+class Row(NamedTuple):
+    """A row that is learned."""
+
+    x: Float64  # linear terms, the bias first
+    raw: Float64  # values as they came
+    text: Sequence[bool]
+    y: Float64  # by head
+    h: float
+    relative: float  # h over the mean of all so far
+    pace: float
+    examples: int  # with this one
+
+
+def learn_row(member: Member, row: Row, curve_leaves: list[Leaf], cuts: list[Division], limits: Limits) -> Float64:
+    """A row for an member, after which curves were cut; gives what was said by head."""
+    nodes, leaves = member.find(row.raw, curve_leaves)
+    others: list[Coupled | None] = [None] * len(member.heads)
+    if member.coupled:
+        others = [*member.couple(row.x, leaves, int(np.argmax(row.y)))]
+    results = [
+        head.learn(row.x, leaves, float(y), row.h, row.pace, limits, coupled)
+        for head, y, coupled in zip(member.heads, row.y, others, strict=True)
+    ]
+    for cut in cuts if member.curved else ():
+        for head in member.heads:
+            head.divide(cut, (0.0, 0.0))
+    if member.trees:
+        residuals = np.array([-slope for _, slope in results])
+        for split in member.trees.learn(nodes, row.raw, row.text, residuals, row.relative):
+            for number, head in enumerate(member.heads):
+                stay, go = split.means.get(number, (0.0, 0.0))
+                head.divide(split, (member.kick * stay, member.kick * go))
+    for head in member.heads:
+        if head.choosing and is_look(row.examples):
+            head.look(row.examples)
+    return np.array([p for p, _ in results])
+
+
+# ------------------------------------------------------------------------------------------------------------- learner
+
+RULES: dict[str, type[reference.Algorithm]] = {
+    "gd": reference.GD,
+    "ag": reference.AG,
+    "ng": reference.NG,
+    "nag": reference.NAG,
+    "snag": reference.SNAG,
+}
+
+
+class Shaped:
+    """A learner of a shape: members, and the mixture of what they say.
+
+    A row is its values as they came, not-a-number where there is none. `text` says which columns are of text: their
+    values are codes, equal where the text is. `classes`: how many there are, the labels being their numbers. `limited`:
+    predictions stay within the labels so far, as they do with a target, or between -1 and 1 where there are classes.
+    `coupled`: classes share a softmax; the loss is logistic.
+    """
+
+    def __init__(
+        self,
+        shape: Literal["linear", "curves", "trees", "curves only"] = "trees",
+        rule: str = "nag",
+        loss: reference.Loss | None = None,
+        rate: float | Literal["auto"] = 0.5,
+        *,
+        classes: int = 0,
+        target: bool = False,
+        limited: bool = False,
+        center: bool = False,
+        falling_scales: bool = False,
+        aware: bool = True,
+        coupled: bool = False,
+        text: Sequence[bool] = (),
+    ) -> None:
+        self.loss = loss or reference.Squared()
+        self.rule, self.rate, self.aware = rule, rate, aware
+        self.classes, self.target, self.center, self.text = classes, target, center, text
+        self.windows = falling.Windows() if falling_scales else None
+        self.linear_numbers = shape != "curves only"
+        # A mean residual over the loss's largest curvature is how far the predictions of a leaf are to move; each tree
+        # does its part of it. The residual is the slope: of squared loss 2(y - p).
+        squared, logistic = isinstance(self.loss, reference.Squared), isinstance(self.loss, reference.Logistic)
+        kick = (0.5 if squared else 4.0 if logistic else 0.0) / Trees.T
+        kinds = {"linear": ["l"], "curves": ["l", "c"], "trees": ["l", "c", "t"], "curves only": ["c"]}[shape]
+        self.members = [
+            Member(
+                [self._head() for _ in range(classes or 1)],
+                kind != "l",
+                Trees(classes or 1, classes > 0) if kind == "t" else None,
+                kick,
+                coupled,
+            )
+            for kind in kinds
+        ]
+        kind = "classes" if logistic and classes else "logistic" if logistic else "squared" if squared else "other"
+        self.mixture = Mixture("other" if squared and classes else kind, len(kinds))
+        self.curves, self.limits = (
+            Curves(),
+            Limits(True, -1.0, 1.0) if limited and classes else Limits(target or limited),
+        )
+        self.codes: dict[tuple[int, float], int] = {}  # of text: columns of indicators
+        self.means, self.masses = np.zeros(0), np.zeros(0)
+        self.examples, self.t = 0, 0.0
+        self.curved = False  # a row that was learned has had leaves of curves
+        self.first: float | None = None  # of the labels
+        self.square = 0.0
+
+    def _head(self) -> Head:
+        def lane(number: int, eta: float) -> Lane:
+            return Lane(number, eta, RULES[self.rule](eta, self.loss, self.aware))
+
+        if self.rate != "auto":
+            return Head([lane(0, self.rate)], choosing=False)
+        return Head([lane(k, AUTO_RATES[k]) for k in range(AUTO_START[0], AUTO_START[1] + 1)], choosing=True)
+
+    def terms(self, raw: Float64, text: Sequence[bool], h: float) -> Float64:
+        """The linear terms: the bias, columns of numbers, perhaps without their means, and indicators of texts."""
+        more = len(raw) - len(self.means)
+        self.means, self.masses = np.append(self.means, np.zeros(more)), np.append(self.masses, np.zeros(more))
+        numbers = ~np.isnan(raw) & ~np.array(text, dtype=bool)
+        x = np.where(numbers, raw, 0.0)
+        if self.center:
+            distance = np.where(numbers, x - self.means, 0.0)
+            x = distance - distance / (self.masses + 1)
+            if h > 0:
+                self.masses = self.masses + np.where(numbers, h, 0.0)
+                self.means = self.means + distance * h / np.where(self.masses > 0, self.masses, 1.0)
+        met = [(j, float(raw[j])) for j in range(len(raw)) if text[j] and not math.isnan(raw[j])]
+        known = self.codes if h > 0 else dict(self.codes)
+        for code in met:
+            known.setdefault(code, len(known))
+        indicators = np.zeros(len(known))
+        indicators[[known[code] for code in met]] = 1.0
+        # Places of columns and of texts must not depend on how many there are so far: even and odd ones.
+        both = np.zeros(2 * max(len(x), len(indicators)))
+        if self.linear_numbers:
+            both[0 : 2 * len(x) : 2] = x
+        both[1 : 2 * len(indicators) : 2] = indicators
+        return np.append(1.0, both)
+
+    def learn_one(self, values: Any, y: float, h: float = 1.0) -> Float64:
+        """What is said of a row, by class if there are any; then it is learned. A weight of 0 changes nothing."""
+        raw = np.asarray(values, dtype=np.float64)
+        text = [j < len(self.text) and bool(self.text[j]) for j in range(len(raw))]
+        x, known = self.terms(raw, text, h), self.first is not None
+        curve_leaves = self.curves.find(raw, text)
+        if not h > 0:
+            members = np.array([member.foresee(x, raw, curve_leaves, self.limits) for member in self.members])
+            return self._with_offset(self.mixture.say(self._agreed(members)), known)
+        self.examples, self.t = self.examples + 1, self.t + h
+        pace = 1.0
+        if self.target:
+            self.first = y if self.first is None else self.first
+            y -= self.first
+            self.square += h * y * y
+            # Where a plain step follows the label by itself, it needs no pace.
+            own = isinstance(self.loss, reference.Squared) and self.rule in ("gd", "ng")
+            pace = 1.0 if own else math.sqrt(self.square / self.t)
+        negative = 0.0 if isinstance(self.loss, reference.Poisson) else -1.0
+        labels = np.where(np.arange(self.classes) == y, 1.0, negative) if self.classes else np.array([y])
+        relative = h * (self.examples / self.t)
+        row = Row(x, raw, text, labels, h, relative, pace, self.examples)
+        cuts = self.curves.learn(raw, self.examples)
+        members = np.array([learn_row(member, row, curve_leaves, cuts, self.limits) for member in self.members])
+        said = self.mixture.say(self._agreed(members))
+        self.curved = self.curved or len(curve_leaves) > 0
+        losses = [
+            sum(self.loss.value(float(p), float(label)) for p, label in zip(own, labels, strict=True))
+            for own in members
+        ]
+        self.mixture.learn(members, y, relative, np.array(losses))
+        if not self.classes:
+            self.limits.low, self.limits.high = min(self.limits.low, y), max(self.limits.high, y)
+        if self.windows is not None:
+            self.windows.add(np.where(text, np.nan, raw), h)
+            if self.examples % falling.LENGTH == 0:
+                self._end_windows(self.windows)
+        return self._with_offset(said, known)
+
+    def _end_windows(self, windows: falling.Windows) -> None:
+        """All lanes have the same scales; column j is in place 1 + 2j of the terms."""
+        algorithms = [lane.terms for member in self.members for head in member.heads for lane in head.lanes]
+
+        def scales() -> Float64:
+            return algorithms[0].unit()[1 : 1 + 2 * len(self.means) : 2]
+
+        fallen = windows.end(scales(), self.means)
+        for j, (mean, weight, *deviations) in fallen.items():
+            for algorithm in algorithms:
+                falling.lower(algorithm, 1 + 2 * j, *deviations)
+            self.means[j], self.masses[j] = mean, weight
+        windows.begin(scales(), fallen)
+
+    def _agreed(self, members: Float64) -> Float64:
+        """As yet the linear one and the next are the same but for rounding, by which losses would be judged."""
+        if len(members) > 1 and not self.curved:
+            members[0] = members[1]
+        return members
+
+    def _with_offset(self, said: Float64, known: bool) -> Float64:
+        if not self.target:
+            return said
+        return said + self.first if known and self.first is not None else np.zeros_like(said)
+
+    def run(self, X: Any, y: Any, weight: Any = None) -> Float64:
+        """The progressive predictions over rows in order, [row, class]."""
+        weights = np.ones(len(y)) if weight is None else weight
+        rows = zip(X, y, weights, strict=True)
+        return np.array([self.learn_one(x, float(label), float(h)) for x, label, h in rows])

@@ -1,0 +1,330 @@
+"""How members become one prediction, in plain NumPy: the oracle of the core's mixture.
+
+What is said is made from *speakers*: the members, and two stackers, which are small second-order learners over the
+members' predictions. A *top* weighs the speakers by their losses so far. Everything is float64 and literal; the
+compiled core computes the same and is tested against this module.
+
+    >>> import numpy as np
+    >>> from oracles.mixture import Mixture
+    >>> rng = np.random.default_rng(0)
+    >>> mixture, wrong = Mixture("squared", members=2), []
+    >>> for y in rng.normal(size=500):
+    ...     members = np.array([[y + 1 + rng.normal()], [y - 2]])  # neither is right, but together they are
+    ...     wrong.append((mixture.say(members)[0] - y) ** 2)
+    ...     mixture.learn(members, y)
+    >>> bool(np.mean(wrong[250:]) < 1)
+    True
+"""
+
+from __future__ import annotations
+
+import abc
+
+import numpy as np
+
+from unitless.inputs import Float64
+
+MOST_CERTAIN = float(np.log(1e15))  # scores of classes go no further
+
+# ---------------------------------------------------------------------------------------------------------------- tops
+
+
+class Bayes:
+    """Bayes' rule on probabilities with a fixed share a: w ∝ w·p(y), then w = (1-a)w + a/n."""
+
+    def __init__(self, speakers: int) -> None:
+        self.w = np.full(speakers, 1 / speakers)
+
+    def learn(self, p: Float64, h: float, t: int) -> None:
+        """p(y) by speaker, of row t, which counts h times."""
+        a = min(0.5, 1 / t)
+        w = self.w * (p / p.max()) ** h
+        self.w = (1 - a) * w / w.sum() + a / len(w)
+
+
+class AdaHedge:
+    """AdaHedge (de Rooij, van Erven, Grünwald, Koolen 2014) with a share and fading losses.
+
+    L: the speakers' losses; Δ: what mixing has cost beyond the mix loss.
+    """
+
+    def __init__(self, speakers: int) -> None:
+        self.L, self.delta = np.zeros(speakers), 0.0
+
+    def weights(self, t: int) -> Float64:
+        """For row t."""
+        behind = self.L - self.L.min()
+        w = np.exp(-np.log(len(behind)) / self.delta * behind) if self.delta > 0 else (behind == 0).astype(float)
+        a = min(0.5, 1 / t)
+        return np.asarray((1 - a) * w / w.sum() + a / len(w))
+
+    def learn(self, losses: Float64, t: int) -> None:
+        """Row t."""
+        w, best = self.weights(t), float(losses.min())
+        mix = best
+        if self.delta > 0:
+            eta = np.log(len(w)) / self.delta
+            mix -= float(np.log(w @ np.exp(-eta * (losses - best))) / eta)
+        fading = 1 - 1 / (t + 1)
+        self.delta = fading * (self.delta + max(0.0, float(w @ losses) - mix))
+        self.L = fading * (self.L + losses)
+
+
+# ------------------------------------------------------------------------------------------------------------ stackers
+
+
+def sigmoid(x: Float64 | float) -> Float64:
+    """1/(1 + e^-x)."""
+    return np.asarray(np.exp(-np.logaddexp(0, -np.asarray(x))))
+
+
+class LogisticStacker:
+    """Second-order logistic regression over the members' log odds x: m = o + mean(x) + u·x, u ~ Normal(0, C).
+
+    o is the row's offset, and x what the members say beside it.
+    """
+
+    def __init__(self, members: int, q: float) -> None:
+        self.q, self.u, self.C = q, np.zeros(members), 0.1 * np.eye(members)
+
+    def look(self, x: Float64, o: float) -> tuple[float, Float64, float]:
+        """m, k = Cx and v = x·Cx. Since the row before, u may have moved: C has q·I more."""
+        k = (self.C + self.q * np.eye(len(x))) @ x
+        return float(o + x.mean() + self.u @ x), k, float(x @ k)
+
+    def say(self, x: Float64, o: float) -> float:
+        """The log odds, nearer to 0 for what is not known about u."""
+        m, _, v = self.look(x, o)
+        return float(m / np.sqrt(1 + np.pi * v / 8))
+
+    def learn(self, x: Float64, y: float, h: float, o: float) -> None:
+        """The implicit step: y·m grows by d, to where d = h·v·g and g is the loss's slope."""
+        m, k, v = self.look(x, o)
+        low, high = 0.0, h * v
+        while low < (d := (low + high) / 2) < high:  # d - h·v/(1 + e^(y·m+d)) grows with d
+            low, high = (d, high) if d < h * v * sigmoid(-(y * m + d)) else (low, d)
+        g = float(sigmoid(-(y * m + high)))
+        H = h * g * (1 - g)
+        self.u = self.u + y * h * g * k
+        self.C = self.C + self.q * np.eye(len(x)) - H / (1 + H * v) * np.outer(k, k)
+
+
+def mean(p: Float64) -> float:
+    """Taken relative to the first, so that the mean of equal numbers is that number."""
+    return float(p[0] + (p - p[0]).mean())
+
+
+class SquaredStacker:
+    """Least squares over the members' differences x from their mean, with forgetting: m + w·x within [low, high]."""
+
+    def __init__(self, members: int, forgetting: float) -> None:
+        self.forgetting = forgetting
+        self.A, self.b, self.V, self.N = np.zeros((members, members)), np.zeros(members), 0.0, 0.0
+
+    def say(self, p: Float64, low: float, high: float) -> float:
+        """Of the members' predictions p; low and high are the smallest and largest label so far."""
+        m = mean(p)
+        x, s = p - m, self.V / self.N if self.N else 0.0
+        if s > 0:
+            w = np.linalg.solve(self.A + len(p) * s * np.eye(len(p)) + 1e-12 * np.diag(np.diag(self.A)), self.b)
+            m += float(w @ x)
+        return min(max(m, low), high) if low <= high else m
+
+    def learn(self, p: Float64, said: float, y: float, h: float, t: int) -> None:
+        """Row t, of which `said` was said."""
+        m = mean(p)
+        x, f = p - m, max(0.0, 1 - self.forgetting / t)
+        self.V = f * self.V + h * (said - y) ** 2
+        self.N = f * self.N + h
+        self.A = f * self.A + h * np.outer(x, x)
+        self.b = f * self.b + h * x * (y - m)
+
+
+class ClassStacker:
+    """Second-order softmax regression over the members' log probabilities x[e, c]: score_c = Σ_e w_e·x[e, c]."""
+
+    def __init__(self, members: int, q: float) -> None:
+        self.q, self.w, self.C = q, np.full(members, 1 / members), 0.1 * np.eye(members)
+
+    def softmax(self, score: Float64) -> Float64:
+        """Scores become probabilities."""
+        p = np.exp(score - score.max())
+        return np.asarray(p / p.sum())
+
+    def say(self, x: Float64) -> Float64:
+        """The probabilities, nearer to one another for what is not known about the two highest scores."""
+        score, C = self.w @ x, self.C + self.q * np.eye(len(x))
+        kappa = 1.0
+        if len(score) > 1:
+            first, second = np.argsort(-score, kind="stable")[:2]
+            d = x[:, first] - x[:, second]
+            kappa = 1 / float(np.sqrt(1 + np.pi / 8 * d @ C @ d))
+        return self.softmax(kappa * score)
+
+    def learn(self, x: Float64, y: int, h: float) -> None:
+        """Three Newton steps on (w'-w)ᵀC⁻¹(w'-w)/2 - h·log p_y(w'), each weight's at most a half."""
+        precision = np.linalg.inv(self.C + self.q * np.eye(len(x)))
+        w = self.w
+        for _ in range(3):
+            p = self.softmax(w @ x)
+            slope = h * (x[:, y] - x @ p) - precision @ (w - self.w)
+            w = w + np.clip(np.linalg.solve(precision + h * self.covariance(x, p), slope), -0.5, 0.5)
+        self.C = np.asarray(np.linalg.inv(precision + h * self.covariance(x, self.softmax(w @ x))), dtype=np.float64)
+        self.w = w
+
+    def covariance(self, x: Float64, p: Float64) -> Float64:
+        """Cov_p(x)."""
+        d = x - (x @ p)[:, None]
+        return np.asarray((d * p) @ d.T)
+
+
+# ------------------------------------------------------------------------------------------------------------ mixtures
+
+
+class Mixing(abc.ABC):
+    """One kind of mixture.
+
+    Predictions are [member, head]; h: how many times a row counts; t: its number, from 1; o: its offset, which is part
+    of all predictions. Where labels are numbers the offset has been taken from both, and elsewhere it goes through
+    unchanged: only the stackers of log odds need to know it.
+    """
+
+    @abc.abstractmethod
+    def say(self, members: Float64, t: int, o: float) -> Float64:
+        """What is said, by head."""
+
+    @abc.abstractmethod
+    def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
+        """The row's label."""
+
+
+def log_odds(p: Float64, others: Float64) -> Float64:
+    """log(p/others), at most that of 1 - 1e-15."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.clip(np.log(p) - np.log(others), -MOST_CERTAIN, MOST_CERTAIN))
+
+
+class Logistic(Mixing):
+    """Log odds of two classes: Bayes over the members and their stackers."""
+
+    def __init__(self, members: int) -> None:
+        self.stackers = [LogisticStacker(members, q) for q in (0.0, 1e-5)]
+        self.top = Bayes(members + 2)
+
+    def speak(self, members: Float64, o: float) -> Float64:
+        """The log odds of all speakers."""
+        x = np.clip(members[:, 0] - o, -30, 30)
+        return np.append(members[:, 0], [stacker.say(x, o) for stacker in self.stackers])
+
+    def say(self, members: Float64, t: int, o: float) -> Float64:
+        score = self.speak(members, o)
+        return log_odds(self.top.w @ sigmoid(score), self.top.w @ sigmoid(-score))[None]
+
+    def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
+        self.top.learn(sigmoid(y * self.speak(members, o)), h, t)
+        for stacker in self.stackers:
+            stacker.learn(np.clip(members[:, 0] - o, -30, 30), y, h, o)
+
+
+class Squared(Mixing):
+    """Numbers: AdaHedge over the members and their stackers.
+
+    Row 1 is charged to nobody, because no member can know the label's offset: all are taken to have said y.
+    """
+
+    def __init__(self, members: int) -> None:
+        self.stackers = [SquaredStacker(members, forgetting) for forgetting in (1.0, 16.0)]
+        self.top = AdaHedge(members + 2)
+        self.low, self.high = np.inf, -np.inf
+
+    def speak(self, p: Float64) -> Float64:
+        """What all speakers say."""
+        return np.append(p, [stacker.say(p, self.low, self.high) for stacker in self.stackers])
+
+    def say(self, members: Float64, t: int, o: float) -> Float64:
+        return np.asarray(self.top.weights(t) @ self.speak(members[:, 0]))[None]
+
+    def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
+        p = members[:, 0] if t > 1 else np.full(len(members), y)
+        said = self.speak(p)
+        self.top.learn(h * (said - y) ** 2, t)
+        for stacker, own in zip(self.stackers, said[len(p) :], strict=True):
+            stacker.learn(p, own, y, h, t)
+        self.low, self.high = min(self.low, y), max(self.high, y)
+
+
+class Classes(Mixing):
+    """One-vs-all log odds of classes: Bayes over the members' probabilities and their stackers'."""
+
+    def __init__(self, members: int) -> None:
+        self.stackers = [ClassStacker(members, q) for q in (0.0, 1e-5)]
+        self.top = Bayes(members + 2)
+
+    def probabilities(self, members: Float64) -> Float64:
+        """The members' sigmoids, which are made to add up to 1; where all vanish, classes are equally likely."""
+        p = sigmoid(members)
+        total = p.sum(axis=1, keepdims=True)
+        return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1 / members.shape[1])
+
+    def logs(self, p: Float64) -> Float64:
+        """Log probabilities as the stackers take them."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.maximum(np.log(p), -30))
+
+    def speak(self, members: Float64) -> Float64:
+        """The probabilities of all speakers."""
+        p = self.probabilities(members)
+        return np.vstack([p, *(stacker.say(self.logs(p)) for stacker in self.stackers)])
+
+    def say(self, members: Float64, t: int, o: float) -> Float64:
+        p = self.top.w @ self.speak(members)
+        return log_odds(p, np.array([np.delete(p, c).sum() for c in range(len(p))]))
+
+    def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
+        self.top.learn(self.speak(members)[:, int(y)], h, t)
+        for stacker in self.stackers:
+            stacker.learn(self.logs(self.probabilities(members)), int(y), h)
+
+
+class Other(Mixing):
+    """Scores with any other loss: AdaHedge over the members alone."""
+
+    def __init__(self, members: int) -> None:
+        self.top = AdaHedge(members)
+
+    def say(self, members: Float64, t: int, o: float) -> Float64:
+        return np.asarray(self.top.weights(t) @ members)
+
+    def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
+        self.top.learn(h * losses, t)
+
+
+KINDS: dict[str, type[Logistic] | type[Squared] | type[Classes] | type[Other]] = {
+    "logistic": Logistic,
+    "squared": Squared,
+    "classes": Classes,
+    "other": Other,
+}
+
+
+class Mixture:
+    """A mixture of members: "logistic" (y = ±1), "squared", "classes" (y counts from 0) or "other".
+
+    One member alone speaks for itself. A row that counts 0 times changes nothing.
+    """
+
+    def __init__(self, kind: str, members: int) -> None:
+        self.mixing, self.members, self.t = KINDS[kind](members), members, 0
+
+    def say(self, members: Float64, offset: float = 0.0) -> Float64:
+        """What is said of a row, by head. `members`: their predictions [member, head], the row's offset included."""
+        return members[0].copy() if self.members == 1 else self.mixing.say(members, self.t + 1, offset)
+
+    def learn(
+        self, members: Float64, y: float, weight: float = 1.0, losses: Float64 | None = None, offset: float = 0.0
+    ) -> None:
+        """Learn the row's label. `losses`: by member, for the kind "other"."""
+        if self.members == 1 or not weight > 0:
+            return
+        self.t += 1
+        self.mixing.learn(members, y, weight, np.zeros(self.members) if losses is None else losses, self.t, offset)

@@ -1,0 +1,132 @@
+"""What a user holds opens every door: results, models, estimators, files; labels come back as they were written."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import unitless as ul
+from unitless.cli import main
+from unitless.sklearn import UnitlessClassifier
+
+
+def people(rows: int = 500) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 70, rows), "job": rng.choice(["clerk", "pilot", "cook"], rows)})
+    return frame.assign(left=np.where((frame["age"] > 40) & (frame["job"] != "cook"), "Yes", "No"))
+
+
+def test_a_result_can_be_resumed() -> None:
+    frame = people()
+    first = ul.train(frame, "left", model_type="linear")
+    examples = first.model.examples
+    more = ul.train(frame, resume=first)
+    assert more.model.examples > examples
+    assert more.details.learned == len(frame)
+
+
+def test_a_model_of_train_learns_and_predicts_with_the_labels_of_its_data() -> None:
+    frame = people()
+    model = ul.train(frame, "left", model_type="linear", passes=1).model
+    as_numbers = model.copy()
+    scores = model.learn(frame[:50], frame["left"][:50])
+    assert scores.tobytes() == as_numbers.learn(frame[:50], frame["left"][:50] == "Yes").tobytes()
+    assert model.predict(frame).tobytes() == as_numbers.predict(frame).tobytes()
+    assert set(model.predict_label(frame)) == {"Yes", "No"}
+    assert np.mean(model.predict_label(frame) == frame["left"]) > 0.8
+    assert model.predict_proba(frame).sum(axis=1) == pytest.approx(np.ones(len(frame)))
+    assert all("Yes" in one or "No" in one for one in model.predict_interval(frame[:20], level=0.9))
+    with pytest.raises(ul.InputError, match="the target is 'Maybe', but so far it was 'No' or 'Yes'"):
+        model.learn(frame[:2], ["Yes", "Maybe"])
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_every_model_has_the_same_four_ways_to_predict(loss: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 3))
+    y = X @ [1.0, 2.0, -1.0] + 0.3 * rng.normal(size=800)
+    labels: Any = y if loss == "squared" else y > 0
+    model = ul.train(X, labels, model_type="linear").model
+    assert model.predict(X).shape == (800,)
+    if loss == "squared":
+        limits = [(one.low, one.high) for one in model.predictor.predict_interval(X, level=0.8)]
+        assert model.predict_interval(X, level=0.8).tolist() == [list(one) for one in limits]
+        assert model.predict_label(X).tobytes() == model.predict(X).tobytes()
+    else:
+        assert np.mean(model.predict_label(X) == labels) > 0.9
+        assert model.predict_proba(X)[:, 1] == pytest.approx(1 / (1 + np.exp(-model.predict(X))))
+    kinds = np.array(["a", "b", "c"])[np.digitize(y, [-1, 1])]
+    several = ul.train(X, kinds, model_type="linear").model
+    assert several.predict(X).shape == several.predict_proba(X).shape == (800, 3)
+    assert np.mean(several.predict_label(X) == kinds) > 0.8
+    assert all(
+        one[0] == label for one, label in zip(several.predict_interval(X), several.predict_label(X), strict=True)
+    )
+
+
+def test_explanations_and_pictures_take_whatever_has_a_model(tmp_path: pathlib.Path) -> None:
+    frame = people()
+    result = ul.train(frame, "left", model_type="curves", passes=1)
+    result.save(tmp_path / "m.unitless")
+    estimator = UnitlessClassifier(model_type="curves", max_iter=1).fit(frame[["age", "job"]], frame["left"])
+    row = {"age": 30, "job": "cook"}
+    things = [result, result.model, result.predictor, tmp_path / "m.unitless", str(tmp_path / "m.unitless")]
+    expected = ul.explain(result, row)
+    assert all(ul.explain(thing, row) == expected for thing in things)
+    assert ul.explain(estimator, row).prediction == "No"
+    for thing in (*things, estimator):
+        assert ul.plot.importance(thing).get_yticklabels()
+        assert ul.plot.curves(thing)
+    with pytest.raises(ul.OptionError, match="has no model; give a model, a model file"):
+        ul.explain(UnitlessClassifier(), row)
+
+
+@pytest.mark.parametrize("target", [-1, "-1", 3, "3"])
+def test_columns_of_a_file_without_a_header_are_counted(target: Any, tmp_path: pathlib.Path) -> None:
+    people().to_csv(tmp_path / "a.csv", index=False, header=False)
+    result = ul.train(tmp_path / "a.csv", target, model_type="linear", passes=1)
+    assert result.classes == ["No", "Yes"]
+    words = ["train", str(tmp_path / "a.csv"), f"--target={target}", "--model-type", "linear", "--passes", "1", "-q"]
+    assert main(words) == 0
+
+
+def test_the_last_column_of_a_frame_can_be_counted_too() -> None:
+    assert ul.train(people(), -1, model_type="linear", passes=1).classes == ["No", "Yes"]
+
+
+def test_a_model_of_mappings_predicts_a_frame_and_the_other_way_round() -> None:
+    frame = people()
+    rows = frame.to_dict("records")
+    of_rows = ul.train(rows, "left", model_type="linear", passes=2)
+    of_frame = ul.train(frame, "left", model_type="linear", passes=2)
+    assert list(of_rows.predict(frame)) == of_rows.predict(rows)
+    assert of_frame.predict(rows) == list(of_frame.predict(frame))
+    assert ul.evaluate(of_rows, frame).metrics == pytest.approx(ul.evaluate(of_rows, rows).metrics)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (["TRUE", "FALSE"], ["TRUE", "FALSE"]),
+        (["Yes", "No"], ["Yes", "No"]),
+        (["1", "0"], [1, 0]),
+        (["3", "7"], [3, 7]),
+    ],
+)
+def test_labels_come_back_as_they_were_written(written: list[str], expected: list[Any], tmp_path: pathlib.Path) -> None:
+    frame = people()
+    frame["left"] = np.where(frame["left"] == "Yes", *written)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    result = ul.train(tmp_path / "a.csv", "left", model_type="linear", passes=1, task="binary")
+    assert set(result.predict(tmp_path / "a.csv")) == set(expected)
+    assert set(result.predict_proba(frame).columns) == set(expected)
+
+
+def test_whole_numbers_are_whole_numbers_among_the_columns_of_probabilities() -> None:
+    frame = people().assign(left=np.arange(500) % 4)
+    result = ul.train(frame, "left", task="classes", model_type="linear", passes=1)
+    assert sorted(result.predict_proba(frame).columns) == [0, 1, 2, 3]
