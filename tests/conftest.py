@@ -39,7 +39,24 @@ LONGEST = (
 )
 
 
+# What `make test` leaves to `make test-all`: by folder, and by file. See the markers in pyproject.toml.
+FOLDER_MARKS = {"cluster": "cluster"}
+FILE_MARKS = {
+    "docs": "test_docs test_site test_gallery test_benchmarks test_examples test_internet_scale test_serve_docs",
+    "process": """test_resume test_pipes test_robustness test_cli_paper test_instruction_sets test_serve_client_service
+        test_serve_crashes test_serve_fuzz test_serve_process test_serve_replay test_serve_backup test_serve_page
+        test_serve_redis test_serve_kafka test_serve_backtest test_serve_snapshotter test_same_file""",
+    "long": """test_forged_models test_falling_scales test_theory_bounds test_paper_tables test_parallel_reading
+        test_any_options test_sklearn test_cli_convert test_serve_accepted_rows test_serve_limits""",
+}
+MARK_OF_FILE = {stem: mark for mark, stems in FILE_MARKS.items() for stem in stems.split()}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        mark = FOLDER_MARKS.get(item.path.parent.name) or MARK_OF_FILE.get(item.path.stem)
+        if mark is not None:
+            item.add_marker(mark)
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
 
 

@@ -222,8 +222,8 @@ class Options:
     def _check_sparse(self) -> None:
         """Refuse what sparse models cannot be."""
         asked = Option("l2") if self.sparsity == 0 else Option("sparsity")
-        if not RULES[self.rule].penalised:
-            fitting = losses.listed([rule.name for rule in RULES.values() if rule.penalised], "and")
+        if not RULES[self.rule].penalized:
+            fitting = losses.listed([rule.name for rule in RULES.values() if rule.penalized], "and")
             raise OptionError(
                 Phrase(asked, f" is for rule {fitting}; leave it out, or leave out ", Option("rule", self.rule))
             )
@@ -272,7 +272,7 @@ class Options:
 
     @property
     def sparse(self) -> bool:
-        """Whether weights are penalised, so that some are zero or small."""
+        """Whether weights are penalized, so that some are zero or small."""
         return is_sparse(vars(self))
 
     @property
@@ -316,7 +316,7 @@ def known_model_type(options: Mapping[str, Any]) -> ModelType | None:
 
 
 def is_sparse(options: Mapping[str, Any]) -> bool:
-    """Whether options ask for weights that are penalised."""
+    """Whether options ask for weights that are penalized."""
     return any(options.get(name) not in (None, 0) for name in ("sparsity", "l2"))
 
 

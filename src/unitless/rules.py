@@ -27,7 +27,7 @@ class Rule:
     adaptive: bool  # each weight has a rate of its own, from its squared gradients; others take the option `schedule`
     # What a prediction makes of z = x/s beyond the values seen: z itself, ±1, 1/z, or z/√(1 + z²).
     beyond: Beyond
-    penalised: bool = False  # the core has a form of it with penalties (options `sparsity` and `l2`)
+    penalized: bool = False  # the core has a form of it with penalties (options `sparsity` and `l2`)
     sums_squares: bool = False  # the stored scale is √Σx², and s is that over √t; otherwise it is s = max |x|
     # It knows how the weights hang together and how certain they are. It has no learning rate, and at most
     # MOST_FEATURES features.
@@ -35,7 +35,7 @@ class Rule:
 
 
 _RECORDS = (
-    Rule("nag", "NAG", "Normalized adaptive gradient.", unit_free=True, adaptive=True, beyond="hold", penalised=True),
+    Rule("nag", "NAG", "Normalized adaptive gradient.", unit_free=True, adaptive=True, beyond="hold", penalized=True),
     Rule(
         "snag",
         "sNAG",

@@ -27,15 +27,15 @@ def small_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_of_the_tables(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["paper", name, "--datasets", "shuttle", "--shuffles", "2", "--json", "--quiet"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    asked = {"dataset", "normalised", "rule", "rate", "loss", "printed_rate", "printed_loss", "significant"}
+    asked = {"dataset", "normalized", "rule", "rate", "loss", "printed_rate", "printed_loss", "significant"}
     assert len(rows) == 4
     for row in rows:
         assert asked <= set(row)
         assert row["dataset"] == "shuttle"
-        assert isinstance(row["normalised"], bool)
+        assert isinstance(row["normalized"], bool)
         assert isinstance(row["significant"], bool)
-    assert {(row["rule"], row["normalised"]) for row in rows} == {
-        (rule, normalised) for rule in ("ag", {"table2": "nag", "table3": "snag"}[name]) for normalised in (False, True)
+    assert {(row["rule"], row["normalized"]) for row in rows} == {
+        (rule, normalized) for rule in ("ag", {"table2": "nag", "table3": "snag"}[name]) for normalized in (False, True)
     }
 
 

@@ -1,4 +1,4 @@
-"""Dates are recognised only where they are certain, and what is recognised is read as the moment that was written."""
+"""Dates are recognized only where they are certain, and what is recognized is read as the moment that was written."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Moment = datetime.datetime
     ],
 )
 def test_the_usual_ways_to_write_dates_are_read(text: str, moment: Moment) -> None:
-    form = dates.recognise("x", [text])
+    form = dates.recognize("x", [text])
     assert form is not None
     assert dates.read(pa.array([text, f" {text} ", None]), form.text).to_pylist() == [moment, moment, None]
     at_midnight = (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
@@ -94,7 +94,7 @@ def test_the_usual_ways_to_write_dates_are_read(text: str, moment: Moment) -> No
     ],
 )
 def test_what_may_be_something_else_is_not_a_date(texts: list[str]) -> None:
-    assert dates.recognise("x", texts) is None
+    assert dates.recognize("x", texts) is None
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_may_be_something_else_is_not_a_date(texts: list[str]) -> None:
 )
 def test_the_name_says_whether_numbers_are_times(name: str, says: bool) -> None:
     assert dates.speaks_of_time(name) == says
-    found = dates.recognise(name, ["1546300800"])
+    found = dates.recognize(name, ["1546300800"])
     assert (found is not None) == says
     assert dates.recognise_numbers(name, np.array([1546300800])) == found
 
@@ -134,7 +134,7 @@ def test_times_since_1970_are_read_in_their_unit(unit: str, number: float) -> No
     moments = [Moment(2019, 1, 1, 12), Moment(2019, 6, 1, 1, 30)]
     values = [(moment - Moment(1970, 1, 1)).total_seconds() * number for moment in moments]
     for form in (
-        dates.recognise("time", [str(int(value)) for value in values]),
+        dates.recognize("time", [str(int(value)) for value in values]),
         dates.recognise_numbers("time", np.array(values)),
     ):
         assert form == dates.DateForm(unit, "moment")
@@ -150,36 +150,36 @@ def test_days_as_numbers_need_a_name_or_many_values() -> None:
     days = [Moment(2014, 1, 1) + datetime.timedelta(days=5 * k) for k in range(30)]
     texts = [f"{moment:%Y%m%d}" for moment in days]
     expected = dates.DateForm("20200213", "date")
-    assert dates.recognise("x", texts) == dates.recognise_numbers("x", np.array(texts, float)) == expected
-    assert dates.recognise("day", texts[:2]) == dates.recognise_numbers("day", np.array(texts[:2], float)) == expected
-    assert dates.recognise("x", [*texts, "20140231"]) is None
-    assert dates.recognise("x", texts[:19]) is None
+    assert dates.recognize("x", texts) == dates.recognise_numbers("x", np.array(texts, float)) == expected
+    assert dates.recognize("day", texts[:2]) == dates.recognise_numbers("day", np.array(texts[:2], float)) == expected
+    assert dates.recognize("x", [*texts, "20140231"]) is None
+    assert dates.recognize("x", texts[:19]) is None
     assert dates.read(pa.array(texts), "20200213").to_pylist() == days
     assert dates.read_numbers(np.array(texts, float), "20200213").to_pylist() == days
 
 
 def test_month_first_unless_a_day_or_a_dot_or_the_user_says_otherwise() -> None:
     month_first, day_first = "02/13/2020", "13/02/2020"
-    assert dates.recognise("x", ["1/2/2020", "3/4/2020"]) == dates.DateForm(
+    assert dates.recognize("x", ["1/2/2020", "3/4/2020"]) == dates.DateForm(
         month_first, "date", ambiguous=True, example="1/2/2020"
     )
-    assert dates.recognise("x", ["1/2/2020", "13/4/2020"]) == dates.DateForm(day_first, "date")
-    assert dates.recognise("x", ["1/2/2020", "3/14/2020"]) == dates.DateForm(month_first, "date")
-    assert dates.recognise("x", ["1.2.2020", "3.4.2020"]) == dates.DateForm(day_first, "date")
-    assert dates.recognise("x", ["1/2/2020"], day_first=True) == dates.DateForm(day_first, "date")
-    assert dates.recognise("x", ["1.2.2020"], day_first=False) == dates.DateForm(month_first, "date")
-    assert dates.recognise("x", ["1/2/2020", "3/14/2020"], day_first=True) == dates.DateForm(month_first, "date")
+    assert dates.recognize("x", ["1/2/2020", "13/4/2020"]) == dates.DateForm(day_first, "date")
+    assert dates.recognize("x", ["1/2/2020", "3/14/2020"]) == dates.DateForm(month_first, "date")
+    assert dates.recognize("x", ["1.2.2020", "3.4.2020"]) == dates.DateForm(day_first, "date")
+    assert dates.recognize("x", ["1/2/2020"], day_first=True) == dates.DateForm(day_first, "date")
+    assert dates.recognize("x", ["1.2.2020"], day_first=False) == dates.DateForm(month_first, "date")
+    assert dates.recognize("x", ["1/2/2020", "3/14/2020"], day_first=True) == dates.DateForm(month_first, "date")
 
 
 def test_a_few_texts_may_be_something_else_and_are_null() -> None:
     texts = [f"2020-01-{k:02}" for k in range(1, 31)]
-    assert dates.recognise("x", [*texts, "soon", "0000-00-00"]) == dates.DateForm("2020-02-13", "date")
+    assert dates.recognize("x", [*texts, "soon", "0000-00-00"]) == dates.DateForm("2020-02-13", "date")
     read = dates.read(pa.array(["2020-01-01", "soon", "2020-02-30", "0000-00-00"]), "2020-02-13").to_pylist()
     assert read == [Moment(2020, 1, 1), None, None, None]
 
 
 def test_times_of_day_are_times() -> None:
-    form = dates.recognise("x", ["10:30", "9:15:30", "2:30 PM"])
+    form = dates.recognize("x", ["10:30", "9:15:30", "2:30 PM"])
     assert form == dates.DateForm("10:30", "time")
     read = dates.read(pa.array(["10:30", "2:30 PM", "24:00", "12:60"]), form.text).to_pylist()
     assert read == [datetime.time(10, 30), datetime.time(14, 30), None, None]
@@ -229,7 +229,7 @@ WAYS: dict[str, Callable[[Moment], str]] = {
 @given(st.sampled_from(sorted(WAYS)), st.lists(st.datetimes(), min_size=1, max_size=8))
 def test_what_is_recognised_is_read_as_the_moment_that_was_written(way: str, moments: list[Moment]) -> None:
     texts = [WAYS[way](moment) for moment in moments]
-    form = dates.recognise("date", texts, day_first=way in ("day first", "dots"))
+    form = dates.recognize("date", texts, day_first=way in ("day first", "dots"))
     assert form is not None
     assert dates.read(pa.array(texts), form.text).to_pylist() == moments
 
@@ -239,7 +239,7 @@ def test_what_is_recognised_is_read_as_the_moment_that_was_written(way: str, mom
 def test_hours_of_twelve_and_years_of_two_digits_are_read(moments: list[Moment]) -> None:
     whole = [moment.replace(microsecond=0) for moment in moments]
     texts = [f"{m.month}/{m.day}/{m.year % 100:02} {clock(m)}" for m in whole]
-    form = dates.recognise("x", texts, day_first=False)
+    form = dates.recognize("x", texts, day_first=False)
     assert form is not None
     assert dates.read(pa.array(texts), form.text).to_pylist() == whole
 

@@ -358,7 +358,7 @@ def test_the_names_that_a_binary_file_lacks_are_found_in_data(
     assert "--names is for models of Vowpal Wabbit" in capsys.readouterr().err
 
 
-def test_a_model_of_vw_that_was_not_converted_is_recognised(tmp_path: pathlib.Path) -> None:
+def test_a_model_of_vw_that_was_not_converted_is_recognized(tmp_path: pathlib.Path) -> None:
     rows, score = examples(50)
     vw = Trained(tmp_path, "", rows, score)
     for path in (vw.named, vw.hashed, tmp_path / "binary"):

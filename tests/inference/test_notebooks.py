@@ -133,7 +133,7 @@ def test_results_predictors_and_models_explain_alike(kind: str) -> None:
     assert "probability of the positive label" in str(ul.explain(plain, pd.Series({"a": 1.0})))
     assert ul.explain(plain, pd.DataFrame({"a": [1.0]})).score == plain.predict_one({"a": 1.0})
     for wrong in (ul.Sweep(), 5):
-        with pytest.raises(ul.OptionError, match="cannot be explained"):
+        with pytest.raises(ul.OptionError, match="has no model; give a model"):
             ul.explain(wrong, row)
 
 

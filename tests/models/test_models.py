@@ -216,6 +216,8 @@ def test_a_forked_process_learns_too() -> None:
     expected = _in_child(0)  # the threads are running now
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map_async(_in_child, range(3)).get(timeout=60) == [expected] * 3
+        pool.close()  # children that end by themselves need no signal, which libraries may have taken over
+        pool.join()
 
 
 def test_copies_go_on_alike_and_apart(model: tuple[str, Make]) -> None:

@@ -179,7 +179,7 @@ UNREACHED_RATES = {(2, "shuttle", True, "ag")}
 def test_shuttle_has_the_printed_losses_and_rates(shuttle_tables: list[Result]) -> None:
     for one in shuttle_tables:
         assert one.near_loss, one
-        assert one.near_rate != ((one.table, one.dataset, one.normalised, one.rule) in UNREACHED_RATES), one
+        assert one.near_rate != ((one.table, one.dataset, one.normalized, one.rule) in UNREACHED_RATES), one
     (far,) = [one for one in shuttle_tables if not one.near_rate]
     assert far.loss_at_printed_rate == pytest.approx(0.035, abs=0.0006)
 
@@ -192,7 +192,7 @@ def test_what_the_paper_concludes_holds_for_shuttle(shuttle_tables: list[Result]
 
 def test_significance_of_shuttle_is_as_printed(shuttle_tables: list[Result]) -> None:
     for one in shuttle_tables:
-        if not one.normalised:
+        if not one.normalized:
             assert one.significant == one.printed_significant
 
 
@@ -217,7 +217,7 @@ def test_large_data_has_the_printed_losses_at_the_printed_rates(
 
 def test_a_claim_that_is_false_is_called_so(shuttle_tables: list[Result]) -> None:
     broken = [
-        dataclasses.replace(one, loss=0.5, rate=300.0) if one.rule == "snag" and not one.normalised else one
+        dataclasses.replace(one, loss=0.5, rate=300.0) if one.rule == "snag" and not one.normalized else one
         for one in shuttle_tables
     ]
     assert not any(one.holds for one in claims(broken))

@@ -350,7 +350,7 @@ def test_a_score_on_rows_that_were_learned_before_says_so(tmp_path: Path) -> Non
     assert "earlier" not in new.metrics_on
     assert not new.notes
     assert "earlier" in ul.train(path, resume=model, passes=1).metrics_on  # two trainings later
-    assert "earlier" in ul.train(prices(400), resume=model, passes=1).metrics_on  # a frame cannot be recognised
+    assert "earlier" in ul.train(prices(400), resume=model, passes=1).metrics_on  # a frame cannot be recognized
 
 
 def test_what_is_held_back_at_random_from_a_stream_is_not_said_to_be_learned() -> None:

@@ -8,7 +8,7 @@
 
 Calls that get no answer, and those that the server asks to repeat later (429, 503), are repeated with growing pauses.
 Rows that are to be learned carry an id; without one of the caller's they get a random one. A repeated row is therefore
-recognised by the server and not learned again.
+recognized by the server and not learned again.
 
 `AsyncClient` has the same methods as coroutines. Both need httpx: `pip install 'unitless[client]'`.
 """

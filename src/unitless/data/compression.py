@@ -1,4 +1,4 @@
-"""Compressed files: recognised by their first bytes when they are read, chosen by their name when they are written."""
+"""Compressed files: recognized by their first bytes when they are read, chosen by their name when they are written."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class DateForm:
     example: str = ""
 
 
-def recognise(name: str, texts: Sequence[str], day_first: bool | None = None) -> DateForm | None:
+def recognize(name: str, texts: Sequence[str], day_first: bool | None = None) -> DateForm | None:
     """The form in which (nearly) all texts are dates; None if they are not certainly dates.
 
     Args:

@@ -196,7 +196,7 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     if all(value.lower() in ("true", "false") for value in texts):
         return Decision("boolean")
     # Dates such as 20141013 are numbers too, but say more as dates.
-    form = None if name in asked.numbers else dates.recognise(name, texts, _DAY_FIRST.get(asked.dates))
+    form = None if name in asked.numbers else dates.recognize(name, texts, _DAY_FIRST.get(asked.dates))
     if form is not None and name not in asked.used and _read_as_dates(texts, text.counts[there], form.text):
         return Decision(form.kind, Written(date=form.text), ambiguous=form.example)
     if (number := _as_numbers(name, text, marks, asked, comma)) is not None:

@@ -1,10 +1,10 @@
-"""Kinds of files that are not read, recognised by their first bytes, and what to do with each."""
+"""Kinds of files that are not read, recognized by their first bytes, and what to do with each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-FIRST_BYTES = 512  # that are enough to recognise all of them
+FIRST_BYTES = 512  # that are enough to recognize all of them
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class OtherKind:
         advice: what to do with it.
         magic: what such a file has `at` a place.
         at: the place.
-        binary: whether such a file is recognised only by a zero byte as well, because text may begin like it.
+        binary: whether such a file is recognized only by a zero byte as well, because text may begin like it.
     """
 
     what: str

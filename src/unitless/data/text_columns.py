@@ -140,7 +140,7 @@ class TextColumns:
     def _dates(name: str, texts: list[str]) -> tuple[str, str]:
         if max(map(len, texts)) > _LONGEST or not any(map(str.isdigit, "".join(texts))):
             return "", ""
-        form = dates.recognise(name, texts)
+        form = dates.recognize(name, texts)
         return ("", "") if form is None else (form.kind, form.text)
 
     def _take(self, one: Seen) -> None:

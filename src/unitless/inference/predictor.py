@@ -394,11 +394,15 @@ class Predictor:
         parts = list(self.batches(source, extrapolate=extrapolate, reading=reading))
         found = [part.probabilities for part in parts if part.probabilities is not None]
         if not found:
-            return frames.columns(source, np.zeros((0, len(self.classes))), self.classes)
-        names: list[Any] = self.classes[: max(len(part.classes) for part in parts)]
+            return frames.columns(source, np.zeros((0, len(self.classes))), self._column_labels())
+        names = self._column_labels()[: max(len(part.classes) for part in parts)]
         # A class that joined between two batches was not known to the first one.
         wide = [np.pad(part, ((0, 0), (0, len(names) - part.shape[1]))) for part in found]
         return frames.columns(source, np.concatenate(wide), names)
+
+    def _column_labels(self) -> list[Any]:
+        """The labels as columns of probabilities are called: whole numbers are whole numbers, truth values are text."""
+        return self.class_names if self._boolean else self.classes
 
     def as_it_was(self, values: list[Any]) -> list[Any]:
         """Labels as they were in the data: booleans, where they are known as "true" and "false"."""

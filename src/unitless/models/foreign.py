@@ -1,4 +1,4 @@
-"""Models that Vowpal Wabbit wrote, recognised by how their files begin."""
+"""Models that Vowpal Wabbit wrote, recognized by how their files begin."""
 
 from __future__ import annotations
 

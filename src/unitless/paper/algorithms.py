@@ -299,7 +299,7 @@ class SNAG(NAG):
 
 
 class Sparse(Algorithm):
-    """Not in the paper: FTRL-Proximal (McMahan et al., Ad Click Prediction, 2013, Algorithm 1), normalised as NAG is.
+    """Not in the paper: FTRL-Proximal (McMahan et al., Ad Click Prediction, 2013, Algorithm 1), normalized as NAG is.
 
     With a = η√(t/N), sums of gradients u ← u + a·∂L/∂w − (√G' − √G)·v, and v = w·s the weights without units:
     v = 0 where |u| ≤ l1·a·s, otherwise −(u − sgn(u)·l1·a·s)/(√G + l2·a·s).

@@ -68,7 +68,7 @@ METRICS = {
     "unitless_labels_waiting": Described(GAUGE, "Predictions that wait for their labels.", _STREAM),
     "unitless_labels_expired_total": Described(COUNTER, "Predictions whose label did not come in time.", _STREAM),
     "unitless_label_delay_seconds": Described(HISTOGRAM, "Time from a prediction to its label.", _STREAM),
-    "unitless_ids_remembered": Described(GAUGE, "Learned ids that are kept to recognise duplicates.", _STREAM),
+    "unitless_ids_remembered": Described(GAUGE, "Learned ids that are kept to recognize duplicates.", _STREAM),
     "unitless_log_seq": Described(GAUGE, "The last sequence number that was applied.", _STREAM),
     "unitless_log_synced_seq": Described(GAUGE, "The last sequence number that is on the disk.", _STREAM),
     "unitless_log_bytes": Described(GAUGE, "Size of the log.", _STREAM),

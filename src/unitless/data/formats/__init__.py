@@ -22,7 +22,7 @@ FORMATS: tuple[Format, ...] = (
     libsvm.FORMAT,
 )
 FALLBACK = csv.CSV  # of text whose first line does not look like any other format
-FIRST_BYTES = 64 << 10  # of a file's content, which are enough to recognise its format
+FIRST_BYTES = 64 << 10  # of a file's content, which are enough to recognize its format
 
 
 def names() -> list[str]:

@@ -85,8 +85,8 @@ def _rate_table(lab: Lab, number: int) -> Section:
     for one in results:
         spread = f"{min(one.losses):.4f} to {max(one.losses):.4f}"
         verdict = "sample" if one.sample else "near" if one.near_loss and one.near_rate else _far(one)
-        data = f"{one.dataset}{', pre-normalised' if one.normalised else ''}"
-        loss = f"**{one.loss:.4f}**" if one.significant and not one.normalised else f"{one.loss:.4f}"
+        data = f"{one.dataset}{', pre-normalized' if one.normalized else ''}"
+        loss = f"**{one.loss:.4f}**" if one.significant and not one.normalized else f"{one.loss:.4f}"
         cells.append(
             [
                 data,
@@ -102,14 +102,14 @@ def _rate_table(lab: Lab, number: int) -> Section:
         )
     header = ["data", "rule", "rate", "printed", "loss", "printed", "over orders", "within 2%", ""]
     text = [
-        f"{name} against AG; pre-normalised means that every numeric column was divided by its {how}. The loss is the "
+        f"{name} against AG; pre-normalized means that every numeric column was divided by its {how}. The loss is the "
         "progressive error rate, or for CT Slice and MSD the squared error divided by the square of the labels' range. "
         f"It is the mean over {len(lab.seeds)} random orders of the rows, at the rate exp(0.2 k) where that is least. "
         "**Bold** is significantly below the other rule on the same raw data, by the paper's test. "
         '"near" means: loss within 8% of the printed one, best rate within a factor of 2.5.'
     ]
     notes = [_far_note(one) for one in results if not one.sample and not (one.near_loss and one.near_rate)]
-    notes += [f"{one.dataset}: {one.sample}." for one in results if one.sample and one.rule != "ag" and one.normalised]
+    notes += [f"{one.dataset}: {one.sample}." for one in results if one.sample and one.rule != "ag" and one.normalized]
     return Section(
         f"table{number}",
         f"Table {number}: {name} against AG",
@@ -124,7 +124,7 @@ def _far(one: Result) -> str:
     return " and ".join(["LOSS"] * (not one.near_loss) + ["RATE"] * (not one.near_rate)) + " far"
 
 
-# What was tried where a number was not met: by table, dataset, whether pre-normalised, and rule.
+# What was tried where a number was not met: by table, dataset, whether pre-normalized, and rule.
 _TRIED = {
     (2, "shuttle", True, "ag"): (
         " Tried once, over five orders: no constant feature (best at 6.0), plain steps (5.0), unordered pairs (7.4), "
@@ -137,8 +137,8 @@ _TRIED = {
 
 def _far_note(one: Result) -> str:
     """The remark on a number of the paper that was not reproduced."""
-    tried = _TRIED.get((one.table, one.dataset, one.normalised, one.rule), "")
-    where = f"{one.dataset}{', pre-normalised' if one.normalised else ''}, {RULE_NAMES[one.rule]}"
+    tried = _TRIED.get((one.table, one.dataset, one.normalized, one.rule), "")
+    where = f"{one.dataset}{', pre-normalized' if one.normalized else ''}, {RULE_NAMES[one.rule]}"
     at = one.loss_at_printed_rate
     there = f"; at the printed rate {one.printed_rate:.3g} our loss is {at:.4f}" if at is not None else ""
     return (
@@ -190,7 +190,7 @@ def figure1(lab: Lab) -> Section:
 
 @_timed
 def figure2(lab: Lab) -> Section:
-    """Normalized rules on raw data beside AG on pre-normalised data."""
+    """Normalized rules on raw data beside AG on pre-normalized data."""
     points = figures.figure2_points(_results(lab, 2) + _results(lab, 3))
     cells = [
         [
@@ -203,14 +203,14 @@ def figure2(lab: Lab) -> Section:
         ]
         for one in points
     ]
-    header = ["dataset", "rule", "raw", "AG, pre-normalised", "ratio", "printed ratio"]
+    header = ["dataset", "rule", "raw", "AG, pre-normalized", "ratio", "printed ratio"]
     return Section(
         "figure2",
-        "Figure 2: is pre-normalising needed?",
+        "Figure 2: is pre-normalizing needed?",
         {"rows": points},
         tables=[Table(header, cells, left=2)],
         figures={"figure2": figures.figure2(points)},
-        captions={"figure2": "NAG and sNAG on raw data against AG on pre-normalised data."},
+        captions={"figure2": "NAG and sNAG on raw data against AG on pre-normalized data."},
         notes=_absent(lab),
     )
 

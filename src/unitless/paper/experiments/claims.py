@@ -32,11 +32,11 @@ def claims(results: Sequence[Result]) -> list[Claim]:
     whole = [one for one in results if not one.sample]
     if not whole:
         return []
-    raw = [one for one in whole if one.rule != "ag" and not one.normalised]
+    raw = [one for one in whole if one.rule != "ag" and not one.normalized]
     return [
         _better_than_ag(whole, raw),
-        _as_good_as_pre_normalised(whole, raw),
-        _indifferent_to_pre_normalising(whole, raw),
+        _as_good_as_pre_normalized(whole, raw),
+        _indifferent_to_pre_normalizing(whole, raw),
         _rates_near_one(whole),
     ]
 
@@ -53,23 +53,23 @@ def _better_than_ag(whole: Sequence[Result], raw: Sequence[Result]) -> Claim:
     )
 
 
-def _as_good_as_pre_normalised(whole: Sequence[Result], raw: Sequence[Result]) -> Claim:
+def _as_good_as_pre_normalized(whole: Sequence[Result], raw: Sequence[Result]) -> Claim:
     pairs = [(one, other(whole, one, "ag", True)) for one in raw]
     worse = [
         one for one, ag in pairs if chernoff_interval(ag.loss, one.rows)[1] < chernoff_interval(one.loss, one.rows)[0]
     ]
     return Claim(
-        "On raw data they are not significantly worse than AG on pre-normalised data.",
+        "On raw data they are not significantly worse than AG on pre-normalized data.",
         not worse,
         ", ".join(f"{_named(one)} {one.loss:.4f} against {ag.loss:.4f}" for one, ag in pairs),
     )
 
 
-def _indifferent_to_pre_normalising(whole: Sequence[Result], raw: Sequence[Result]) -> Claim:
+def _indifferent_to_pre_normalizing(whole: Sequence[Result], raw: Sequence[Result]) -> Claim:
     pairs = [(one, other(whole, one, one.rule, True)) for one in raw]
     moved = [one for one, same in pairs if one.rate != same.rate or not math.isclose(one.loss, same.loss, rel_tol=0.01)]
     return Claim(
-        "Pre-normalising changes neither their best rate nor their loss.",
+        "Pre-normalizing changes neither their best rate nor their loss.",
         not moved,
         ", ".join(f"{_named(one)} {one.loss:.5f} and {same.loss:.5f} at {one.rate:.3g}" for one, same in pairs)
         + (f"; not for {', '.join(map(_named, moved))}" if moved else ""),

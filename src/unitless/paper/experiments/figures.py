@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def figure2_points(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """For each dataset and normalized rule: its loss on the data as it is, and AG's on pre-normalised data."""
+    """For each dataset and normalized rule: its loss on the data as it is, and AG's on pre-normalized data."""
     results = list(results)
     points = []
     for ours in results:
-        if ours.rule == "ag" or ours.normalised:
+        if ours.rule == "ag" or ours.normalized:
             continue
         theirs = other(results, ours, "ag", True)
         points.append(
@@ -37,7 +37,7 @@ def figure2_points(results: Iterable[Result]) -> list[dict[str, Any]]:
 
 
 def figure2(points: Sequence[dict[str, Any]]) -> Figure:
-    """NAG on raw data against AG on pre-normalised data: on the diagonal, pre-normalising is not needed."""
+    """NAG on raw data against AG on pre-normalized data: on the diagonal, pre-normalizing is not needed."""
     figure, (panel,) = figures.panels(1)
     both = [point[key] for point in points for key in ("loss", "pre_normalised_ag_loss")]
     low, high = min(both) / 1.5, max(both) * 1.5
@@ -66,9 +66,9 @@ def figure2(points: Sequence[dict[str, Any]]) -> Figure:
                         fillstyle="none",
                     )
     panel.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
-    panel.set(xlabel="loss of NAG (●) and sNAG (■), raw data", ylabel="loss of AG, pre-normalised data")
+    panel.set(xlabel="loss of NAG (●) and sNAG (■), raw data", ylabel="loss of AG, pre-normalized data")
     figures.finish(panel, "hollow: as printed")
-    figure.suptitle("Normalized rules on raw data beside AG on pre-normalised data")
+    figure.suptitle("Normalized rules on raw data beside AG on pre-normalized data")
     return figure
 
 
@@ -76,7 +76,7 @@ def figure3_ranges(results: Iterable[Result]) -> list[dict[str, Any]]:
     """For each rule and kind of data: the best rate of each dataset, ours and the printed one."""
     kinds: dict[str, list[Result]] = {}
     for one in results:
-        normalisation = {2: "max-norm", 3: "rms"}[one.table] if one.normalised else "raw"
+        normalisation = {2: "max-norm", 3: "rms"}[one.table] if one.normalized else "raw"
         kind = f"{RULE_NAMES[one.rule]}, {normalisation}"
         found = kinds.setdefault(kind, [])
         if one.dataset not in {other.dataset for other in found}:

@@ -1,4 +1,4 @@
-"""The data as the authors fed it to their learners, and pre-normalised as in their tables.
+"""The data as the authors fed it to their learners, and pre-normalized as in their tables.
 
 What they ran is known from the demo that they put beside their code: every row is the sparse set of its features, all
 ordered pairs of which are features too. Numeric columns of Bank and Census count only where they are positive, those of

@@ -33,7 +33,7 @@ TABLE2 = {
     "msd": (Line(Cell(9.0, 0.0110), Cell(5.5e-7, 0.0130), True), Line(Cell(9.0, 0.0110), Cell(6.0, 0.0108))),
     "shuttle": (Line(Cell(7.4, 0.036), Cell(7.5e-4, 0.040)), Line(Cell(7.4, 0.036), Cell(16.4, 0.035))),
 }
-"""NAG against AG; pre-normalised by the largest absolute value of each feature."""
+"""NAG against AG; pre-normalized by the largest absolute value of each feature."""
 
 TABLE3 = {
     "bank": (Line(Cell(0.3, 0.098), Cell(5.5e-5, 0.109), True), Line(Cell(0.3, 0.098), Cell(0.033, 0.097))),
@@ -43,4 +43,4 @@ TABLE3 = {
     "msd": (Line(Cell(7.4, 0.0119), Cell(5.5e-7, 0.0130)), Line(Cell(7.4, 0.0118), Cell(0.05, 0.0120))),
     "shuttle": (Line(Cell(11.0, 0.026), Cell(7.5e-4, 0.040), True), Line(Cell(9.0, 0.026), Cell(0.818, 0.026))),
 }
-"""sNAG against AG; pre-normalised by the root of each feature's second moment."""
+"""sNAG against AG; pre-normalized by the root of each feature's second moment."""

@@ -86,10 +86,10 @@ def search(
     kept: Kept,
     told: Told | None = None,
 ) -> Search:
-    """Find the rate with the least progressive loss: wrong predictions for classes, normalised squares for numbers."""
+    """Find the rate with the least progressive loss: wrong predictions for classes, normalized squares for numbers."""
     seeds = list(seeds)
     seconds = 0.0
-    scaled: Any = None  # pre-normalised when first needed: often all answers are there already
+    scaled: Any = None  # pre-normalized when first needed: often all answers are there already
 
     def losses(exponents: list[int], seed: int, what: str) -> list[float]:
         nonlocal seconds, scaled

@@ -1,4 +1,4 @@
-"""Tables 2 and 3: NAG and sNAG against AG, on the data as it is and pre-normalised."""
+"""Tables 2 and 3: NAG and sNAG against AG, on the data as it is and pre-normalized."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Result:
 
     table: int
     dataset: str
-    normalised: bool
+    normalized: bool
     rule: str
     rate: float
     loss: float
@@ -80,26 +80,26 @@ _PLANS = {2: _Plan("nag", "max", TABLE2), 3: _Plan("snag", "rms", TABLE3)}
 def table(
     number: int, datasets: Iterable[Prepared], seeds: Iterable[int], kept: Kept, told: Told | None = None
 ) -> list[Result]:
-    """Table 2 or 3: for each dataset the normalized rule and AG, raw and pre-normalised."""
+    """Table 2 or 3: for each dataset the normalized rule and AG, raw and pre-normalized."""
     plan, seeds = _PLANS[number], list(seeds)
     results: list[Result] = []
     for prepared in datasets:
-        for normalised in (False, True):
-            normalisation = plan.normalisation if normalised else "raw"
-            line = plan.printed[prepared.key][normalised]
+        for normalized in (False, True):
+            normalisation = plan.normalisation if normalized else "raw"
+            line = plan.printed[prepared.key][normalized]
             ours = search(prepared, normalisation, plan.rule, seeds, kept, told)
             theirs = search(prepared, normalisation, "ag", seeds, kept, told)
             better = _significant(ours.loss, theirs.loss, prepared.rows)
             worse = _significant(theirs.loss, ours.loss, prepared.rows)
-            results.append(_result(number, prepared, normalised, plan.rule, ours, line.normalized, better, line.bold))
-            results.append(_result(number, prepared, normalised, "ag", theirs, line.ag, worse, False))
+            results.append(_result(number, prepared, normalized, plan.rule, ours, line.normalized, better, line.bold))
+            results.append(_result(number, prepared, normalized, "ag", theirs, line.ag, worse, False))
     return results
 
 
-def other(results: Iterable[Result], one: Result, rule: str, normalised: bool) -> Result:
+def other(results: Iterable[Result], one: Result, rule: str, normalized: bool) -> Result:
     """The result of another rule, or on the other data, from the same table and dataset."""
-    wanted = (one.table, one.dataset, rule, normalised)
-    return next(found for found in results if (found.table, found.dataset, found.rule, found.normalised) == wanted)
+    wanted = (one.table, one.dataset, rule, normalized)
+    return next(found for found in results if (found.table, found.dataset, found.rule, found.normalized) == wanted)
 
 
 def searches(datasets: int) -> int:
@@ -115,7 +115,7 @@ def _significant(loss: float, other: float, rows: int) -> bool:
 def _result(
     number: int,
     prepared: Prepared,
-    normalised: bool,
+    normalized: bool,
     rule: str,
     found: Search,
     printed: Cell,
@@ -125,7 +125,7 @@ def _result(
     return Result(
         table=number,
         dataset=prepared.key,
-        normalised=normalised,
+        normalized=normalized,
         rule=rule,
         rate=found.rate,
         loss=found.loss,

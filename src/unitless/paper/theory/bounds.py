@@ -91,7 +91,7 @@ def lemma_2(run: Run, ball: Ball) -> float:
     the least: see `sharper_lemma_2`. Met in one dimension; over d equal features the constructed worst case has
     (1/2)(1 + 1/d) of it.
     """
-    return ball.C * float(_normalised(run, ball).sum())
+    return ball.C * float(_normalized(run, ball).sum())
 
 
 def p2_bound(run: Run, ball: Ball) -> float:
@@ -111,7 +111,7 @@ def sharper_lemma_2(run: Run, ball: Ball) -> float:
     the value is never more than Lemma 2's, and as little as 1/√d of it: O(√(dT)) where the paper has O(d√T) for
     p = ∞, and at most C √(Σ g′²) for p = 2, without √d. Met in any dimension.
     """
-    return ball.C * float(np.linalg.norm(_normalised(run, ball)))
+    return ball.C * float(np.linalg.norm(_normalized(run, ball)))
 
 
 def theorem_1(run: Run, ball: Ball, eta: float = SQRT2) -> float:
@@ -122,7 +122,7 @@ def theorem_1(run: Run, ball: Ball, eta: float = SQRT2) -> float:
     in one dimension, approach 3/4 of it. A tiny gradient sends w_2 to the wrong end −C√S, a large one the other way
     costs 2C√(SG) and moves it by √2 C√S, and ever more, ever smaller ones of the same sign cost the rest.
     """
-    return ball.C * (2 / eta + eta) * float(_normalised(run, ball).sum())
+    return ball.C * (2 / eta + eta) * float(_normalized(run, ball).sum())
 
 
 def sharper_theorem_1(run: Run, ball: Ball, eta: float = SQRT2) -> float:
@@ -131,7 +131,7 @@ def sharper_theorem_1(run: Run, ball: Ball, eta: float = SQRT2) -> float:
     As Theorem 1, with ‖S^(−1/2)(w_{t+1} − w*)‖₂ ≤ 2C, since the L₁ ball is within the L₂ ball. Worst found: 0.75 of
     it in one dimension, where the two are the same.
     """
-    return ball.C * (2 / eta + eta) * float(np.linalg.norm(_normalised(run, ball)))
+    return ball.C * (2 / eta + eta) * float(np.linalg.norm(_normalized(run, ball)))
 
 
 def theorem_2(run: Run, C: float, eta: float = SQRT2) -> float:
@@ -176,9 +176,9 @@ def scale_ratio_bound(x: Float64, nu: float) -> Float64:
 
 
 def _streaming(run: Run, C: float, eta: float, ratio: Float64) -> float:
-    normalised = _quotient(np.sqrt(run.squares), largest(run.x))
+    normalized = _quotient(np.sqrt(run.squares), largest(run.x))
     factor = (1 + ratio) ** 2 / eta + 2 * eta * ratio
-    return C / 2 * float(_product(normalised, factor).sum())
+    return C / 2 * float(_product(normalized, factor).sum())
 
 
 def _first_values(x: Float64) -> Float64:
@@ -192,7 +192,7 @@ def _largest_over(x: Float64, earlier: Float64) -> Float64:
         return np.where(top > 0, top / earlier, 1.0)
 
 
-def _normalised(run: Run, ball: Ball) -> Float64:
+def _normalized(run: Run, ball: Ball) -> Float64:
     """√(S_ii G_i)."""
     return _quotient(np.sqrt(run.squares), ball.scale)
 

@@ -13,7 +13,7 @@
 | `sharper_transductive` | s_i² √(Σ_j G_j(t)/s_j²)/(Cη) | beyond | `sharper_theorem_1` |
 
 s = S^(−1/2) is the scale, G the sum of squared gradients, over all rounds or (t) up to now. None of them is
-Algorithm 2 (NAG), which neither knows C nor projects, squashes weights when a scale grows and normalises by N: the
+Algorithm 2 (NAG), which neither knows C nor projects, squashes weights when a scale grows and normalizes by N: the
 paper proves no bound for that one. It is in `unitless.paper.algorithms`.
 
 The first five are told G in advance. But gradients depend on the weights, and so on A: the circle is cut by giving
@@ -91,7 +91,7 @@ def sharper_hindsight(
 ) -> Run:
     """The true minimax conditioner of Lemma 2's problem for q ≤ 2: A_ii = (1/(C S_ii)) √(Σ_j S_jj G_j).
 
-    See `sharper_lemma_2`. It depends on the gradients through one number alone: gradient descent on normalised
+    See `sharper_lemma_2`. It depends on the gradients through one number alone: gradient descent on normalized
     features.
     """
     return _conditioned(X, y, loss, _fixed(_isotropic(squares, ball) / ball.C), ball, project, truncate)
