@@ -47,7 +47,9 @@ FILE_MARKS = {
         test_serve_crashes test_serve_fuzz test_serve_process test_serve_replay test_serve_backup test_serve_page
         test_serve_redis test_serve_kafka test_serve_backtest test_serve_snapshotter test_same_file""",
     "long": """test_forged_models test_falling_scales test_theory_bounds test_paper_tables test_parallel_reading
-        test_any_options test_sklearn test_cli_convert test_serve_accepted_rows test_serve_limits""",
+        test_any_options test_sklearn test_river test_cli_convert test_cli_compare test_serve_accepted_rows
+        test_serve_limits test_sources test_predictor test_scoring test_core_calls test_shapes_oracle
+        test_shapes_robust test_words test_hive""",
 }
 MARK_OF_FILE = {stem: mark for mark, stems in FILE_MARKS.items() for stem in stems.split()}
 
