@@ -36,10 +36,10 @@ inline constexpr std::array<std::pair<const char*, Clip>, 3> clips{
 inline constexpr std::array<std::pair<const char*, Selecting>, 3> selections{
     {{"none", Selecting::none}, {"sweep", Selecting::sweep}, {"follow", Selecting::follow}}};
 inline constexpr std::array<std::pair<const char*, ModelType>, 5> model_types{{{"linear", ModelType::linear},
-                                                                          {"curves", ModelType::curves},
-                                                                          {"trees", ModelType::trees},
-                                                                          {"curves only", ModelType::curves_only},
-                                                                          {"auto", ModelType::automatic}}};
+                                                                               {"curves", ModelType::curves},
+                                                                               {"trees", ModelType::trees},
+                                                                               {"curves only", ModelType::curves_only},
+                                                                               {"auto", ModelType::automatic}}};
 inline constexpr std::array<std::pair<const char*, Ensemble>, 5> ensembles{{{"none", Ensemble::none},
                                                                             {"newton", Ensemble::newton},
                                                                             {"snag", Ensemble::snag},
