@@ -92,7 +92,7 @@ export function metric(name, value) {
   return shares.has(name) ? percent(value) : number(value);
 }
 
-const metricNames = { rmse: "RMSE", mae: "MAE", auc: "AUC", r2: "R²", f1: "F1", brier: "Brier", error_rate: "Wrong" };
+const metricNames = { rmse: "RMSE", mae: "MAE", auc: "AUC", r2: "R²", f1: "F1", brier: "Brier", error_rate: "Error rate", mse: "MSE" };
 
 /** The name of a metric in a heading. */
 export function metricName(name) {

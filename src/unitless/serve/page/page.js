@@ -87,7 +87,7 @@ function showTitle(model) {
   document.title = `${model.name} · unitless`;
   const classes = model.classes ? (model.classes.length > 4 ? `${model.classes.length} classes` : model.classes.join(", ")) : null;
   const beside = model.stream === model.name ? null : `of the stream ${model.stream}`;
-  const words = [model.role, beside, model.task, model.loss && `${model.loss} loss`, model.shape, classes, model.bytes && bytes(model.bytes)];
+  const words = [model.role, beside, model.task, model.loss && `${model.loss} loss`, model.model_type, classes, model.bytes && bytes(model.bytes)];
   const text = words.filter(Boolean).join(" · ");
   if (byId("facts").textContent !== text) byId("facts").replaceChildren(text);
   const notes = model.notes ?? [];

@@ -9,7 +9,7 @@ const members = { trees: "curves and trees", newton: "second order", forgetting:
 /** The models of a stream, the champion first. */
 export function showModels(box, models, chosen, choose, promote) {
   const names = shown.filter((name) => models.some((model) => scores(model.metrics)[name] != null)).slice(0, 4);
-  const columns = [{ title: "Model" }, { title: "Role" }, { title: "Shape" }, { title: "Examples", number: true }];
+  const columns = [{ title: "Model" }, { title: "Role" }, { title: "Model type" }, { title: "Examples", number: true }];
   columns.push(...names.map((name) => ({ title: metricName(name), number: true })), { title: "Promote", kind: "action" });
   const rank = { champion: 0, challenger: 1, shadow: 2 };
   const rows = [...models].sort((a, b) => rank[a.role] - rank[b.role]).map((model) => [
@@ -31,8 +31,8 @@ function progress(model) {
 
 function describe(model) {
   const shares = Object.entries(model.members ?? {}).sort((a, b) => b[1] - a[1]);
-  if (shares.length < 2) return model.shape ?? "–";
-  return make("span", { title: shares.map(([name, share]) => `${members[name] ?? name} ${percent(share)}`).join(", ") }, `${model.shape ?? ""} (${members[shares[0][0]] ?? shares[0][0]} ${Math.round(100 * shares[0][1])} %)`);
+  if (shares.length < 2) return model.model_type ?? "–";
+  return make("span", { title: shares.map(([name, share]) => `${members[name] ?? name} ${percent(share)}`).join(", ") }, `${model.model_type ?? ""} (${members[shares[0][0]] ?? shares[0][0]} ${Math.round(100 * shares[0][1])} %)`);
 }
 
 /** A table that is made anew keeps the focus where it was. */
