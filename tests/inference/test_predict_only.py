@@ -74,6 +74,24 @@ def test_it_refuses_to_learn_in_every_way(tmp_path: pathlib.Path) -> None:
             way()
 
 
+def test_it_is_not_merged(tmp_path: pathlib.Path) -> None:
+    result = ul.train(table("regression", 300), "y", passes=1, model_type="linear")
+    result.predictor.save(tmp_path / "p.unitless")
+    with pytest.raises(ul.MergeError, match="a model that only predicts cannot be merged"):
+        ul.merge([result.model, ul.load(tmp_path / "p.unitless")])
+
+
+def test_no_way_into_the_core_learns(tmp_path: pathlib.Path) -> None:
+    frame = table("regression", 300)
+    ul.train(frame, "y", passes=1, model_type="linear").predictor.save(tmp_path / "p.unitless")
+    model = ul.load(tmp_path / "p.unitless")
+    learning = [name for name in dir(type(model)) if name.startswith(("learn", "_learn")) and name != "learning_rate"]
+    assert {"learn", "learn_one", "_learn_row", "_learn_dense", "_learn_table"} <= set(learning)
+    for name in learning:
+        with pytest.raises(ul.OptionError, match="this model only predicts"):
+            getattr(model, name)()
+
+
 @pytest.mark.parametrize("damage", ["cut", "changed", "size", "more"])
 def test_a_damaged_file_is_refused(damage: str, tmp_path: pathlib.Path) -> None:
     ul.train(table("binary", 300), "y", passes=1).predictor.save(tmp_path / "p.unitless")

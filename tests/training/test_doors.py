@@ -130,3 +130,44 @@ def test_whole_numbers_are_whole_numbers_among_the_columns_of_probabilities() ->
     frame = people().assign(left=np.arange(500) % 4)
     result = ul.train(frame, "left", task="classes", model_type="linear", passes=1)
     assert sorted(result.predict_proba(frame).columns) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cluster": "ray"}, r"cluster is 'ray'; it must be a ul\.Cluster"),
+        ({"reading": {"ignore": "age"}}, r"reading is dict; it must be a ul\.Reading"),
+    ],
+)
+def test_records_are_asked_for_by_their_type(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ul.OptionError, match=message):
+        ul.train(people(), "left", **given)
+
+
+def test_every_door_that_reads_refuses_what_is_no_reading() -> None:
+    frame = people()
+    result = ul.train(frame, "left", model_type="linear", passes=1)
+    doors: list[Any] = [
+        lambda: result.predict(frame, reading={}),
+        lambda: result.predict_proba(frame, reading={}),
+        lambda: result.predict_interval(frame, reading={}),
+        lambda: ul.evaluate(result, frame, reading={}),
+        lambda: ul.compare(frame, "left", ["nag"], reading={}),
+        lambda: ul.sweep(frame, "left", ["nag"], reading={}),
+    ]
+    for door in doors:
+        with pytest.raises(ul.OptionError, match=r"reading is dict; it must be a ul\.Reading"):
+            door()
+    with pytest.raises(ul.OptionError, match="ignore is 3; it must be a name or a list of names"):
+        ul.Reading(ignore=3)  # type: ignore[arg-type]
+    with pytest.raises(ul.OptionError, match="infer_columns is 'x'; it must be True or False"):
+        UnitlessClassifier(infer_columns="x").fit(frame[["age"]], frame["left"])  # type: ignore[arg-type]
+
+
+def test_a_missing_label_is_refused_and_nothing_is_learned() -> None:
+    frame = people()
+    model = ul.train(frame, "left", model_type="linear", passes=1).model
+    before = model.predict(frame).tobytes()
+    with pytest.raises(ul.InputError, match="y has no label at row 1; leave out such rows"):
+        model.learn(frame[:3], ["Yes", None, "No"])
+    assert model.predict(frame).tobytes() == before

@@ -256,7 +256,7 @@ def test_distributed_training_calibrates_on_rows_held_back() -> None:
     assert abs(result.metrics["coverage"] - 0.9) < 0.06
     assert abs(covered(result.predict_interval(NEW, level=0.9), NEW["price"]) - 0.9) < 0.04
     without = trained("price", cluster=ul.Cluster(backend="local", partitions=3, sync_rounds=2), holdout=0, passes=1)
-    with pytest.raises(ul.OptionError, match="rows held back"):
+    with pytest.raises(ul.OptionError, match="held-out rows"):
         without.predict_interval(NEW, level=0.9)
 
 

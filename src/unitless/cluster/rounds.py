@@ -1,7 +1,7 @@
 """To learn apart: rows are dealt to partitions, which learn at the same time and become one model again after each
 round.
 
-A third way beside to fit and to follow. What comes out depends on the data, the seed, and the numbers of partitions and
+The third way to train, next to a fit and a stream. The result depends on the data, the seed, and the numbers of partitions and
 rounds; neither on the engine nor on how many workers it has.
 """
 

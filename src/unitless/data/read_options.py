@@ -99,6 +99,8 @@ class Reading:
             raise OptionError(f"is {self.thousands!r}, which is what stands before fractions", option="thousands")
         for name in ("ignore", "only", "text", "words", "numbers", "na"):
             value = getattr(self, name)
+            if not isinstance(value, str | Iterable | None):
+                raise OptionError(f"is {value!r}; it must be a name or a list of names", option=name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
         if not isinstance(self.offset, str | None):
             raise OptionError(

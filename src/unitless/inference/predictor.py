@@ -493,7 +493,7 @@ class Predictor:
             stopped: asked while a pipe or a file that grows is waited for; once it says so, that is the end.
             reading: how the data is read; with `tail=True` a file is read while it grows.
         """
-        skip = reading is not None and reading.on_error == "skip"
+        skip = given_reading(reading).get("on_error") == "skip"
         for batch in self.read(source, keep, stopped, reading):
             yield self.predictions(batch, extrapolate, skip)
 

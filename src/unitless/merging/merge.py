@@ -112,6 +112,10 @@ def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str
         raise MergeError("there is nothing to merge")
     everyone = [*learners, *([base] if base is not None else [])]
     for _, model in everyone:
+        if getattr(model, "_predict_only", False):
+            raise MergeError(
+                "a model that only predicts cannot be merged", advice="merge the model files that train wrote"
+            )
         if not isinstance(model, Model):
             raise MergeError(f"only learners can be merged, not {model!r}")
     training = None

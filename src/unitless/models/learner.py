@@ -198,6 +198,8 @@ class Learner(Model):
         found = labels.labels_of(y)
         if len(found) != rows:
             raise InputError(f"y has {len(found)} values, but X has {rows} rows")
+        if not (present := found.present()).all():
+            raise InputError("y has no label", row=int(np.argmin(present)), advice="leave out such rows")
         return target.numbers(found, located_rows.Place("", "row", 0))
 
     def _two_classes(self) -> Target | None:

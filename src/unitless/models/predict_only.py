@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 # Arrays of curves, trees and their leaves that no prediction reads (core/engine/state_fields.hpp).
 _UNREAD = ("curve.seen", "curve.values", "tree.random", "tree.facts", "tree.sums", "tree.watched")
 _UNREAD_OF_MEMBERS = ("evidence", "N")
-_LEARNING = ("learn", "learn_one", "_feed", "_learn_class", "_learn_one_wide")
 
 
 def stripped(model: Model) -> Any:
@@ -36,8 +35,9 @@ def stripped(model: Model) -> Any:
 def refuse_learning(model: Model) -> None:
     """From now on the model predicts, and does not learn."""
     model._predict_only = True
-    for name in _LEARNING:
-        setattr(model, name, _refuse)
+    for name in dir(type(model)):
+        if name.startswith(("learn", "_learn")) and name != "learning_rate":
+            setattr(model, name, _refuse)
 
 
 def _refuse(*_: Any, **__: Any) -> NoReturn:

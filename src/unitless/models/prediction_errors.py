@@ -130,13 +130,13 @@ def quantiles_of(model: Learner | OneVsAll) -> ErrorQuantiles:
     if not has_errors(model):
         raise OptionError(
             f"asks for sets of classes, which are made of probabilities; {model.options.loss} loss gives none",
-            option="interval",
+            option="level",
         )
     if model._errors is None or not model._errors.rows:
         raise OptionError(
             "needs a model that knows how large its errors are; this one does not",
-            option="interval",
-            advice="train it anew, with rows held back; merged models know nothing of it",
+            option="level",
+            advice="train it anew, with held-out rows; merged models do not know it",
         )
     quantiles: ErrorQuantiles = model._errors
     return quantiles

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import OptionError
-from ..losses import DEFAULTS, LOSSES, names
+from ..losses import LOSSES, names
 from ..options import Auto, Loss, ModelType, Options, Rule, check_names
-from ..rules import RULES
 from .one_vs_all import OneVsAll
 
 
@@ -61,12 +60,3 @@ class Softmax(OneVsAll):
             one = names(task="classes")[0]
             raise OptionError(f"is {loss!r}; that of a Softmax is {one!r}; ul.OneVsAll takes others", option="loss")
         self._begin(settled, classes)
-
-
-def model_of_classes(classes: Iterable[Any] | int | None, **options: Any) -> OneVsAll:
-    """The model that a loss or rule asks for: a `Softmax` or a `OneVsAll`. Second order learns all classes at once."""
-    loss, rule = options.get("loss"), RULES.get(options.get("rule", "nag"))
-    if rule is not None and rule.second_order and loss in (None, DEFAULTS["classes"]):
-        options["loss"] = loss = names(task="classes")[0]
-    coupled = isinstance(loss, str) and loss in LOSSES and LOSSES[loss].coupled
-    return (Softmax if coupled else OneVsAll)(classes, **options)

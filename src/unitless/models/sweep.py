@@ -21,7 +21,7 @@ from .classes import Classes, Label, label_array
 from .learner import Learner
 from .model import Model
 from .one_vs_all import OneVsAll, by_row, class_clip
-from .softmax import model_of_classes
+from .softmax import Softmax
 
 
 class Sweep(Model):
@@ -190,7 +190,8 @@ class Sweep(Model):
         options = {**self._options.asdict(), "learning_rate": self._rates[index]}
         state = self._snapshot()
         labels = None if self._classes is None else self._classes.labels
-        single = Learner(**options) if labels is None else model_of_classes(labels, **options)
+        of_classes = Softmax if LOSSES[self._options.loss].coupled else OneVsAll
+        single = Learner(**options) if labels is None else of_classes(labels, **options)
         rates, heads = len(self._rates), len(state["lane_heads"]) // len(self._rates)
 
         def part(values: Float64) -> Float64:

@@ -90,6 +90,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _resolved(self, task: str, data: Rows, classes: int = 0) -> Options:
         """The options of a new model: the estimator's own, and for the others those of `train`."""
+        _check_flag("infer_columns", self.infer_columns)
         own = self.get_params(deep=False)
         given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
         if given.get("target") == "auto":  # the default, which depends on the loss

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from .. import inputs, losses
 from ..errors import OptionError
@@ -24,8 +24,6 @@ from ..models.one_vs_all import OneVsAll
 from ..models.softmax import Softmax
 from ..options import Options, can_fall, check_names, is_single, is_sparse, known_model_type
 from ..rules import RULES
-
-Task: TypeAlias = Literal["regression", "binary", "classes"]
 
 # Data with more columns than these is too wide for "auto" to become anything but linear (the core settles it).
 WIDE = 1000

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from .. import notebook_bar
 from ..data.memory import memory_size
 from ..data.read_options import Reading, given_reading
+from ..errors import OptionError
 from ..options import USUAL_LEVEL, Auto
 from .cluster import Cluster
 from .plan import Plan
@@ -97,6 +98,9 @@ def train(
         >>> result.predict([{"age": 30, "job": "pilot"}])
         ['yes']
     """
+    if cluster is not None and not isinstance(cluster, Cluster):
+        raise OptionError(f"is {cluster!r}; it must be a ul.Cluster, such as ul.Cluster('ray')", option="cluster")
+    how = given_reading(reading)
     request = ModelRequest(task, positive, options)
     cluster_wide = cluster is not None and cluster.backend not in (None, "local")
     plan = Plan(
@@ -110,7 +114,7 @@ def train(
         learn_holdout,
         level,
     )
-    arguments = (source, target, weight, given_reading(reading), request, plan, resume)
+    arguments = (source, target, weight, how, request, plan, resume)
     if cluster is not None:
         # Distributed training builds on this room, so it is imported when it is asked for.
         in_rounds = importlib.import_module("unitless.cluster.request")

@@ -38,6 +38,7 @@ from ..models.prediction_errors import has_errors
 from ..models.training_record import record
 from ..options import check_names
 from .beside import Beside
+from .cluster import Cluster
 from .defaults import DataFacts, new_model, resolve
 from .fitting import Fit
 from .following import Follow
@@ -409,7 +410,7 @@ def _check_option_names(given: Iterable[str]) -> None:
     for name in given:
         if name in Reading.__dataclass_fields__:
             raise OptionError(f"there is no option {name!r} of learners", advice=f"give reading=ul.Reading({name}=...)")
-        if name in ("backend", "partitions", "sync_rounds", "workers", "address"):
+        if name in Cluster.__dataclass_fields__:
             raise OptionError(f"there is no option {name!r} of learners", advice=f"give cluster=ul.Cluster({name}=...)")
     check_names(given)
 
