@@ -1,8 +1,8 @@
 """To learn apart: rows are dealt to partitions, which learn at the same time and become one model again after each
 round.
 
-The third way to train, next to a fit and a stream. The result depends on the data, the seed, and the numbers of partitions and
-rounds; neither on the engine nor on how many workers it has.
+The third way to train, next to a fit and a stream. The result depends on the data, the seed, and the numbers of
+partitions and rounds; neither on the engine nor on how many workers it has.
 """
 
 from __future__ import annotations
