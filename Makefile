@@ -1,4 +1,4 @@
-# make demo    what it is about, on bundled data: numbers and a picture
+# make demo    the main job on bundled data: trains, prints metrics, writes a report and a picture into out/
 # make test    what a change needs: linter, types, formatting, and the tests that take no other process; make test ROOM=data
 #              runs the tests of one room
 # make test-all   all tests
@@ -15,7 +15,8 @@
 # make bench-serve   the server beside VW's daemon and FastAPI with River: processor time, speed, latency
 # make crash-serve   the server killed 200 times and 100 power cuts, under load; about 10 minutes
 # make docs    the documentation as a site, in site/
-# make gallery run the scripts of examples/gallery and write their pages and pictures into docs/gallery
+# make docs-check   whether the pages agree in their numbers, which docs/results.toml has
+# make gallery run the scripts of examples/gallery and write their pages and pictures into docs/tutorials
 # make wheel   wheels for every Python from 3.10 to 3.14 that is here, in dist/, tried in empty environments
 # Everything is installed into .venv from PyPI; nothing else is needed but Python >= 3.10 and a C++ compiler.
 
@@ -27,7 +28,7 @@ CPP := $(shell find core tests -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
 export UNITLESS_TESTS := build/core
 
-.PHONY: demo test test-all test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs gallery wheel clean bench-serve crash-serve
+.PHONY: demo test test-all test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs docs-check gallery wheel clean bench-serve crash-serve
 
 # .venv/.NAME: the package, compiled and installed, and what its extra NAME needs. The build tools stay in .venv: in the
 # temporary environment that pip makes by default they would have another path each time, and all would be compiled again.
@@ -40,7 +41,7 @@ $(VENV)/.%: $(SOURCES)
 	@touch $@
 
 demo: $(VENV)/.plot
-	$(BIN)/python -m unitless.paper.demo
+	$(BIN)/unitless demo
 
 # Each check runs whatever the others say; the first line of the summary that is not "ok" is what failed.
 test: $(VENV)/.test
@@ -181,6 +182,10 @@ bench-serve: $(VENV)/.bench
 
 crash-serve: $(VENV)/.test
 	$(BIN)/python benchmarks/serve_crashes.py
+
+# Every number that stands on more than one page is that of docs/results.toml.
+docs-check: $(VENV)/.test
+	$(BIN)/python tools/docs_check.py
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

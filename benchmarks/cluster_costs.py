@@ -167,17 +167,17 @@ def _models(bits: int) -> list[Any]:
 
 def _merging(models: list[Any], size: float) -> dict[str, float]:
     """The parts of merging a round, per MB of a model; the first model is the one that the others went on from."""
-    from unitless.merging.rounds import Agreed, Said, Sums, merged_round
+    from unitless.merging.gathered import Gathered
+    from unitless.merging.rounds import Partitions
 
     base, *states = (model._state_and_labels() for model in models)
-    said = [Said.of(state, base, 0.0) for state in states]
-    agreed = Agreed.of(models[0], base, said)
-    parts = [Sums.of(agreed, base, state) for state in states]
-    folded = Sums.folded(agreed, parts)
+    partitions = Partitions(models[0].options, models[0]._open_to_classes())
+    parts = [Gathered.of(state) for state in states]
+    folded = partitions.folded(parts)
     return {
-        "add": _best(lambda: Sums.of(agreed, base, states[0])) / size,
-        "fold": _best(lambda: Sums.folded(agreed, parts)) / (FAN_IN * size),
-        "settle": _best(lambda: merged_round(agreed, base, said, folded)) / size,
+        "add": _best(lambda: Gathered.of(states[0])) / size,
+        "fold": _best(lambda: partitions.folded(parts)) / (FAN_IN * size),
+        "settle": _best(lambda: partitions.merged(base, folded)) / size,
         "sums": len(pickle.dumps(folded, 5)) / 1e6 / size,
     }
 
@@ -185,8 +185,8 @@ def _merging(models: list[Any], size: float) -> dict[str, float]:
 def _trees(rows: int, columns: int = 54) -> float:
     """Seconds per MB to bring together trees that eight partitions have gone on with."""
     import unitless as ul
-    from unitless.merging.round_form import shaped_round
-    from unitless.merging.rounds import Agreed, Said, Sums, merged_round
+    from unitless.merging.gathered import Gathered
+    from unitless.merging.rounds import Partitions
 
     rng = np.random.default_rng(0)
     base = ul.Learner(loss="logistic", learning_rate="auto", center=True, model_type="trees")
@@ -197,11 +197,10 @@ def _trees(rows: int, columns: int = 54) -> float:
         X = rng.normal(size=(max(1000, rows // 4), columns))
         model.learn(X, np.abs(X[:, 0]) + X[:, 1] * X[:, 2] > 0.8)
     start, *states = (model._state_and_labels() for model in models)
-    said = [Said.of(state, start, 0.0) for state in states]
-    agreed = Agreed.of(base, start, said)
-    merged = merged_round(agreed, start, said, Sums.folded(agreed, [Sums.of(agreed, start, one) for one in states]))
+    partitions = Partitions(base.options, base._open_to_classes())
+    folded = partitions.folded([Gathered.of(state) for state in states])
     size = sum(len(pickle.dumps(state, 5)) for state in states) / 1e6
-    return _best(lambda: shaped_round(agreed, start, states, [0.0] * FAN_IN, merged)) / size
+    return _best(lambda: partitions.merged(start, folded)) / size
 
 
 def _joining(rows: int) -> float:

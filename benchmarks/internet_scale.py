@@ -1,8 +1,8 @@
 """How long a training on many machines takes, and what it moves: 10 to 10,000 workers, 10^9 to 10^13 rows.
 
-    python benchmarks/internet_scale.py              prints tables, draws docs/internet-scale.png
+    python benchmarks/internet_scale.py              prints tables, draws docs/images/internet-scale.png
     python benchmarks/internet_scale.py --measure    measures the costs anew before (a minute or two)
-    python benchmarks/internet_scale.py --page       puts the tables into docs/distributed.md as well
+    python benchmarks/internet_scale.py --page       puts the tables into docs/internals/scale-out-costs.md as well
 
 A prediction from costs that were measured in small on one machine (cluster_costs.json) and from a model of rounds
 (cluster_rounds.py): nothing here ran on a cluster.
@@ -21,7 +21,7 @@ from cluster_costs import FAN_IN, KEPT, Costs, measure
 from cluster_rounds import Cluster, Job, Outcome, Round, closed_form, one_round, simulate
 
 ROOT = pathlib.Path(__file__).parent.parent
-PAGE, PICTURE = ROOT / "docs" / "distributed.md", ROOT / "docs" / "internet-scale.png"
+PAGE, PICTURE = ROOT / "docs" / "internals" / "scale-out-costs.md", ROOT / "docs" / "images" / "internet-scale.png"
 WORKERS = (10, 100, 1000, 10_000)
 ROWS = (10**9, 10**10, 10**11, 10**12, 10**13)
 MODELS = (
@@ -161,27 +161,29 @@ def draw(prediction: Prediction, path: pathlib.Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, 3, figsize=(13, 8), layout="constrained")
-    colors = plt.get_cmap("viridis")([0.9, 0.7, 0.5, 0.3, 0.1])
-    for axis, model in zip(axes.flat, MODELS, strict=False):
+    plt.style.use("unitless.plot.style")
+    figure, axes = plt.subplots(2, 2, figsize=(10.5, 8.5))
+    colors = plt.get_cmap("viridis")([0.85, 0.7, 0.5, 0.3, 0.1])
+    for axis, model in zip(axes.flat, (MODELS[0], MODELS[2]), strict=False):
         _draw_times(axis, prediction, model, colors)
-    axes.flat[0].legend(fontsize=8, reverse=True)
-    _draw_rounds(axes.flat[4], prediction, colors)
-    _draw_failures(axes.flat[5], prediction, colors)
-    for axis in axes.flat[:5]:
-        axis.set(xlabel="workers", xscale="log", yscale="log")
+    _draw_rounds(axes.flat[2], prediction, colors)
+    _draw_failures(axes.flat[3], prediction, colors)
+    for axis in axes.flat[:3]:
+        axis.set(xlabel="workers", xscale="log", yscale="log", xlim=(1.5, 1.3e4))
         axis.set_xticks(WORKERS, [f"{one:,}" for one in WORKERS])
         low, high = axis.get_ylim()
         ticks = {at: name for at, name in TIMES.items() if low <= at <= high}
         axis.set_yticks(list(ticks), list(ticks.values()))
         axis.minorticks_off()
-    for axis in axes.flat:
-        axis.grid(alpha=0.3)
-        axis.spines[["top", "right"]].set_visible(False)
-    about = "Predicted from costs on one machine, not measured on a cluster."
-    figure.suptitle(f"{about}\n{prediction.assumed()}", fontsize=9)
+    figure.suptitle("Predicted from costs on one machine, not measured on a cluster", fontsize=10)
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def _name(axis: Any, name: str, x: float, y: float, color: Any, before: bool = False) -> None:
+    """Name a line at one of its ends."""
+    away = {"xytext": (-5 if before else 5, 0), "textcoords": "offset points", "ha": "right" if before else "left"}
+    axis.annotate(name, (x, y), color=color, fontsize=9, va="center", annotation_clip=False, **away)
 
 
 def _draw_times(axis: Any, prediction: Prediction, model: tuple[float, str], colors: Any) -> None:
@@ -189,10 +191,12 @@ def _draw_times(axis: Any, prediction: Prediction, model: tuple[float, str], col
     for rows, color in zip(ROWS, colors, strict=False):
         job = prediction.job(rows, *model)
         name = f"$10^{{{exponent(rows)}}}$ rows"
-        axis.plot(DRAWN, [prediction.seconds(job, one) for one in DRAWN], color=color, label=name)
+        times = [prediction.seconds(job, one) for one in DRAWN]
+        axis.plot(DRAWN, times, color=color)
+        _name(axis, name, DRAWN[0], times[0], color, before=True)
         axis.plot(DRAWN, [prediction.calm(job, one).learning for one in DRAWN], ":", color=color, linewidth=1)
-    axis.set_title(f"{model[1]}: a model of {volume(model[0])}", loc="left", fontsize=10, weight="bold")
-    axis.set(ylabel="time (dotted: reading and learning alone)", ylim=(10, 3e9))
+    axis.set_title(f"{model[1]}: a model of {volume(model[0])}", fontsize=10)
+    axis.set(ylabel="time (dotted: learning alone)", ylim=(10, 3e9))
 
 
 def _draw_rounds(axis: Any, prediction: Prediction, colors: Any) -> None:
@@ -200,10 +204,10 @@ def _draw_rounds(axis: Any, prediction: Prediction, colors: Any) -> None:
     for model, color in zip(MODELS, colors, strict=False):
         parts = [prediction.round(model, one) for one in DRAWN]
         seconds = [one.aside + one.task for one in parts]
-        axis.plot(DRAWN, seconds, color=color, label=f"{volume(model[0])}, {model[1].partition(',')[0]}")
-    axis.set_title("a round without rows: ship, merge, save", loc="left", fontsize=10, weight="bold")
+        axis.plot(DRAWN, seconds, color=color)
+        _name(axis, f"{volume(model[0])}{' (trees)' if model is MODELS[0] else ''}", DRAWN[-1], seconds[-1], color)
+    axis.set_title("a round without rows, by size of the model", fontsize=10)
     axis.set(ylabel="time", ylim=(0.03, 7200))
-    axis.legend(fontsize=8, loc="lower left", ncols=2, reverse=True)
 
 
 def _draw_failures(axis: Any, prediction: Prediction, colors: Any) -> None:
@@ -213,11 +217,10 @@ def _draw_failures(axis: Any, prediction: Prediction, colors: Any) -> None:
     for per_worker, color in zip((1, 4, 16), colors[1:], strict=False):
         job = prediction.job(rows, *MODELS[0], per_worker)
         times = [prediction.failing(rate).seconds(job, workers) / usual for rate in rates]
-        name = f"{per_worker} partition{'s' if per_worker > 1 else ''} for each worker"
-        axis.plot(rates, times, color=color, marker="o", markersize=3, label=name)
-    axis.set_title("failures: 1,000 workers, $10^{12}$ rows, 3 MB", loc="left", fontsize=10, weight="bold")
-    axis.set(xlabel="failures per worker and hour", ylabel="time, if 1 when all goes well", xscale="log", ylim=(0.9, 4))
-    axis.legend(fontsize=8, loc="upper left")
+        axis.plot(rates, times, color=color, marker="o", markersize=3)
+        _name(axis, str(per_worker), rates[-1], times[-1], color)
+    axis.set_title("failures, by partitions for each worker", fontsize=10)
+    axis.set(xlabel="failures per worker and hour", ylabel="time, relative to no failures", xscale="log", ylim=(0.9, 4))
 
 
 def filled(text: str, parts: dict[str, str]) -> str:
@@ -236,7 +239,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--spread", type=float, default=0.1, help="of the logarithm of a task's time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--picture", type=pathlib.Path, default=PICTURE)
-    parser.add_argument("--page", action="store_true", help="put the tables into docs/distributed.md")
+    parser.add_argument("--page", action="store_true", help="put the tables into docs/internals/scale-out-costs.md")
     given = parser.parse_args(arguments)
     if given.measure:
         measure(given.costs, given.quick)

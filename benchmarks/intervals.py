@@ -22,7 +22,7 @@ import unitless as ul
 from unitless.metrics.coverage import Coverage, Predicted
 from unitless.models.error_quantiles import ErrorQuantiles
 from unitless.options import USUAL_LEVEL
-from unitless.training.learning import Learning
+from unitless.training import progressive
 
 WINDOW = 1000
 TABLES: dict[str, tuple[str, str]] = {
@@ -53,12 +53,12 @@ def streamed(path: pathlib.Path, target: str, model_type: str, make: Any) -> tup
     """Train in the order of the file, with what `make` gives to count intervals; gives that, and the time."""
     made: list[Any] = []
 
-    def counting(_: Learning, model: Any) -> Any:
+    def counting(model: Any, level: float) -> Any:
         model._errors = ErrorQuantiles()
         made.append(make(model._errors))
         return made[-1]
 
-    usual, Learning._followed = Learning._followed, counting  # type: ignore[method-assign]
+    usual, progressive.followed_intervals = progressive.followed_intervals, counting
     start = time.process_time()
     try:
         ul.train(
@@ -71,7 +71,7 @@ def streamed(path: pathlib.Path, target: str, model_type: str, make: Any) -> tup
             progress=False,
         )
     finally:
-        Learning._followed = usual  # type: ignore[method-assign]
+        progressive.followed_intervals = usual
     return made[0], time.process_time() - start
 
 

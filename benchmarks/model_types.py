@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--cache", default=os.path.join(tempfile.gettempdir(), "unitless-model-type-peers.json"))
     parser.add_argument("--cached", action="store_true", help="leave out what the cache does not have")
     parser.add_argument("--json", help="write all numbers to this file")
-    parser.add_argument("--page", action="store_true", help="write the tables into docs/benchmarks.md")
+    parser.add_argument("--page", action="store_true", help="write the tables into the documentation")
     given = parser.parse_args()
     folder = os.environ.get("UNITLESS_DATA")
     if folder is None and not given.speed:

@@ -3,8 +3,8 @@
     python benchmarks/pages.py [benchmarks/results]
 
 A mark has a name of `report.page`: `<!-- results: workload dense -->`. The block ends with `<!-- end of results -->`.
-The pictures are copied to docs/, and the numbers of the bars are kept in published.json, from which `pictures.py` can
-draw them again. `python benchmarks/run.py --page` does all this after its run.
+The pictures are copied to docs/images, and the numbers of the bars are kept in published.json, from which
+`pictures.py` can draw them again. `python benchmarks/run.py --page` does all this after its run.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import report
 import workloads
 
 ROOT = pathlib.Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "river.md")
+DOCS = ROOT / "docs"
+PAGES = (DOCS / "concepts" / "fit-and-stream.md", *sorted((DOCS / "internals").glob("benchmark*.md")))
 PUBLISHED = pathlib.Path(__file__).with_name("published.json")
-PICTURES = ("benchmarks.png", "scaling.png", "threads.png")
+PICTURES = ("benchmarks.png", "scaling.png")
 MARKED = re.compile(r"(<!-- results: ([\w ]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 
 
@@ -48,7 +49,7 @@ def write(results: dict[str, Any], folder: pathlib.Path) -> None:
     pictures.bars(shown, folder / "benchmarks.png")
     for picture in PICTURES:
         if (folder / picture).exists():
-            shutil.copy(folder / picture, ROOT / "docs" / picture)
+            shutil.copy(folder / picture, DOCS / "images" / picture)
 
 
 if __name__ == "__main__":

@@ -162,8 +162,7 @@ def page(results: dict[str, Any]) -> dict[str, str]:
     for name in STUDIES:
         if results[name]:
             tables, after = study(name, results[name])
-            picture = ["![times as fast as one thread, against threads](threads.png)"] if name == "threads" else []
-            parts[name] = "\n\n".join([*picture, *map(as_markdown, tables), *after])
+            parts[name] = "\n\n".join([*map(as_markdown, tables), *after])
     return parts
 
 

@@ -1,6 +1,6 @@
-"""Ways of merging partitions after a round, compared: see docs/distributed-semantics.md.
+"""Ways of merging partitions after a round, compared: see docs/internals/merging-rounds.md.
 
-    UNITLESS_DATA=... python benchmarks/round_ways.py [--seeds 5] [--partitions 16]
+    UNITLESS_DATA=... python benchmarks/round_ways.py [--seeds 5] [--partitions 16] [--rows N]
 
 Linear models with automatic rates. Partitions of random rows judge the rates and learn as in a training in parts; only
 how weights and H become one differs. With the growth g of a partition's H, H itself, and the change d of a weight:
@@ -8,7 +8,7 @@ how weights and H become one differs. With the growth g of a partition's H, H it
     mean H          d by H, H the mean                                  what is done
     total H         d by H, H = ΣH²/ΣH
     gain            d by g, H of the base plus Σg²/Σg
-    sum             d by g, H of the base plus Σg                        what `ul.merge(parts, base=...)` does
+    sum             d by g, H of the base plus Σg
     plain mean      the mean of d, H the mean
 
 What is shown is the loss on a fifth of the table over that of one stream, less 1, in percent.
@@ -20,7 +20,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,12 @@ import pandas as pd
 from partitions import TABLES, table
 
 import unitless as ul
-from unitless.data import frame_reader, policy
-from unitless.merging.rounds import Agreed, Said, Sums, merged_round
+from unitless.data.columns import frame_reader, policy
+from unitless.merging.engine import Kind
+from unitless.merging.gathered import Gathered
+from unitless.merging.layout import Lanes
+from unitless.merging.rounds import Partitions
+from unitless.merging.slots import OfState, sound
 
 ROUNDS = (2, 8, 32)
 READING = policy.Policy(booleans="categories", text="indicators", missing="absent", dates="error")
@@ -86,7 +89,7 @@ class Study:
         merged = self.model()
         for cell in np.array_split(self._order, rounds):
             base = merged._state_and_labels()
-            states, said = [], []
+            states, weights = [], []
             for rows in np.array_split(cell, partitions):
                 model, judged = self.model(), 0
                 model._go_back(base)
@@ -100,42 +103,42 @@ class Study:
                     model._keep_rates(True)
                 self._learn(model, rows)
                 states.append(model._state_and_labels())
-                said.append(Said.of(states[-1], base, float(judged)))
-            agreed = Agreed.of(merged, base, said)
-            sums = [Sums.of(agreed, base, state) for state in states]
-            merged._go_back(merged_round(agreed, base, said, _as_if(way, agreed, base, sums)))
+                weights.append(float(judged))
+            together = Partitions(merged.options, merged._open_to_classes())
+            gathered = [Gathered.of(state, judged) for state, judged in zip(states, weights, strict=True)]
+            state = together.merged(base, together.folded(gathered))
+            merged._go_back(_by_way(way, merged.options, state, base, states))
             merged._prune_rates()
         return self.loss(merged)
 
 
-def _as_if(way: Way, agreed: Agreed, base: Any, sums: list[Sums]) -> Sums:
-    """Sums from which `merged_round` makes what the way makes of the partitions."""
-    together = Sums.folded(agreed, sums)
-    each = [Sums.folded(agreed, [replace(together, partitions=0, **_nothing(together)), one]) for one in sums]
-    g = np.array([one.gained for one in each])
-    d = np.array([one.moved for one in each])
-    nobody = replace(together, partitions=1, **_nothing(together))
-    H = merged_H(agreed, base, nobody)
+def _by_way(way: Way, options: Any, merged: Any, base: Any, states: list[Any]) -> Any:
+    """The merged state with the weights and H that a way makes of the partitions."""
+    kind = Kind.of(options, False, states)
+    layout = kind.layout([merged, base, *states])
+    lanes = Lanes.of([kind.by_label(merged)])
+    scale = merged[0]["scale"]
+
+    def in_common_scale(state: Any) -> tuple[Array, Array]:
+        own, H, v = sound(OfState(options, state[0], layout, lanes.source(kind.by_label(state))).read(layout.slots))
+        rho = (own / scale)[:, None]
+        return H * rho**2, np.divide(v, rho, out=np.zeros_like(v), where=rho > 0)
+
+    H, start = in_common_scale(base)
+    each = [in_common_scale(state) for state in states]
+    g = np.array([np.maximum(own - H, 0.0) for own, _ in each])
+    d = np.array([u - start for _, u in each])
     more, moved = way(g, d, H)
-    behind = H + more
-    return replace(together, partitions=1, gained=more, moved=np.zeros_like(moved), weighed=moved * behind)
-
-
-def _nothing(sums: Sums) -> dict[str, Array]:
-    return {name: np.zeros_like(getattr(sums, name)) for name in ("gained", "moved", "weighed")}
-
-
-def merged_H(agreed: Agreed, base: Any, nobody: Sums) -> Array:
-    """The base's H in the common units: what a merge with partitions that have learned nothing gives."""
-    said = [replace(Said.of(base, base, 0.0), learned=True)]
-    state, _ = merged_round(agreed, base, said, nobody)
-    return state["H"].reshape(len(state["slots"]), -1)
+    _, done = WAYS["mean H"](g, d, H)
+    v = merged[0]["v"].reshape(moved.shape) + (moved - done)
+    return {**merged[0], "v": v.ravel(), "H": (H + more).ravel()}, merged[1]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--partitions", type=int, default=16)
+    parser.add_argument("--rows", type=int, help="of each table, drawn at random. Default: all.")
     given = parser.parse_args()
     if "UNITLESS_DATA" not in os.environ:
         print("set UNITLESS_DATA to the folder of the tables")
@@ -144,6 +147,8 @@ def main() -> int:
     print(f"{'':<24}{'':<12}" + "".join(f"{f'R = {rounds}':>9}" for rounds in ROUNDS))
     for title, (name, options) in TABLES.items():
         frame = table(name)
+        if given.rows is not None and given.rows < len(frame):
+            frame = frame.sample(given.rows, random_state=0).reset_index(drop=True)
         found = {(way, rounds): [] for way in WAYS for rounds in ROUNDS}
         for seed in range(given.seeds):
             study = Study(frame, options.get("center", True), seed)

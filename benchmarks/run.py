@@ -162,7 +162,7 @@ def keep(results: dict[str, Any], folder: pathlib.Path) -> None:
         pictures.bars(pictures.published(results), folder / "benchmarks.png")
     if results["scaling"]:
         pictures.curves(results["scaling"], folder / "scaling.png")
-    if results["threads"]:
+    if results["threads"] and len(results["threads"][0]["threads"]) > 2:  # two points are no curve
         pictures.speedups(results["threads"], folder / "threads.png")
 
 

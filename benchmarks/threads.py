@@ -124,7 +124,7 @@ ALL = (
     _file("train, CSV", "large.csv", "large.csv.rows", *workloads.FIXED),
     _file("train, VW text", "large.vw", "large.vw.rows", *workloads.FIXED),
     _file("train, Parquet", "large.parquet", "large.csv.rows", *workloads.FIXED),
-    _file("train, CSV, defaults", "large.csv", "large.csv.rows"),
+    _file("train, CSV, automatic rate", "large.csv", "large.csv.rows"),
     _python_threads("predict, one model for all threads", sharing),
     _python_threads("predict, one model for all threads, 10,000 rows a call", partial(sharing, rows=10_000)),
     _python_threads("learn, a learner for each thread", apart),

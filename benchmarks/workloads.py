@@ -255,7 +255,7 @@ def vw_file(store: Store) -> Contenders:
     path, rows = store.path("large.vw"), int(store.path("large.vw.rows").read_text())
     return [
         train("unitless, one rate", path, rows, *FIXED),
-        train("unitless, defaults (auto)", path, rows),
+        train("unitless, automatic rate", path, rows),
         _vw("Vowpal Wabbit", path, rows),
         _pandas("pandas + scaler + SGD, CSV", store.path("large.csv"), int(store.path("large.csv.rows").read_text())),
     ]
@@ -266,9 +266,9 @@ def tables(store: Store) -> Contenders:
     rows = int(store.path("large.csv.rows").read_text())
     return [
         train("unitless, CSV, one rate", csv, rows, *FIXED),
-        train("unitless, CSV, defaults (auto, centered)", csv, rows),
+        train("unitless, CSV, automatic rate, centered", csv, rows),
         train("unitless, Parquet, one rate", parquet, rows, *FIXED),
-        train("unitless, Parquet, defaults", parquet, rows),
+        train("unitless, Parquet, automatic rate, centered", parquet, rows),
         _vw("Vowpal Wabbit --csv", csv, rows, "--csv"),
         _pandas("pandas + scaler + SGD, CSV", csv, rows),
     ]

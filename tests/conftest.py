@@ -8,8 +8,7 @@ import signal
 
 import hypothesis
 import pytest
-
-from unitless.models.kernels import kernels
+from instruction_sets import KERNELS
 
 # A shell that starts the tests in the background lets them ignore Ctrl-C, which some of them test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -47,9 +46,9 @@ FILE_MARKS = {
         test_serve_crashes test_serve_fuzz test_serve_process test_serve_replay test_serve_backup test_serve_page
         test_serve_redis test_serve_kafka test_serve_backtest test_serve_snapshotter test_same_file""",
     "long": """test_forged_models test_falling_scales test_theory_bounds test_paper_tables test_parallel_reading
-        test_any_options test_sklearn test_river test_cli_convert test_cli_compare test_serve_accepted_rows
-        test_serve_limits test_sources test_predictor test_scoring test_core_calls test_shapes_oracle
-        test_shapes_robust test_words test_hive""",
+        test_any_options test_sklearn test_river test_cli_convert test_cli_side_by_side test_serve_accepted_rows
+        test_serve_limits test_sources test_predictor test_scoring test_core_calls test_curves_and_trees_oracle
+        test_curves_and_trees_robust test_words test_hive""",
 }
 MARK_OF_FILE = {stem: mark for mark, stems in FILE_MARKS.items() for stem in stems.split()}
 
@@ -62,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
 
 
-@pytest.fixture(params=kernels())
+@pytest.fixture(params=KERNELS)
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("UNITLESS_KERNEL", request.param)
     return str(request.param)

@@ -23,7 +23,7 @@ import pytest
 
 import unitless as ul
 from unitless.cli import main
-from unitless.data import byte_stream, text_stream
+from unitless.data.sources import byte_stream, text_stream
 from unitless.models import file as model_file
 
 EXTREME = [1e-300, 5e-324, -0.0, -9.9e299, 0.1, 1 / 3, -2.5, 1e16, 123456789.125, float(2**53) + 2]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
+
+from unitless.models.scored import Scored
 
 RULES = ("gd", "ag", "ng", "nag", "snag")
 UNIT_FREE = ("ng", "nag", "snag")
@@ -40,3 +45,9 @@ def stream(
         if loss != "poisson":  # a score that jumps by thousands is a rate beyond any number
             X[3 * rows // 4 :, 1] *= 1e4
     return X, y
+
+
+def labeled(model: Any, y: Any, weight: Any = None, offset: Any = None) -> Scored:
+    """Labels of rows, for baselines, which do not look at the scores."""
+    scores = np.zeros((len(y), model.heads)) if model.task == "classes" else np.zeros(len(y))
+    return replace(Scored.read(model, scores, y, weight), offset=offset)

@@ -7,19 +7,24 @@ import importlib
 import os
 import pathlib
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 
+import page_commands
 import pytest
 
 import unitless as ul
 from unitless.cli import main
-from unitless.paper import demo
 
 ROOT = pathlib.Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+WITH_EXAMPLES = [
+    page for page in PAGES if ">>>" in page.read_text(encoding="utf-8") and page.parent.name != "tutorials"
+]
 MODULES = [
     "unitless.paper.baselines.arow",
     "unitless.paper.baselines.online_newton_step",
@@ -35,7 +40,7 @@ MODULES = [
     "unitless.export.estimators",
     "unitless.export.onnx_graph",
     "unitless.export.vw.feature_hash",
-    "unitless.data.words",
+    "unitless.data.columns.words",
     "unitless.metrics.baseline",
     "unitless.metrics.curves",
     "unitless.metrics.evaluation",
@@ -85,11 +90,13 @@ MODULES = [
 
 # River is not to be had for Python 3.10.
 NEEDS = {
-    "river.md": "river",
+    "README.md": "river",
+    "from-river.md": "river",
     "unitless.river.classifier": "river",
     "unitless.river.regressor": "river",
-    "distributed.md": "unitless.cluster.rounds",
+    "scale-out.md": "unitless.cluster.rounds",
 }
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 ENGINES = {"ray": "ray", "dask": "distributed", "spark": "pyspark"}  # and what they need
 
 
@@ -110,7 +117,7 @@ def test_examples_of_clusters_run(engine: str, tmp_path: pathlib.Path) -> None:
     pytest.importorskip(ENGINES[engine])
     if engine == "spark" and shutil.which("java") is None:
         pytest.skip("needs Java")
-    blocks = [block for block in blocks_of(ROOT / "docs" / "distributed.md") if engine_of(block) in (None, engine)]
+    blocks = [block for block in blocks_of(DOCS / "how-to" / "scale-out.md") if engine_of(block) in (None, engine)]
     assert any(engine_of(block) for block in blocks)
     example = tmp_path / "example.txt"
     example.write_text("\n".join(blocks), encoding="utf-8")
@@ -125,14 +132,26 @@ def test_examples_of_clusters_run(engine: str, tmp_path: pathlib.Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_examples_in_pages_run(page: pathlib.Path) -> None:
+def name_of(page: pathlib.Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
+def test_examples_in_pages_run(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(NEEDS.get(page.name, "unitless"))
+    monkeypatch.chdir(tmp_path)
+    if "houses.csv" in page.read_text(encoding="utf-8"):
+        write_houses()
     blocks = [block for block in blocks_of(page) if engine_of(block) is None]
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.name, str(page), 0)
-    runner = doctest.DocTestRunner()
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(test)
     assert runner.summarize(verbose=False).failed == 0
+
+
+def write_houses() -> None:
+    """Write houses.csv into the current folder, as the README tells its readers to do."""
+    runpy.run_path(str(ROOT / "examples" / "houses.py"))["main"]()
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -145,44 +164,61 @@ def test_examples_in_docstrings_run(module: str) -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_the_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
-    demo.main(str(tmp_path))
-    printed = capsys.readouterr().out.split("\n\n")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert printed[0] in readme
-    assert printed[1] in readme
-    assert (tmp_path / "demo.png").stat().st_size > 10_000
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_the_commands_of_the_readme_print_its_output(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_houses()
+    shell = page_commands.Shell(tmp_path)
+    try:
+        ran = shell.run_page(ROOT / "README.md")
+    finally:
+        ended = shell.close()
+    assert ran == 6
+    assert ended == [0]
 
 
-CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+def words(text: str) -> int:
+    """How many words a page has, those of its examples and tables included."""
+    return len(re.findall(r"\S*\w\S*", text))
 
 
-def test_commands_in_the_documentation_print_what_it_says(
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_page_is_longer_than_a_reader_can_bear(page: pathlib.Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    if page.name == "README.md":
+        assert words(text) <= 1000
+        assert text.count("\n") <= 160
+    elif "reference" not in page.parts:
+        assert words(text) <= 1500
+
+
+COMMAND_PAGES = ("get-started/command-line.md", "how-to/compare-and-inspect.md")  # one session, in this order
+
+
+def test_commands_in_the_documentation_print_its_output(
     capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["demo", "--data", "shuttle.csv"]) == 0
-    assert main(["train", "shuttle.csv", "-t", "label", "--positive", "1", "-o", "one.unitless", "-q"]) == 0
-    capsys.readouterr()
-    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     ran = 0
-    for block in CONSOLE.findall(text):
-        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            words, _, head = command.partition(" | head -")
-            assert main(shlex.split(words)[1:]) == 0, command
-            printed = capsys.readouterr().out
-            printed = "".join(printed.splitlines(keepends=True)[: int(head)]) if head else printed
-            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-            assert doctest.OutputChecker().check_output(expected, printed, flags), f"{command}\n{printed}"
-            ran += 1
+    for page in COMMAND_PAGES:
+        for block in CONSOLE.findall((DOCS / page).read_text(encoding="utf-8")):
+            for command, expected in page_commands.COMMANDS.findall(block):
+                typed, _, head = command.partition(" | head -")
+                assert main(shlex.split(typed)[1:]) == 0, command
+                printed = capsys.readouterr().out
+                printed = "".join(printed.splitlines(keepends=True)[: int(head)]) if head else printed
+                flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+                assert doctest.OutputChecker().check_output(expected, printed, flags), f"{command}\n{printed}"
+                ran += 1
     assert ran > 10
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_table_has_its_header(page: pathlib.Path) -> None:
     """A blank line inside a table makes text of all the rows after it."""
     lines = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL).splitlines()
@@ -195,3 +231,15 @@ def test_the_memory_that_the_docstring_promises_is_what_a_feature_takes() -> Non
     promised = re.search(r"slots of (\d+) bytes", ul.Learner.__doc__ or "")
     assert promised is not None
     assert round(ul.Learner(bits=16).nbytes / 2**16) == int(promised[1])
+
+
+def test_the_demo_trains_reports_and_draws(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
+    assert main(["demo", "--folder", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^model +accuracy 99\.\d+%", printed, re.MULTILINE)
+    shares = dict(re.findall(r"^(\S.*?) +[\d.]+% +([\d.]+)%$", printed, re.MULTILINE))
+    assert float(shares["unitless"]) < min(float(share) for name, share in shares.items() if name != "unitless")
+    files = {path.name for path in (tmp_path / "out").iterdir()}
+    assert files == {"sensors.csv", "sensors.unitless", "report.html", "units.png"}
+    for name in files - {"sensors.csv"}:
+        assert name in printed

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless.data.frame_reader import MissingValueError
+from unitless.data.columns.frame_reader import MissingValueError
 from unitless.data.writers.columnar import TypeChangedError
 from unitless.errors import WHERE, Option, Phrase
 
@@ -31,13 +31,13 @@ def test_the_text_is_composed_from_the_fields(fields: dict[str, Any], text: str)
     assert str(ul.InputError("label is nan", **fields)) == text
 
 
-def test_a_text_can_say_where_the_place_stands() -> None:
+def test_a_message_can_contain_its_place() -> None:
     error = ul.InputError(Phrase("the class ", WHERE, " is 'eel'"), row=3)
     assert str(error) == "the class at row 3 is 'eel'"
     assert str(error.at(file="a.csv")) == "the class at a.csv, row 3 is 'eel'"
 
 
-def test_divergence_says_what_is_learned() -> None:
+def test_divergence_reports_the_rows_that_were_learned() -> None:
     error = ul.DivergedError(at=5, learned=5)
     assert str(error).startswith("the learner diverged at row 5; the rows before it are learned; look for")
     assert "the rows before row 3 are learned" in str(ul.DivergedError(at=5, learned=3))
@@ -66,7 +66,7 @@ def test_errors_survive_pickling_and_copying(error: ul.Error) -> None:
         assert other.text(lambda option: f"--{option.name}") == error.text(lambda option: f"--{option.name}")
 
 
-def test_what_the_core_says_of_a_row_becomes_fields() -> None:
+def test_row_errors_of_the_core_have_fields() -> None:
     learner = ul.Learner()
     X = np.ones((4, 2))
     X[2, 1] = np.nan

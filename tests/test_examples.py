@@ -47,7 +47,7 @@ def test_the_example_runs_and_prints_its_results(example: pathlib.Path, tmp_path
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
-def test_the_example_says_how_to_run_it_and_what_it_needs(example: pathlib.Path) -> None:
+def test_the_example_explains_how_to_run_it_and_its_requirements(example: pathlib.Path) -> None:
     text = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8"))) or ""
     assert f"python examples/{example.name}" in text
     assert "pip install" in text

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("*.py"))
-PAGES = ROOT / "docs" / "gallery"
+PAGES = ROOT / "docs" / "tutorials"
 TOOL = runpy.run_path(str(ROOT / "tools" / "gallery.py"))
 
 
@@ -68,13 +68,13 @@ def test_every_page_belongs_to_a_script_and_is_on_the_site() -> None:
     assert len(names) == 8
     assert {page.stem for page in PAGES.glob("*.md")} == {"index", *names}
     assert {re.sub(r"-\d+$", "", picture.stem) for picture in PAGES.glob("*.png")} == names
-    navigation = set(re.findall(r"gallery/(\w+)\.md", (ROOT / "mkdocs.yml").read_text("utf-8")))
+    navigation = set(re.findall(r"tutorials/(\w+)\.md", (ROOT / "mkdocs.yml").read_text("utf-8")))
     assert navigation == {"index", *names}
     assert TOOL["index"](SCRIPTS) == (PAGES / "index.md").read_text("utf-8"), "run make gallery"
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
-def test_the_script_asks_a_question_and_says_how_to_run_it(script: pathlib.Path) -> None:
+def test_the_script_asks_a_question_and_explains_how_to_run_it(script: pathlib.Path) -> None:
     source = script.read_text("utf-8")
     question, takeaway = TOOL["title"](source)
     assert "?" in question

@@ -102,7 +102,7 @@ def test_short_data_has_fewer_partitions(simulation: Any, costs: Any) -> None:
     assert job(simulation, costs, rows=100).partitions(simulation.Cluster(1000)) == 1
 
 
-def test_failing_tasks_take_as_long_as_theory_says(simulation: Any, costs: Any) -> None:
+def test_failing_tasks_take_as_long_as_in_theory(simulation: Any, costs: Any) -> None:
     """A task that must run undisturbed for d at rate r takes (e^(rd) - 1)(1/r + restart) on average."""
     one = job(simulation, costs, rows=1e9, rounds=1, text=False)
     calm = simulation.Cluster(1, network=1e9)

@@ -15,7 +15,6 @@ from scipy import sparse
 from sources import command
 
 import unitless as ul
-from unitless.limits import MOST_LABEL, MOST_VALUE, MOST_WEIGHT
 from unitless.river import UnitlessRegressor as RiverRegressor
 from unitless.sklearn import UnitlessRegressor
 
@@ -100,7 +99,7 @@ def test_a_value_in_a_column_counts_as_missing_and_is_reported(
     door: str, text: str, way: dict[str, Any], tmp_path: Path
 ) -> None:
     result = train(BY_COLUMNS[door](tmp_path, "x", text), **way)
-    assert (result.details.learned, result.invalid_values, result.missing) == (ROWS, {"x": 1}, {"x": 1})
+    assert (result.details.learned, result.invalid_values, result.details.missing) == (ROWS, {"x": 1}, {"x": 1})
     assert any("'x'" in str(line) and "treated as missing" in str(line) for line in result.column_report)
     empty = GOOD.copy()
     empty.loc[BAD, "x"] = np.nan
@@ -137,7 +136,6 @@ def test_the_command_line_reports_it_too(tmp_path: Path) -> None:
 
 
 def test_the_limits_themselves_are_allowed(tmp_path: Path) -> None:
-    assert (MOST_VALUE, MOST_LABEL, MOST_WEIGHT) == (1e300, 1e60, 1e15)
     assert not train(with_value("x", "1e300")).invalid_values
     assert train(with_value("y", "-1e60")).details.learned == ROWS
     assert train(with_value("w", "1e15")).details.learned == ROWS

@@ -63,4 +63,4 @@ def test_one_root_for_all_errors() -> None:
 
 def test_the_demo_runs_as_a_module(tmp_path: pathlib.Path) -> None:
     subprocess.run([sys.executable, "-m", "unitless.paper.demo", str(tmp_path)], check=True, capture_output=True)
-    assert (tmp_path / "demo.png").stat().st_size > 10_000
+    assert (tmp_path / "units.png").stat().st_size > 10_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pathlib
 import subprocess
@@ -13,7 +14,7 @@ from streams import stream
 
 import unitless as ul
 from unitless import figures
-from unitless.metrics.evaluation import Moment, progressive
+from unitless.metrics import Moment, progressive
 
 
 def moments(losses: list[float], error_rate: float | None = None) -> list[Moment]:
@@ -21,7 +22,8 @@ def moments(losses: list[float], error_rate: float | None = None) -> list[Moment
 
 
 def texts(panel: object) -> list[str]:
-    return [text.get_text() for text in panel.get_legend().get_texts()]  # type: ignore[attr-defined]
+    """The names of the lines, which are written at the right of the axis."""
+    return [text.get_text() for text in panel.texts]  # type: ignore[attr-defined]
 
 
 def test_progress_of_classes_has_loss_and_error() -> None:
@@ -50,7 +52,7 @@ def test_nothing_to_show_is_no_error(curves: dict[str, list[Moment]], tmp_path: 
     figures.save(figures.sweep({name: {} for name in curves}, "loss", ""), tmp_path / "b.png")
 
 
-def test_many_lines_can_be_told_apart() -> None:
+def test_many_lines_are_distinguishable() -> None:
     figure = figures.progress({str(i): moments([2, 1]) for i in range(25)}, "loss", "")
     looks = {(line.get_color(), line.get_linestyle()) for line in figure.axes[0].get_lines()}
     assert len(looks) == 25
@@ -59,13 +61,13 @@ def test_many_lines_can_be_told_apart() -> None:
 def test_a_sweep_marks_the_best_rates() -> None:
     losses = {"nag": {0.1: 3.0, 1.0: 1.0, 10.0: 2.0}, "gd": {1.0: math.inf, 0.1: 1.5}, "ag": {1.0: math.nan}}
     (panel,) = figures.sweep(losses, "loss", "").axes
-    assert texts(panel) == ["nag  1 at 1", "gd  1.5 at 0.1", "ag  diverged"]
+    assert texts(panel) == ["nag  1 at rate 1", "gd  1.5 at rate 0.1", "ag  diverged"]
     marks = [tuple(map(float, np.ravel(line.get_data()))) for line in panel.get_lines() if line.get_marker() == "o"]
     assert marks == [(1.0, 1.0), (0.1, 1.5)]
     assert panel.get_yscale() == "linear"
 
 
-def test_what_blows_up_does_not_flatten_the_rest() -> None:
+def test_a_diverged_curve_does_not_flatten_the_others() -> None:
     wide = {"gd": {0.1: 1.0, 1.0: 2.0, 2.0: 1e3, 3.0: 1e30}}
     (panel,) = figures.sweep(wide, "loss", "").axes
     assert panel.get_yscale() == "log"
@@ -76,8 +78,17 @@ def test_what_blows_up_does_not_flatten_the_rest() -> None:
     assert panel.get_ylim()[1] < 5
 
 
+def test_names_of_lines_do_not_overlap_and_cover_no_line() -> None:
+    figure = figures.progress({str(i): moments([2, 1]) for i in range(8)}, "loss", "")
+    (panel,) = figure.axes
+    figure.draw_without_rendering()
+    boxes = sorted((text.get_window_extent() for text in panel.texts), key=lambda box: box.y0)
+    assert all(below.y1 <= above.y0 + 0.5 for below, above in itertools.pairwise(boxes))
+    assert min(box.x0 for box in boxes) > panel.get_window_extent().x1
+
+
 @pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")])
-def test_pictures_are_of_the_kind_that_their_name_says(name: str, start: bytes, tmp_path: pathlib.Path) -> None:
+def test_the_suffix_decides_the_kind_of_picture(name: str, start: bytes, tmp_path: pathlib.Path) -> None:
     figures.save(figures.sweep({"a": {1.0: 1.0}}, "loss", ""), tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(start)
     assert [path.name for path in tmp_path.iterdir()] == [name]
@@ -100,8 +111,8 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_old_one(tmp_path: pathlib.Pat
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ul.OptionError, match=r"pip install 'unitless\[plot\]'"):
         figures.sweep({}, "loss", "")
 
@@ -135,7 +146,8 @@ def test_curves_have_a_panel_for_each_column(tmp_path: pathlib.Path) -> None:
 
 def test_curves_of_classes_have_a_line_each() -> None:
     axes = ul.plot.curves(curved(classes=True))
-    assert sorted(texts(axes[0])) == ["0", "1", "2"]
+    (legend,) = axes[0].figure.legends
+    assert sorted(text.get_text() for text in legend.get_texts()) == ["0", "1", "2"]
     assert len(axes[0].get_lines()) == 3
     assert len(ul.plot.curves(curved(classes=True), label=1)[0].get_lines()) == 1
 

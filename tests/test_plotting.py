@@ -97,7 +97,7 @@ def test_what_cannot_be_drawn_is_refused_before_a_figure_is_made(name: str) -> N
 def test_histories_of_several_are_drawn_together(things: dict[str, Any], axis: Axes) -> None:
     compared = ul.compare(table(), "y", ["nag", "ng"], model_type="linear")
     ul.plot.history({"curves": things["history"], "linear": compared}, ax=axis, metric="error_rate")
-    names = [text.get_text().partition("  ")[0] for text in axis.get_legend().get_texts()]
+    names = [text.get_text().partition("  ")[0] for text in axis.texts]
     assert names == ["curves", "linear nag", "linear ng"]
     with pytest.raises(ul.OptionError, match="numbers are predicted, not classes"):
         ul.plot.history(things["predictions"], metric="error_rate")
@@ -118,7 +118,7 @@ def test_an_explanation_ends_at_its_score(things: dict[str, Any], axis: Axes) ->
     assert [text.get_text() for text in few.get_yticklabels()][1] == "(1 others)"
 
 
-def test_several_models_are_told_apart_on_one_axis(things: dict[str, Any], axis: Axes) -> None:
+def test_several_models_are_distinguishable_on_one_axis(things: dict[str, Any], axis: Axes) -> None:
     for name in ("first", "second"):
         ul.plot.roc(things["roc"], ax=axis, name=name)
     handles, labels = axis.get_legend_handles_labels()
@@ -132,7 +132,7 @@ def test_one_curve_is_chosen_by_its_column(things: dict[str, Any], axis: Axes) -
         ul.plot.curves(things["curves"], column="wage")
 
 
-def test_pictures_of_scores_say_what_they_need(things: dict[str, Any]) -> None:
+def test_pictures_of_scores_name_their_requirements(things: dict[str, Any]) -> None:
     for name in ("roc", "precision_recall"):
         with pytest.raises(ul.OptionError, match="need"):
             getattr(ul.plot, name)(things["predictions"])

@@ -43,7 +43,7 @@ def _every_save_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_file, "_LOOK_AGAIN", 0.0, raising=False)
 
 
-def test_the_next_save_removes_what_a_killed_process_left_and_nothing_of_a_living_one(tmp_path: pathlib.Path) -> None:
+def test_the_next_save_removes_only_the_leftovers_of_dead_processes(tmp_path: pathlib.Path) -> None:
     killed, living = begun(tmp_path / "a"), begun(tmp_path / "b")
     try:
         assert len(temporary(tmp_path)) == 2
@@ -110,7 +110,7 @@ def test_saving_never_changes_the_umask_that_other_threads_create_files_with(
     assert (tmp_path / "other").stat().st_mode & 0o777 == 0o640
 
 
-def test_many_threads_write_beside_each_other(tmp_path: pathlib.Path) -> None:
+def test_many_threads_write_at_the_same_time(tmp_path: pathlib.Path) -> None:
     problems: list[BaseException] = []
 
     def write(name: str) -> None:
@@ -129,7 +129,7 @@ def test_many_threads_write_beside_each_other(tmp_path: pathlib.Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["a", "b"]
 
 
-def test_the_name_of_a_temporary_file_says_whose_it_is(tmp_path: pathlib.Path) -> None:
+def test_the_name_of_a_temporary_file_has_its_process(tmp_path: pathlib.Path) -> None:
     with whole_file.opened(tmp_path / "m"):
         (name,) = temporary(tmp_path)
     assert re.fullmatch(rf"\.unitless-{os.getpid()}-[0-9a-f]{{16}}", name)

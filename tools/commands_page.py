@@ -1,8 +1,8 @@
-"""Write docs/commands.md: every command of the command line with its arguments and options, from the code itself.
+"""Write docs/reference/command-line.md: every command with its arguments and options, from the code itself.
 
 Run it after changing a command: `python tools/commands_page.py`. A test fails if the page is out of date.
 
-It reads the records of the commands' options, and not what typer makes of them, which changes with its versions.
+It reads the records of the commands' options, because what typer prints changes with its versions.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from typing import Any
 
 from unitless.cli.commands import GROUPS, examples
 
-PAGE = pathlib.Path(__file__).parent.parent / "docs" / "commands.md"
+PAGE = pathlib.Path(__file__).parent.parent / "docs" / "reference" / "command-line.md"
 INTRODUCTION = """\
-# Commands
+# Command line
 
-Every command with all of its options, as `unitless COMMAND --help` gives them; [the command line](command-line.md)
-shows them at work. `unitless --version` prints the version, `unitless --install-completion` lets the shell complete
-commands, options and names of files. This page is written by `tools/commands_page.py` from the code.
+Every command with all of its options. `unitless COMMAND --help` prints the most used ones, and `--help-all` all of
+them; [the command line](../get-started/command-line.md) shows them at work. `unitless --version` prints the version,
+and `unitless --install-completion` lets the shell complete commands, options and names of files. This page is written
+by `tools/commands_page.py` from the code.
 """
 
 
 def page() -> str:
-    """The page as it should be."""
+    """The text of the page."""
     commands = [command for group in GROUPS.values() for command in group]
     return "\n".join([INTRODUCTION, *_groups(), *("\n".join(_command(one)) for one in commands)])
 
@@ -46,15 +47,15 @@ def _command(command: ModuleType) -> Iterator[str]:
     panels: dict[str, list[tuple[str, str]]] = {}
     usage = [f"unitless {command.NAME}"]
     for option in command.OPTIONS:
-        help = _help(option.help, option.default) + _choices(option.kind)
+        help = option.text + _choices(option.kind)
         if option.argument:
             metavar = option.metavar or option.name.upper()
-            usage.append(metavar if option.required else f"[{metavar}]")
+            several = "..." if option.many else ""
+            usage.append(f"{metavar}{several}" if option.required else f"[{metavar}]")
             arguments.append((f"`{metavar}`", help))
         else:
             flags = ", ".join(f"`{name}`" for name in option.names)
-            value = "" if option.kind is bool else " NUMBER" if option.kind in (int, float) else " TEXT"
-            panels.setdefault(option.panel or "Options", []).append((flags + value, help))
+            panels.setdefault(option.panel or "Options", []).append((f"{flags} {option.value_name}".strip(), help))
     yield from (f"## {command.NAME}", "", "    " + " ".join([*usage, "[OPTIONS]"]), "")
     yield from (inspect.getdoc(command.command) or "", "")
     if arguments:
@@ -68,11 +69,6 @@ def _choices(kind: Any) -> str:
     if typing.get_origin(kind) is not typing.Literal:
         return ""
     return " One of " + ", ".join(f"`{value}`" for value in typing.get_args(kind)) + "."
-
-
-def _help(text: str | None, default: Any) -> str:
-    shown = isinstance(default, str | int | float) and default is not False
-    return (text or "") + (f" Default: {default}." if shown else "")
 
 
 def _table(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 python tools/gallery.py [NAME ...]      all, or those that are named; `make gallery` runs all
 
 A script is cut at its lines `# %%`: a cell after `# %% [markdown]` is text, everything else is code. What a cell
-prints, and the pictures that it leaves open, stand below it on the page. Pages and pictures go to docs/gallery/.
+prints, and the pictures that it leaves open, stand below it on the page. Pages and pictures go to docs/tutorials/.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).parent.parent
 SCRIPTS = ROOT / "examples" / "gallery"
-PAGES = ROOT / "docs" / "gallery"
-DOTS_PER_INCH = 80
+PAGES = ROOT / "docs" / "tutorials"
+DOTS_PER_INCH = 120
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def index(paths: list[pathlib.Path]) -> str:
     """The page that leads to all others."""
     rows = [(path.stem, *title(path.read_text(encoding="utf-8"))) for path in paths]
     lines = [
-        "# Gallery",
+        "# Tutorials",
         "",
         "Questions that people have, each answered by a short script that runs as it is. `make gallery` runs them all",
         "and writes these pages; the scripts are in `examples/gallery`. Simulated data is called so.",

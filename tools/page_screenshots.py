@@ -1,9 +1,9 @@
-"""Pictures of the live page for the README: a real server, two models that learn houses for two minutes, a browser.
+"""Take the pictures of the live page: a real server, two models that learn the prices of houses, a browser.
 
     python tools/page_screenshots.py [SECONDS]
 
-Needs Chromium and Playwright (`make test-page` installs the latter). Towns become dearer in the last third, so that the
-charts have something to show; labels of some rows come seconds after their predictions.
+Needs Chromium and Playwright (`make test-page` installs the latter). Prices rise in the last third of the time, so that
+the charts show a change and the recovery. Some labels arrive seconds after their predictions.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 LINES = "application/x-ndjson"
-TOWNS = {"Ulm": 0.0, "Bonn": 40.0, "Kiel": -30.0, "Mainz": 15.0}
-SIZE = {"width": 1280, "height": 944}
+TOWNS = {"Ulm": 0, "Bonn": 900, "Kiel": -500, "Mainz": 300}  # euros per square meter above the mean
+SIZE = {"width": 1280, "height": 962}
 
 
-def house(draw: random.Random, dearer: bool) -> tuple[dict[str, Any], bool]:
-    """A house, and whether it costs more than most."""
+def house(draw: random.Random, dearer: bool) -> tuple[dict[str, Any], float]:
+    """A house and its price in euros."""
     features: dict[str, Any] = {
         "area": round(draw.uniform(30, 250), 1),
         "age": draw.randint(0, 120),
@@ -39,13 +39,14 @@ def house(draw: random.Random, dearer: bool) -> tuple[dict[str, Any], bool]:
         "town": draw.choice(list(TOWNS)),
         "garden": draw.random() < 0.4,
     }
-    worth = features["area"] - 0.004 * features["to_station"] + 25 * features["garden"] + TOWNS[features["town"]]
-    worth += 30 * math.cos(features["age"] / 20) + (70 if dearer and features["town"] != "Ulm" else 0)
-    return features, worth + draw.gauss(0, 12) > 135
+    per_meter = 2600 + TOWNS[features["town"]] + (900 if dearer and features["town"] != "Ulm" else 0)
+    price = per_meter * features["area"] - 6 * features["to_station"] + 30_000 * features["garden"]
+    price += 40_000 * math.cos(features["age"] / 20) + 60_000
+    return features, float(max(round(price * math.exp(draw.gauss(0, 0.04)), -3), 10_000.0))
 
 
 def feed(port: int, seconds: float) -> None:
-    """Two models, and rows for them: most with their label, others predicted first."""
+    """Create two models and send them rows: most with their label, others to be predicted first."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
     def send(method: str, path: str, body: str, kind: str = "application/json") -> None:
@@ -64,12 +65,12 @@ def feed(port: int, seconds: float) -> None:
         wave = 1 + 0.4 * math.sin(since / 9)
         rows = [house(draw, dearer) for _ in range(round(60 * wave))]
         send("POST", "houses/learn", "\n".join(json.dumps({"features": x, "label": y}) for x, y in rows), LINES)
-        asked = []
+        predicted = []
         for x, y in (house(draw, dearer) for _ in range(round(25 * wave))):
             number += 1
-            asked.append(json.dumps({"features": x, "id": f"h{number}"}))
+            predicted.append(json.dumps({"features": x, "id": f"h{number}"}))
             late.append((since + draw.lognormvariate(1.0, 0.6), json.dumps({"id": f"h{number}", "label": y})))
-        send("POST", "houses/predict", "\n".join(asked), LINES)
+        send("POST", "houses/predict", "\n".join(predicted), LINES)
         due = [body for when, body in late if when <= since]
         late = deque(one for one in late if one[0] > since)
         if due:
@@ -78,10 +79,12 @@ def feed(port: int, seconds: float) -> None:
 
 
 def take(port: int) -> None:
-    """The top of the page, in light and in dark."""
+    """Save the top of the page, in light and in dark mode."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = running.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+        )
         for scheme, name in (("light", "serve.png"), ("dark", "serve-dark.png")):
             page = browser.new_page(viewport=SIZE, color_scheme=scheme)
             page.goto(f"http://127.0.0.1:{port}/#houses")
@@ -93,7 +96,7 @@ def take(port: int) -> None:
 
 
 def main() -> None:
-    """Start a server, feed it, and take the pictures while it still learns."""
+    """Start a server, send it rows, and take the pictures while it learns."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 120.0
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 """Pages of the site that are made from files outside of docs/: the changelog, and a page for every example.
 
-A hook of mkdocs (see mkdocs.yml). Pages link to `../CHANGELOG.md` and `../examples/*.py`, which works in the
+A hook of mkdocs (see mkdocs.yml). Pages link to `../../CHANGELOG.md` and `../../examples/*.py`, which works in the
 repository. On the site these links are changed to the pages that are made from those files.
 """
 
@@ -29,10 +29,11 @@ def _examples() -> list[pathlib.Path]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the examples to the navigation, before the section about the project itself."""
+    """Add the examples to the navigation, after the tutorials."""
     assert config.nav is not None
     entries = [{path.stem.replace("_", " "): f"examples/{path.stem}.md"} for path in _examples()]
-    config.nav.insert(-1, {"Examples": entries})
+    tutorials = next(part["Tutorials"] for part in config.nav if "Tutorials" in part)
+    tutorials.append({"More scripts": entries})
     return config
 
 
@@ -47,5 +48,5 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Change links to files outside of docs/ to their pages on the site."""
-    markdown = markdown.replace("](../CHANGELOG.md)", "](changelog.md)")
-    return re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.md)", markdown)
+    markdown = markdown.replace("](../../CHANGELOG.md)", "](../changelog.md)")
+    return re.sub(r"\]\(\.\./\.\./examples/(\w+)\.py\)", r"](../examples/\1.md)", markdown)

@@ -1,4 +1,4 @@
-"""Draw docs/units.png: the error of each learner, depending on how much the units of the columns differ.
+"""Draw docs/images/units.png: the error of each learner, depending on how much the units of the columns differ.
 
     python tools/units_picture.py
 
@@ -20,7 +20,7 @@ from unitless.paper.datasets import load_shuttle
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-PICTURE = pathlib.Path(__file__).parent.parent / "docs" / "units.png"
+PICTURE = pathlib.Path(__file__).parent.parent / "docs" / "images" / "units.png"
 DIRECTIONS = np.array([0.6, -1.0, 0.2, -0.4, 1.0, -0.8, 0.0, 0.8, -0.2])
 SPREADS = np.arange(0, 5.01, 0.5)
 RATES = np.geomspace(1e-14, 1e6, 60)
@@ -44,16 +44,16 @@ def errors(rows: int) -> dict[str, list[float]]:
 
 def main() -> None:
     """Compute and print the errors, and draw the picture."""
+    plt.style.use("unitless.plot.style")
     found = errors(43_500)
-    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
-    for (name, values), color in zip(found.items(), ("#0b7285", "#e8590c", "#868e96"), strict=True):
+    figure, axis = plt.subplots()
+    for (name, values), color in zip(found.items(), ("C0", "C4", "C5"), strict=True):
         print(f"{name:28}", *(f"{value:7.2%}" for value in values))
-        axes.plot(2 * SPREADS, 100 * np.array(values), marker="o", linewidth=2.2, color=color, label=name)
-    axes.set(xlabel="powers of ten between the columns' units", ylabel="progressive error, %", ylim=(0, None))
-    axes.set_title("Shuttle, one pass: the same data in other units")
-    axes.legend(frameon=False)
-    axes.grid(alpha=0.3)
-    figure.savefig(PICTURE, dpi=120)
+        axis.plot(2 * SPREADS, 100 * np.array(values), marker="o", color=color)
+        end = (2 * SPREADS[-1], 100 * values[-1])
+        axis.annotate(f"  {name}", end, color=color, va="center", annotation_clip=False)
+    axis.set(xlabel="powers of ten between the units of the columns", ylabel="progressive error, %", ylim=(0, None))
+    figure.savefig(PICTURE)
 
 
 if __name__ == "__main__":

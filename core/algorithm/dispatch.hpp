@@ -1,4 +1,4 @@
-// From the options' values to types, and from names to the options' values.
+// Maps option values to types, and names to option values.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// action(std::type_identity<the rule>).
+// Calls action(std::type_identity<the rule>).
 template <class Action>
 auto with_rule(RuleKind kind, Action action) {
     return with_type_at(static_cast<std::size_t>(kind), Rules{}, action);

@@ -1,4 +1,4 @@
-// The implicit step of logistic loss: the one whose slope is taken where the step ends.
+// The implicit step of logistic loss: a step that uses the slope at its own end point.
 #pragma once
 
 #include "simd/elementary.hpp"
@@ -6,12 +6,12 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// The slope s = 1/(1 + e^(margin + tau s)) at the end of a step that adds delta = tau s to the margin.
+// Solves s = 1/(1 + e^(margin + tau s)) for s: the slope at the end of a step that adds delta = tau s to the margin.
 //
-// Newton's method within a bracket. Without the step, s would be larger: an upper bound of delta is tau/(1 + e^margin),
-// and another is where tau/(1 + e^...) is below 1. Both ends move, so that it ends whatever the numbers are. The second
-// derivative of delta - tau s is less than tau/10: after a step of length `moved`, less than tau moved^2/20 is left.
-// Nearly always two steps are enough.
+// Newton's method within a bracket. The slope at the start is larger than s, so tau/(1 + e^margin) is an upper bound of
+// delta; the point where tau/(1 + e^...) falls below 1 is another. Each iteration moves one end of the bracket, so the
+// loop ends for all inputs. The second derivative of delta - tau s is below tau/10, so after an iteration of length
+// `moved` the error is below tau moved^2/20. Two iterations are nearly always enough.
 inline double implicit_logistic_slope(double margin, double tau) {
     const double first = inverse_of_one_plus_exp(margin);
     double low = 0, high = tau * first;

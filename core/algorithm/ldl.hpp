@@ -1,8 +1,8 @@
-// A symmetric positive definite matrix M = L D L', D diagonal, L with ones on its diagonal: what solves M x = b and
-// inverts M. Sums are taken in a fixed order, so that all machines give the same bits.
+// LDL decomposition of a symmetric positive definite matrix: M = L D L', where D is diagonal and L has a unit diagonal.
+// It solves M x = b and inverts M. Sums run in a fixed order, so that all machines give the same bits.
 //
-// Matrices are stored row after row, `stride` numbers apart. Where the caller's n and stride are constants, so are the
-// lengths of all loops.
+// Matrices are stored row by row, `stride` numbers apart. If the caller's n and stride are constants, all loops have
+// constant lengths.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ inline namespace UNITLESS_ISA {
 struct LdlMemory {
     double* lower;    // L, n rows
     double* inverse;  // 1/D
-    double* scaled;   // n numbers of working memory
+    double* scaled;   // scratch: n numbers
     std::size_t n, stride;
 };
 
-// Reads M on and below its diagonal. A pivot that is not above `least` of its diagonal entry has been lost to rounding:
-// it counts as that, or as the smallest number, and the result is false.
+// Reads M on and below its diagonal. A pivot that is not above `least` times its diagonal entry is lost to rounding: it
+// is replaced by that product, or by the smallest number, and the result is false.
 UNITLESS_INLINE bool factorize(const double* m, double least, const LdlMemory& to) {
     bool sound = true;
     for (std::size_t i = 0; i < to.n; ++i) {
@@ -44,7 +44,7 @@ UNITLESS_INLINE bool factorize(const double* m, double least, const LdlMemory& t
     return sound;
 }
 
-// b becomes M^-1 b. The numbers before `first` are known to be 0 in b, and are not asked for in the result.
+// Replaces b by M^-1 b. b must be 0 before position `first`, and the result is not computed there.
 UNITLESS_INLINE void solve(const LdlMemory& factors, double* b, std::size_t first = 0) {
     const std::size_t n = factors.n;
     for (std::size_t i = first + 1; i < n; ++i)
@@ -55,7 +55,7 @@ UNITLESS_INLINE void solve(const LdlMemory& factors, double* b, std::size_t firs
     }
 }
 
-// M^-1, both halves; `column`: n numbers of working memory.
+// Writes M^-1, both halves. `column`: scratch for n numbers.
 UNITLESS_INLINE void invert(const LdlMemory& factors, double* column, double* to) {
     const std::size_t n = factors.n, stride = factors.stride;
     for (std::size_t j = 0; j < n; ++j) {

@@ -1,10 +1,10 @@
-// Log odds of classes, each against all others: log(p_k/(1 - p_k)). Their sigmoids are the probabilities.
+// Log odds of classes, each against all others: log(p_k/(1 - p_k)). The sigmoid of a log odds is the probability.
 //
-// A model is never more certain than 1 - 1e-15: log odds go no further than `most_certain`.
+// A model is never more certain than 1 - 1e-15: log odds are limited to `most_certain`.
 //
-// 1 - p_k is never computed from p_k, which would lose all digits where a class is nearly certain. It is the sum of the
-// others: for the likeliest class a sum of its own, for any other one the sum of all but the likeliest, less its own,
-// plus the likeliest, which is as large as any of them.
+// Computing 1 - p_k from p_k would lose all digits when a class is nearly certain. So 1 - p_k is the sum of the other
+// probabilities. For the likeliest class this sum is computed directly. For any other class k it is the sum over all
+// classes but the likeliest, minus p_k, plus the likeliest, which is as large as any of them.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ inline constexpr double most_certain = 0x1.144f69ff9ffc4p+5;  // ln 1e15
 
 inline namespace UNITLESS_ISA {
 
-// From numbers that are proportional to the probabilities, at least one of them not 0. A class that is alone has log
-// odds of 0. `to` may be `shares`.
+// Converts numbers that are proportional to the probabilities. At least one must not be 0. If there is only one class,
+// its log odds are 0. `to` may be `shares`.
 inline void log_odds_of_shares(const double* shares, std::size_t count, double* to) {
     std::size_t likeliest = 0;
     for (std::size_t k = 1; k < count; ++k)
@@ -35,14 +35,14 @@ inline void log_odds_of_shares(const double* shares, std::size_t count, double* 
             const double own = i < some ? shares[first + i] : 1.0;
             ratio[i] = own / (first + i == likeliest ? others : (others - own) + most);
         }
-        // The logarithm holds arguments within the range of numbers, and so an infinite ratio is certain, too.
+        // log() limits its argument to finite numbers, so an infinite ratio counts as certain.
         const Vec8 limit = Vec8::all(most_certain);
         smaller(larger(log(Vec8::load(ratio)), -limit), limit).store(odds);
         for (std::size_t i = 0; i < some; ++i) to[first + i] = count == 1 ? 0.0 : odds[i];
     }
 }
 
-// From scores o, whose softmax are the probabilities: p_k = e^(o_k)/sum_j e^(o_j).
+// Converts scores o whose softmax gives the probabilities: p_k = e^(o_k)/sum_j e^(o_j).
 inline void log_odds(const double* scores, std::size_t count, double* to) {
     double most = scores[0];
     for (std::size_t k = 1; k < count; ++k) most = larger(most, scores[k]);
@@ -56,8 +56,9 @@ inline void log_odds(const double* scores, std::size_t count, double* to) {
     log_odds_of_shares(to, count, to);
 }
 
-// From scores of classes that may become more: the last one is the spare class, which no row has had and which stands
-// for those that will join. Its odds are against all other classes; theirs do not include it, unless there is only one.
+// Converts the scores of a model whose set of classes may grow. The last class is the spare class: no row has had it,
+// and it stands for classes that are not known yet. Its odds are against all other classes. The odds of the other
+// classes leave it out, unless there is only one other class.
 inline void log_odds_of_open(const double* scores, std::size_t count, double* to) {
     log_odds(scores, count, to);
     if (count <= 2) return;

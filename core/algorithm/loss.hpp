@@ -2,16 +2,16 @@
 //
 //   value(p, y)          L
 //   slope(p, y)          dL/dp
-//   change(p, y, g, tau) the importance-aware step (Karampatziakis & Langford 2011): how far p moves when it follows
-//                        dp/dtime = -dL/dp from where it is for the time tau > 0, instead of jumping by -tau dL/dp.
-//                        It never moves past the label. g is the slope at p, not 0.
+//   change(p, y, g, tau) the importance-aware step (Karampatziakis & Langford 2011): how far p moves along
+//                        dp/dtime = -dL/dp in the time tau > 0. The plain gradient step would be -tau dL/dp.
+//                        The step never moves p past the label. g is the slope at p, not 0.
 //
-// They take doubles, or Vecs where several learners are learned at once. Forms are chosen so that nothing cancels: a
-// change stays accurate when it is tiny. What else is to be known of a loss stands in its `facts`. The list of all
-// losses is here: nothing else in the core knows a loss by name.
+// The functions take doubles, or Vecs when one call updates several learners. Their formulas avoid cancellation, so
+// that a tiny change stays accurate. A loss declares its other properties in its `facts`. This file lists all losses;
+// no other file of the core knows a loss by name.
 //
-// The loss is chosen at run time, once or twice a row: against a hundred multiplications that costs nothing, and it
-// divides the time to compile the kernels by five.
+// The loss is chosen at run time, once or twice per row. Next to a hundred multiplications this costs nothing, and it
+// makes the kernels compile five times faster.
 #pragma once
 
 #include "algorithm/losses/hinge.hpp"
@@ -26,8 +26,9 @@ inline namespace UNITLESS_ISA {
 
 using Losses = TypeList<Squared, Logistic, Hinge, Quantile, Poisson>;
 
-// action(the loss that the options name). The first two, which are the most common, are inlined; the others are called,
-// so that their code takes no registers from these: that is a fifth of the time of a row.
+// Calls action(the loss that the options name). The first two losses are the most common, and are inlined. The others
+// are called, so that their code takes no registers from the first two: inlining them would cost a fifth of the time of
+// a row.
 template <class First, class Second, class... Others, class Action>
 UNITLESS_RARE auto with_other_loss(const Options& options, TypeList<First, Second, Others...>, const Action& action) {
     return with_type_at(static_cast<std::size_t>(options.loss) - 2, TypeList<Others...>{},
@@ -40,7 +41,7 @@ UNITLESS_INLINE auto with_loss(const Options& options, const Action& action) {
     return with_other_loss(options, Losses{}, action);
 }
 
-// Slope and value of a loss at a prediction.
+// The slope and the value of a loss at a prediction.
 template <class T>
 struct Measured {
     T slope, value;
@@ -62,8 +63,9 @@ UNITLESS_INLINE T slope_of(const Options& options, const T& p, const T& y) {
     return with_loss(options, [&](const auto& loss) UNITLESS_INLINE_LAMBDA { return loss.slope(p, y); });
 }
 
-// Predictions move `reach` times as far as v does for each unit of its step. These give the move of v for the
-// importance-aware step of a learner of speed `speed`; where reach has no inverse, the plain gradient's.
+// Returns the factor of the update of v. `reach` is the change of the prediction per unit of this factor, and `speed`
+// the learning rate times the sample weight and the rule's damp. The factor gives the importance-aware step, or the
+// plain gradient step where 1/reach is not finite.
 UNITLESS_INLINE double importance_aware_move(const Options& options, double p, double y, double slope, double speed,
                                              double reach) {
     return with_loss(options, [&](const auto& loss) UNITLESS_INLINE_LAMBDA {
@@ -75,14 +77,14 @@ UNITLESS_INLINE double importance_aware_move(const Options& options, double p, d
     });
 }
 
-// `score()`: the prediction, which short logistic steps do not ask for. Learners whose slope is 0, or whose reach is no
-// normal number, do not move.
+// `score()` returns the prediction; short logistic steps do not need it. Learners whose slope is 0, or whose reach is
+// not a normal number, do not move.
 template <class Score, int n>
 UNITLESS_INLINE Vec<n> importance_aware_move(const Options& options, const Score& score, const Vec<n>& y,
                                              const Vec<n>& slope, const Vec<n>& speed, const Vec<n>& reach) {
     const Mask<n> moving = (absolute(slope) > 0.0) & (reach > __DBL_MIN__);
     const Vec<n> whole = select(moving, reach, 1.0), downhill = select(moving, slope, 1.0), tau = speed * whole;
-    const Vec<n> per_whole = 1.0 / whole;  // apart, so that the division does not wait for the change
+    const Vec<n> per_whole = 1.0 / whole;  // computed here so that the division does not wait for `change`
     const Vec<n> change = with_loss(options, [&](const auto& loss) UNITLESS_INLINE_LAMBDA {
         if constexpr (requires { loss.change_from(score, y, downhill, tau); }) {
             return loss.change_from(score, y, downhill, tau);

@@ -1,15 +1,16 @@
-// What a learner is asked to be. Plain data, shared by all translation units; checked once, where Python sets it.
+// The options of a learner. Plain data that all translation units share. Python checks the values when it sets them.
 #pragma once
 
 namespace unitless {
 
-// A place in the list of rules (rule.hpp) or losses (loss.hpp). The first of each is the default.
+// Positions in the lists of rules (rule.hpp) and losses (loss.hpp). The first of each list is the default.
 enum class RuleKind : unsigned char {};
 enum class LossKind : unsigned char {};
 
-enum class Schedule { root, constant };  // eta/sqrt(t), eta: for the rules without adaptive rates
-enum class Order { paper, vw };          // squash then predict, or predict then squash
-// Limits of predictions: the range of earlier labels; of the current one too; [-1, 1], which are the labels of classes.
+enum class Schedule { root, constant };  // eta/sqrt(t) or eta: for the rules without adaptive rates
+enum class Order { paper, vw };          // adapts scales, then predicts; predicts, then adapts scales
+// The range that predictions are limited to: `labels` is the range of earlier labels, `vw` includes the current label,
+// and `signs` is [-1, 1], the labels of classes.
 enum class Clip { none, labels, vw, signs };
 
 struct Options {
@@ -22,8 +23,8 @@ struct Options {
     Schedule schedule = Schedule::root;
     Order order = Order::paper;
     Clip clip = Clip::none;
-    bool proximal = false;  // weights that matter little are zero: see engine/lanes/proximal_rows.hpp
-    double l2 = 0;          // then: how strongly weights are pulled towards zero besides
+    bool proximal = false;  // sets weights of little importance to zero: see engine/lanes/proximal_rows.hpp
+    double l2 = 0;          // the strength of the L2 penalty of proximal learners
 };
 
 }  // namespace unitless

@@ -1,15 +1,15 @@
 // The update rules in the dimensionless state z = x/s, v = w s, H = G/s^2 (section 3 of the paper, rewritten).
 //
-// The kernel does for each example, h being its importance weight:
+// For each example with importance weight h, the kernel computes
 //   t += h;  N += h gain^2 sum z^2;  yhat = gain sum v z
 //   g = dL/dyhat;  adaptive rules: H += h (g z)^2
 //   v -= eta_t h damp g z rate(H)
-// and a rule is the choice of:
+// A rule chooses
 //   Scale     how x becomes z
 //   adaptive  per-feature rates 1/sqrt(H), or none
-//   rescale   what a growing scale does to v and H, rho = s before / s now
+//   rescale   how v and H change when a scale grows, with rho = s before / s now
 //   gain(t), gain_squared(t), damp(t/N)
-// The list of all of them stands at the end: nothing else in the core knows a rule by name.
+// The end of this file lists all rules; no other file of the core knows a rule by name.
 #pragma once
 
 #include "algorithm/scale.hpp"
@@ -20,7 +20,7 @@ inline namespace UNITLESS_ISA {
 
 enum class Rescale { none, v_by_rho, H_by_rho_squared };
 
-// Gradient descent. w -= eta_t g x.
+// Gradient descent: w -= eta_t g x.
 struct GD {
     static constexpr const char* name = "gd";
     using Scale = RawScale;
@@ -31,7 +31,7 @@ struct GD {
     static double damp(double /*t_over_N*/) { return 1.0; }
 };
 
-// Adaptive gradient (McMahan & Streeter 2010, Duchi et al. 2011; section 1.1). G += (g x)^2; w -= eta g x/sqrt(G).
+// Adaptive gradient (McMahan & Streeter 2010, Duchi et al. 2011; section 1.1): G += (g x)^2; w -= eta g x/sqrt(G).
 struct AG {
     static constexpr const char* name = "ag";
     using Scale = RawScale;
@@ -42,7 +42,7 @@ struct AG {
     static double damp(double) { return 1.0; }
 };
 
-// Normalized gradient, Algorithm 1. On a new maximum w *= rho^2, that is v *= rho; v -= eta_t (t/N) g z.
+// Normalized gradient, Algorithm 1. A new maximum sets w *= rho^2, that is v *= rho. The step is v -= eta_t (t/N) g z.
 struct NG {
     static constexpr const char* name = "ng";
     using Scale = ShrinkingMaxScale;
@@ -53,8 +53,8 @@ struct NG {
     static double damp(double t_over_N) { return t_over_N; }
 };
 
-// Normalized adaptive gradient, Algorithm 2. On a new maximum w *= rho, that is v stays and H *= rho^2;
-// v -= eta sqrt(t/N) g z/sqrt(H).
+// Normalized adaptive gradient, Algorithm 2. A new maximum sets w *= rho, which leaves v unchanged and sets H *= rho^2.
+// The step is v -= eta sqrt(t/N) g z/sqrt(H).
 struct NAG {
     static constexpr const char* name = "nag";
     using Scale = HoldingMaxScale;
@@ -65,9 +65,9 @@ struct NAG {
     static double damp(double t_over_N) { return square_root(t_over_N); }
 };
 
-// NAG with the root of the second moment sqrt(s/t), s = sum x^2, for a scale (end of section 3). Here z = x/r with
-// r = sqrt(s), so that the paper's x/sqrt(s/t) is sqrt(t) z: the factor `gain`. w sqrt(s/t) is kept when the scale
-// moves, in both directions, also while a feature is absent: nothing to do for v.
+// NAG with the root mean square sqrt(s/t), s = sum x^2, as the scale (end of section 3). Here z = x/r with r = sqrt(s),
+// so the paper's x/sqrt(s/t) is sqrt(t) z: the factor `gain`. w sqrt(s/t) stays constant when the scale changes in
+// either direction, also while a feature is absent, so v does not change.
 struct SNAG {
     static constexpr const char* name = "snag";
     using Scale = RmsScale;

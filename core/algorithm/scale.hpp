@@ -1,14 +1,13 @@
-// Scales: where a feature loses its unit. x goes in, the dimensionless z comes out (section 3, steps 2.(a)).
+// Scales remove a feature's unit: they turn x into the dimensionless z (section 3, steps 2.(a)).
 //
 // Each scale has three functions:
-//   observe(s, x, h)   learn from x with weight h: updates s, gives z and rho = s before / s now. z is that of weight
-//   1:
-//                      a prediction must not know the weight of its own row, for a weight may tell the label
-//   peek(s, x)         the z that `observe` would give; changes nothing
-//   linear(s, x)       x/s without limit: the plain linear model's view
-// s = 0 means that the feature has only been zero so far; its v and H are zero, and so rho is 1 (nothing to rescale).
-// Division by a scale is multiplication by its inverse, which dense input computes once per change. Everything commutes
-// with multiplying x and s by a power of two, to the last bit.
+//   observe(s, x, h)   learns x with weight h: updates s, returns z and rho = s before / s now. z is computed as if h
+//                      were 1: a prediction must not depend on its own row's weight, which may reveal the label
+//   peek(s, x)         returns the z that `observe` would return; changes nothing
+//   linear(s, x)       returns x/s without a limit, for the plain linear model
+// s = 0 means that all values of the feature were zero so far. Its v and H are then zero, and rho is 1 (there is
+// nothing to rescale). Division by a scale is multiplication by its inverse, which dense input computes once per change
+// of the scale. Multiplying x and s by a power of two changes no bit of z.
 #pragma once
 
 #include <type_traits>
@@ -18,10 +17,10 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// Scales in this range have a normal inverse.
+// Scales in this range have an inverse that is a normal number.
 inline constexpr double scale_floor = 0x1p-1000, scale_ceiling = 0x1p1000;
 
-// x/s. Scales near the ends of the floating-point range are moved away from them first.
+// x/s. Scales near the ends of the floating-point range are first multiplied by a power of two.
 inline double ratio(double x, double s) {
     if (s < scale_floor) return (x * 0x1p200) * (1.0 / (s * 0x1p200));
     if (s > scale_ceiling) return (x * 0x1p-200) * (1.0 / (s * 0x1p-200));
@@ -34,7 +33,7 @@ struct Observed {
 
 inline double sign_of(double x) { return __builtin_copysign(1.0, x); }
 
-// s = max |x|: NG and NAG.
+// s = max |x|, for NG and NAG.
 struct MaxScale {
     static Observed observe(double& s, double x, double /*h*/, double /*as*/ = 1.0) {
         const double magnitude = absolute(x);
@@ -48,20 +47,20 @@ struct MaxScale {
     static double linear(double s, double x) { return s > 0 ? ratio(x, s) : 0.0; }
 };
 
-// The bias feature, which is 1 in every example (`one`), or 0 where there is none.
+// The bias feature, which is 1 in every example (`one`), or 0 if the model has no bias.
 template <class Scale>
 Observed observe_bias(double& s, double one, double h, double as = 1.0) {
     if constexpr (std::is_base_of_v<MaxScale, Scale>)
-        if (s == one) return {one, 1.0};  // as it is from the second example on
+        if (s == one) return {one, 1.0};  // true from the second example on
     return Scale::observe(s, one, h, as);
 }
 
-// NAG keeps v when a scale grows, so that a value beyond the scale acts as the scale itself (Algorithm 2, 2.(a).i).
+// NAG keeps v when a scale grows, so a value x beyond the scale has z = sign(x) (Algorithm 2, 2.(a).i).
 struct HoldingMaxScale : MaxScale {
     static double peek(double s, double x) { return absolute(x) > s ? sign_of(x) : x == 0 ? 0.0 : ratio(x, s); }
 };
 
-// NG shrinks v by rho when a scale grows, so that it acts as s/x (Algorithm 1, 2.(a).i).
+// NG multiplies v by rho when a scale grows, so a value x beyond the scale has z = s/x (Algorithm 1, 2.(a).i).
 struct ShrinkingMaxScale : MaxScale {
     static double peek(double s, double x) {
         if (absolute(x) > s) return s > 0 ? ratio(s, absolute(x)) * sign_of(x) : 0.0;
@@ -69,12 +68,13 @@ struct ShrinkingMaxScale : MaxScale {
     }
 };
 
-// r = sqrt(sum h x^2): sNAG, whose scale is r/sqrt(t). r itself is kept, by r' = r sqrt(1 + (x/r)^2), because the sum
-// of squares leaves the floating-point range where x does not.
+// r = sqrt(sum h x^2), for sNAG, whose scale is r/sqrt(t). The state is r, updated by r' = r sqrt(1 + (x/r)^2), because
+// the sum of squares can leave the floating-point range when x does not.
 struct RmsScale {
-    static constexpr double negligible = 0x1p300;  // beyond this ratio the smaller of r and x has no say
+    // If the ratio of r and x is larger, the smaller of them does not change the result.
+    static constexpr double negligible = 0x1p300;
 
-    // `as`: the weight with which z sees the row. Vowpal Wabbit's order (Order::vw) has it see its own.
+    // `as`: the sample weight that z uses for its own row. It is 1, or h in Vowpal Wabbit's order (Order::vw).
     static Observed observe(double& r, double x, double h, double as = 1.0) {
         if (x == 0) return {0.0, 1.0};
         if (h != as) {
@@ -91,14 +91,14 @@ struct RmsScale {
         }
         const double root = square_root(1.0 + q * q), rho = 1.0 / root;
         r *= root;
-        if (!is_finite(r)) return {__builtin_nan(""), rho};  // beyond all numbers: the example is refused as divergent
+        if (!is_finite(r)) return {__builtin_nan(""), rho};  // overflow: the example is rejected as divergent
         return {(q * rho) * (1.0 / root_h), rho};
     }
     static double peek(double r, double x) { return observe(r, x, 1.0).z; }
     static double linear(double r, double x) { return r > 0 ? ratio(x, r) : 0.0; }
 };
 
-// No scale: GD and AG read x as it is. s = max |x| is kept for reports.
+// No scale: GD and AG use x unchanged. s = max |x| is stored for reports.
 struct RawScale {
     static Observed observe(double& s, double x, double /*h*/, double /*as*/ = 1.0) {
         if (absolute(x) > s) s = absolute(x);

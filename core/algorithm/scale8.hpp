@@ -1,5 +1,5 @@
-// The scales of scale.hpp for eight features at once: the same numbers to the bit. Where a value or a scale is out of
-// the ordinary, each feature goes through scale.hpp by itself.
+// The scales of scale.hpp for eight features at once, with the same bits. If a value or a scale is near the ends of the
+// floating-point range, each feature uses scale.hpp separately.
 #pragma once
 
 #include <type_traits>
@@ -17,8 +17,8 @@ struct Observed8 {
     Vec8 z, rho;
 };
 
-// Eight features whose scales are maxima. `inverse` is 1 over the larger of |x| and s, so that ratio(x, s) and
-// ratio(s, |x|) are products; `ordinary`: no scale is near the ends of the floating-point range.
+// Eight features with a MaxScale. `inverse` is 1 over the larger of |x| and s, so that ratio(x, s) and ratio(s, |x|)
+// are products. `ordinary`: no scale is near the ends of the floating-point range.
 struct EightMaxima {
     Vec8 x, s, maximum, inverse;
     Mask8 beyond;
@@ -34,18 +34,18 @@ struct EightMaxima {
     UNITLESS_INLINE Vec8 sign() const { return select(x < 0.0, -1.0, 1.0); }
 };
 
-// Can eight root mean squares follow RmsScale::observe without its special cases? Values of zero always can.
+// Whether RmsScale::observe needs none of its special cases for these eight features. Zeros never need one.
 UNITLESS_INLINE bool are_ordinary_squares(const Vec8& x, const Vec8& r, double root_h) {
-    const double margin = 2 + root_h;  // so that r stays a number
+    const double margin = 2 + root_h;  // keeps r finite
     const Vec8 limit = smaller(r * Vec8::all(RmsScale::negligible / margin), Vec8::all(scale_ceiling / margin));
     const Mask8 odd = (r < Vec8::all(scale_floor)) | (r > Vec8::all(scale_ceiling)) | beyond(x, limit);
     return !any(odd & ~(x == 0.0));
 }
-// What x is divided by: its scale, which of a zero may itself be zero.
+// The divisor of x: its scale, or 1 for x = 0, whose scale may be 0.
 UNITLESS_INLINE Vec8 divisor_of(const Vec8& x, const Vec8& r) { return select(x == 0.0, 1.0, r); }
 
-// x of eight features becomes z, and their scales learn; see `observe` in scale.hpp. `as`: the weight with which z sees
-// the row.
+// Turns x of eight features into z and updates their scales; see `observe` in scale.hpp. `as`: the sample weight that z
+// uses for its own row.
 template <class Scale>
 UNITLESS_RARE Observed8 observe_each(const Vec8& x, Vec8& s, double h, double as) {
     double value[width], scale[width], rho[width];
@@ -75,12 +75,12 @@ UNITLESS_INLINE Observed8 observe(const Vec8& x, Vec8& s, double h, double as) {
                    rho = 1.0 / root;
         s = s * root;
         if (h == as) return {q * rho * (1.0 / root_h), rho};
-        return {once * (1.0 / square_root(1.0 + once * once)), rho};  // as: 1
+        return {once * (1.0 / square_root(1.0 + once * once)), rho};  // z for a weight of 1
     }
     return observe_each<Scale>(x, s, h, as);
 }
 
-// The z that `observe` would give with weight 1, or x/s without limit; nothing is learned.
+// Returns the z that `observe` would return for weight 1, or x/s without a limit. Changes nothing.
 template <class Scale>
 UNITLESS_RARE Vec8 peek_each(const Vec8& x, const Vec8& s, bool extrapolate) {
     double value[width], scale[width];

@@ -1,14 +1,14 @@
 // The paper's step, written once for all engines: section 3, Algorithms 1 and 2, steps 2.(a).i to 2.(d), in the
 // dimensionless state of rule.hpp.
 //
-// A row is a list of terms. A term has the value z and, of each learner, the weight v and the squared gradients H:
+// A row is a list of terms. A term has the value z, and for each learner the weight v and the squared gradients H:
 //
-//   rescale      H *= rho^2, v *= rho where the rule says so              2.(a).i, when a scale has grown
+//   rescale      H *= rho^2, v *= rho, as the rule requires               2.(a).i, when a scale has grown
 //   dot          sum v z                                                  2.(b)
 //   accumulate   H += h (g z)^2;  step = z/sqrt(H);  reach = sum z step   2.(d).i
 //   add          v += move step                                           2.(d).ii
 //
-// Between the last two the loss says how far to move: importance_aware_move in loss.hpp.
+// The loss computes `move` between the last two: importance_aware_move in loss.hpp.
 //
 // There are two kinds of terms, which differ in what a register holds:
 //
@@ -24,17 +24,18 @@
 
 namespace unitless {
 
-// Memory of the features of one learner in chunks of eight; register position (slot - 1) mod 8, or as the row has them.
+// Memory for the features of one learner, in chunks of eight. The register position is (slot - 1) mod 8 for dense rows,
+// and the order of the row for sparse rows.
 struct Pack {
-    double* x;  // the row: x, then z when its scales have been applied
+    double* x;  // the row: x, replaced by z when the scales are applied
     double* scale;
-    double* inverse;  // 1/scale, of dense rows only
+    double* inverse;  // 1/scale, for dense rows only
     double* v;
     double* H;
     double* rho;   // scale before / scale now
     double* step;  // z/sqrt(H)
     std::uint32_t* slot;
-    std::uint32_t* active;  // the chunks that hold a value other than zero
+    std::uint32_t* active;  // the chunks with a nonzero value
 };
 
 inline namespace UNITLESS_ISA {
@@ -42,10 +43,10 @@ inline namespace UNITLESS_ISA {
 struct FeatureTerms {
     using Register = Vec8;
     using Number = double;
-    static constexpr bool four_sums = false;  // sums would depend on which other chunks are zero
+    static constexpr bool four_sums = false;  // four sums would depend on which other chunks are zero
 
     Pack pack;
-    std::size_t count;  // of active chunks
+    std::size_t count;  // the number of active chunks
 
     UNITLESS_INLINE std::size_t at(std::size_t i) const { return std::size_t{pack.active[i]} * width; }
     UNITLESS_INLINE Vec8 z(std::size_t i) const { return Vec8::load(pack.x + at(i)); }
@@ -60,9 +61,9 @@ template <class Numbers>
 struct LearnerTerms {
     using Register = Numbers;
     using Number = Numbers;
-    static constexpr bool four_sums = true;  // which do not wait for one another
+    static constexpr bool four_sums = true;  // four sums do not wait for each other
 
-    double* state;              // [slot][v of 8, H of 8]
+    double* state;              // [slot][v of 8 learners, H of 8 learners]
     const std::uint32_t* slot;  // by term
     const double *zs, *rhos;
     double* steps;  // [term][8]
@@ -76,7 +77,7 @@ struct LearnerTerms {
     static UNITLESS_INLINE Numbers total(const Numbers& each) { return each; }
 };
 
-// The sum of each(i) over the terms, added to `start`, in a fixed order: terms at the end that are zero change nothing.
+// Returns `start` plus the sum of each(i) over the terms, in a fixed order: zero terms at the end change no bit.
 template <class Terms, class Each>
 UNITLESS_INLINE auto add_up(const Terms& terms, const typename Terms::Register& start, const Each& each) {
     using Register = typename Terms::Register;
@@ -101,7 +102,7 @@ UNITLESS_INLINE auto add_up(const Terms& terms, const typename Terms::Register& 
     }
 }
 
-// Where a scale has grown, rho = scale before / scale now.
+// Applies the growth of a scale, rho = scale before / scale now.
 template <class T>
 UNITLESS_INLINE void rescale(Rescale how, const T& rho, T& v, T& H) {
     if (how == Rescale::none) return;
@@ -120,7 +121,7 @@ void rescale(Rescale how, const Terms& terms) {
     }
 }
 
-// sum v z; `start` is what is added to it.
+// Returns `start` + sum v z.
 template <class Terms>
 UNITLESS_INLINE typename Terms::Number dot(const Terms& terms, const typename Terms::Register& start) {
     using Register = typename Terms::Register;
@@ -128,8 +129,8 @@ UNITLESS_INLINE typename Terms::Number dot(const Terms& terms, const typename Te
         terms, start, [&](std::size_t i) UNITLESS_INLINE_LAMBDA { return Register::load(terms.v(i)) * terms.z(i); }));
 }
 
-// One term: H grows by the weighted squared gradient, `squared` being h g^2; gives the step z/sqrt(H). Rules without
-// adaptive rates step by z, and H is the sum of h z^2, the evidence for a weight that merging asks for.
+// One term: adds the weighted squared gradient to H and returns the step z/sqrt(H). `squared` is h g^2. For rules
+// without adaptive rates the step is z, and H is the sum of h z^2, which merging uses as the evidence for a weight.
 template <bool adaptive, class T>
 UNITLESS_INLINE T accumulate(T& H, const T& z, const T& squared, double h) {
     if constexpr (adaptive) {
@@ -140,7 +141,7 @@ UNITLESS_INLINE T accumulate(T& H, const T& z, const T& squared, double h) {
         return z;
     }
 }
-// All terms; gives the reach, added to `start`.
+// All terms. Returns `start` + reach.
 template <bool adaptive, class Terms>
 UNITLESS_INLINE typename Terms::Number accumulate(const Terms& terms, const typename Terms::Register& squared, double h,
                                                   const typename Terms::Register& start) {

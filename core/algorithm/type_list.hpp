@@ -1,4 +1,4 @@
-// Types in a list, one of which is chosen by its place: once per call; no inner loop asks again.
+// Lists of types. A position selects one type, once per call, outside the inner loops.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ inline namespace UNITLESS_ISA {
 template <class... Types>
 struct TypeList {};
 
-// action(std::type_identity<the type at that place>). A place beyond the end means the last.
+// Calls action(std::type_identity<the type at that position>). A position beyond the end selects the last type.
 template <class First, class... Rest, class Action>
 auto with_type_at(std::size_t place, TypeList<First, Rest...>, Action action) {
     if constexpr (sizeof...(Rest) == 0) {
@@ -23,7 +23,7 @@ auto with_type_at(std::size_t place, TypeList<First, Rest...>, Action action) {
     }
 }
 
-// Calls action(place, std::type_identity<type>) for each.
+// Calls action(position, std::type_identity<type>) for each type.
 template <class... Types, class Action>
 void for_each_type(TypeList<Types...>, Action action) {
     std::size_t place = 0;

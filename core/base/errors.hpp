@@ -1,5 +1,5 @@
-// The exceptions of the core. They hold what is wrong, where, and what to do, each separately. The bindings turn them
-// into unitless.errors, which compose the message; `what()` is for the core's own tests.
+// The exceptions of the core. An exception stores the problem, the place and the advice separately. The bindings
+// convert it to an exception of unitless.errors, which composes the message. `what()` is for the core's own tests.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace unitless {
 
-// A place in the caller's data: a row, and in it a column by name or number.
+// A place in the caller's data: a row, and optionally a column of it by name or number.
 struct Place {
     std::optional<std::size_t> row = std::nullopt;
     std::variant<std::monostate, std::size_t, std::string> column = {};  // empty: the whole row
@@ -24,7 +24,7 @@ struct Place {
     }
 };
 
-// The caller's data is invalid. Nothing has changed.
+// The caller's data is invalid. The learner has not changed.
 struct InputError : std::runtime_error {
     InputError(std::string what_is_wrong, Place at, std::string to_do = {})
         : std::runtime_error(what_is_wrong + at.text() + (to_do.empty() ? "" : "; " + to_do)),
@@ -37,18 +37,18 @@ struct InputError : std::runtime_error {
     std::string problem;
     Place place;
     std::string advice;
-    std::optional<double> value = std::nullopt;  // the invalid number, if there is one
+    std::optional<double> value = std::nullopt;  // the invalid number, if any
 };
 
 // A number of the model became infinite or NaN.
 struct DivergedError : std::runtime_error {
     DivergedError(std::size_t at, std::size_t learned)
         : std::runtime_error("the learner diverged at row " + std::to_string(at)), diverged_at(at), row(learned) {}
-    std::size_t diverged_at;  // a row
+    std::size_t diverged_at;  // the row where the learner diverged
     std::size_t row;          // the first row that has not been learned
 };
 
-// `learned`: how many rows have been learned.
+// `learned`: the number of rows that were learned.
 [[noreturn]] inline void throw_diverged(std::size_t row, std::size_t learned) { throw DivergedError(row, learned); }
 [[noreturn]] inline void throw_diverged(std::size_t row) { throw_diverged(row, row); }
 

@@ -1,5 +1,5 @@
-// The largest numbers that learners accept, for every kind of input. Larger numbers make sense in no unit. Their sums
-// and squares would exceed the range of float64, and the model could not learn any further.
+// The largest numbers that learners accept, in every kind of input. No unit of measurement needs larger ones, and their
+// sums and squares would exceed the range of float64.
 #pragma once
 
 namespace unitless {

@@ -1,4 +1,4 @@
-// Eight bytes of text as one number. The first byte is the lowest on every machine.
+// Reads eight bytes of text as one number. The first byte is the lowest on every machine.
 #pragma once
 
 #include <bit>
@@ -7,7 +7,7 @@
 
 namespace unitless {
 
-// So many bytes behind a line must be readable, so that words can be loaded without a check for the end of the line.
+// This many bytes after a line must be readable, so that words can be loaded without a check for the end of the line.
 constexpr std::size_t text_padding = 64;
 
 inline std::uint64_t load_word(const char* p) {
@@ -17,7 +17,7 @@ inline std::uint64_t load_word(const char* p) {
     return word;
 }
 
-// The first 1 to 8 bytes; the others are zero.
+// Reads the first 1 to 8 bytes; the other bytes of the result are zero.
 inline std::uint64_t load_short(const char* p, std::size_t bytes) {
     return load_word(p) & (~std::uint64_t{0} >> (64 - 8 * bytes));
 }

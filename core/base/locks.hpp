@@ -1,4 +1,4 @@
-// A lock for many readers or one writer, and locks that are free in a forked child process.
+// A lock for many readers or one writer, and a registry that frees all locks in a forked child process.
 //
 // A child process has only the thread that forked. If another thread held a lock at that moment, nothing would release
 // it in the child. So the forking thread takes all locks first. Then no thread is in the middle of a change, and the
@@ -16,10 +16,10 @@
 
 namespace unitless {
 
-// A waiting writer goes before readers that come later. When a writer is done, the readers that are waiting go before
-// the next writer. So neither a stream of readers nor a stream of writers can keep the others out.
+// A waiting writer goes before readers that arrive later. When a writer releases the lock, the waiting readers go
+// before the next writer. So neither readers nor writers can starve the others.
 //
-// The functions have the names that the guards of the standard library call.
+// The member functions have the names that the standard library's guards require.
 class Lock {
   public:
     Lock() = default;
@@ -80,7 +80,7 @@ class Lock {
     void abandon() { state_.store(0); }
 
   private:
-    // The state has three counts of threads and two flags.
+    // The state consists of three counts of threads and two flags.
     static constexpr std::uint64_t one_reader = 1, one_waiting_reader = one_reader << 20,
                                    one_waiting_writer = one_waiting_reader << 20, readers = one_waiting_reader - 1,
                                    waiting_readers = readers << 20, waiting_writers = waiting_readers << 20,
@@ -93,7 +93,7 @@ class Lock {
     }
 };
 
-// All locks that are alive.
+// The registry of all locks.
 class ForkLocks {
   public:
     static std::shared_ptr<Lock> make() {
@@ -106,7 +106,8 @@ class ForkLocks {
         return lock;
     }
 
-    // Takes all locks before a fork. `wait` locks one that is busy; other threads may make new locks meanwhile.
+    // Takes all locks before a fork. `wait` blocks until it has taken a busy lock; other threads may create locks
+    // meanwhile.
     template <class Wait>
     static void hold(Wait wait) {
         ForkLocks& all = instance();
@@ -133,9 +134,9 @@ class ForkLocks {
     }
 
   private:
-    std::mutex lock_;  // protects `known_`; a thread that holds it waits for nothing
+    std::mutex lock_;  // protects `known_`; a thread that holds it never blocks
     std::vector<std::weak_ptr<Lock>> known_;
-    std::vector<std::shared_ptr<Lock>> held_;  // by the thread that is forking
+    std::vector<std::shared_ptr<Lock>> held_;  // the locks that the forking thread holds
     long process_ = 0;
 
     static ForkLocks& instance() {

@@ -14,15 +14,15 @@
 
 namespace unitless {
 
-// The first address in a vector that is the beginning of a cache line, so that a block of eight doubles lies in one
-// line. The vector loses its content when it grows.
+// Returns the first address in the vector that begins a cache line, so that a block of eight doubles lies in one line.
+// The vector loses its content when it grows.
 inline double* aligned(std::vector<double>& memory, std::size_t doubles) {
     if (memory.size() < doubles + 8) memory.assign(doubles + 8, 0.0);
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
     return reinterpret_cast<double*>((address + 63) / 64 * 64);
 }
 
-// An allocator for vectors whose new elements are written right after they have grown: it does not set them to zero.
+// An allocator that does not set new elements to zero, for vectors whose new elements are overwritten at once.
 template <class T>
 struct Unset : std::allocator<T> {
     template <class U>
@@ -39,7 +39,7 @@ struct Unset : std::allocator<T> {
     }
 };
 
-// Asks for huge pages, where the system has them. They make the first touch of memory cheaper.
+// Requests huge pages if the system has them. They make the first access to memory cheaper.
 inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__)
     constexpr std::size_t huge = std::size_t{2} << 20;
@@ -50,8 +50,8 @@ inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] s
 #endif
 }
 
-// Zeros that take no memory until they are touched. A very large array gets no huge pages, because often only little of
-// it is touched.
+// Zeros that take no memory until they are accessed. A very large array gets no huge pages, because often only a small
+// part of it is accessed.
 class Zeros {
   public:
     Zeros() = default;

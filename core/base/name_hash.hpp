@@ -1,5 +1,5 @@
-// Hashes of names by a secret seed, so that no choice of names makes a table slow. Each process has its own seed; no
-// model and no file depends on it.
+// Hashes names with a secret seed, so that no choice of names can make a hash table slow. Each process has its own
+// seed; no model and no file depends on it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace unitless {
 
 struct NameSeed {
-    std::uint64_t first, second;  // the second one is odd, so that a product by it loses nothing
+    std::uint64_t first, second;  // `second` is odd, so that multiplication by it is invertible
 
     static const NameSeed& of_process() {
         static const NameSeed seed = [] {
@@ -26,7 +26,7 @@ struct NameSeed {
     }
 };
 
-// The halves of the 128-bit product, combined: each bit of the result depends on all bits of both factors.
+// Combines the halves of the 128-bit product: each bit of the result depends on all bits of both factors.
 inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
 #if defined(__SIZEOF_INT128__)
     __extension__ using Wide = unsigned __int128;
@@ -39,7 +39,7 @@ inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
 #endif
 }
 
-// The hash of a name of at least eight bytes. The last word may overlap the one before.
+// Hashes a name of at least eight bytes. The last word may overlap the word before it.
 inline std::uint64_t long_hash(std::string_view name, const NameSeed& seed) {
     std::uint64_t h = seed.first ^ name.size();
     const char *p = name.data(), *const last = p + name.size() - 8;
@@ -54,7 +54,7 @@ inline std::uint64_t seeded_hash(std::string_view name, const NameSeed& seed) {
     return folded_product(seed.first ^ name.size() ^ word, seed.second);
 }
 
-// For the standard library's tables, which may be searched by any kind of string.
+// For the standard library's hash tables, with lookup by any kind of string.
 struct NameHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const {

@@ -23,13 +23,13 @@ unsigned cores() {
 
 unsigned thread_count() {
     const char* setting = std::getenv("UNITLESS_THREADS");
-    const long asked = setting ? std::strtol(setting, nullptr, 10) : 0;
-    return asked > 0 ? static_cast<unsigned>(std::min(asked, 256L)) : cores();
+    const long wanted = setting ? std::strtol(setting, nullptr, 10) : 0;
+    return wanted > 0 ? static_cast<unsigned>(std::min(wanted, 256L)) : cores();
 }
 
 void work_alone(bool from_here_on) { alone = from_here_on; }
 
-// A forked child has none of its parent's threads, and makes its own.
+// A forked child has none of its parent's threads, so it creates its own.
 Workers& workers() {
     static Workers& no_others = *new Workers(1);
     if (alone) return no_others;

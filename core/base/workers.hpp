@@ -1,4 +1,4 @@
-// A few threads that wait for work. Which thread does what never shows in a result.
+// A pool of threads. Results do not depend on which thread does which work.
 #pragma once
 
 #if !defined(_WIN32)
@@ -17,7 +17,7 @@
 
 namespace unitless {
 
-// The number of this process, so that a forked child knows that it is one. Windows has no fork.
+// The process id, by which a forked child recognizes that it is one. Windows has no fork.
 inline long this_process() {
 #if defined(_WIN32)
     return 0;
@@ -31,12 +31,12 @@ class Workers {
     explicit Workers(unsigned threads) : process_(this_process()) {
         try {
             for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { wait_for_work(); });
-        } catch (const std::exception&) {  // the system has no thread or no memory left; those that exist do the work
+        } catch (const std::exception&) {  // the system has no more threads or memory; the existing threads do the work
         }
     }
     Workers(const Workers&) = delete;
     ~Workers() {
-        if (!is_here()) {  // the threads stayed behind in the parent process
+        if (!is_here()) {  // the threads exist only in the parent process
             for (auto& thread : threads_) thread.detach();
             return;
         }
@@ -48,7 +48,7 @@ class Workers {
         for (auto& thread : threads_) thread.join();
     }
 
-    // Work that threads share: `work` does one piece of it, and gives whether there was one.
+    // Work that threads share. `work` does one piece of it, and returns whether there was one.
     class Job {
       public:
         virtual bool work() noexcept = 0;
@@ -57,14 +57,14 @@ class Workers {
         ~Job() = default;
     };
 
-    // Were the threads made by this process?
+    // Whether this process created the threads.
     bool is_here() const { return process_ == this_process(); }
 
-    // The number of threads, the caller's own included. A forked child has no others.
+    // The number of threads, including the caller's. A forked child has only its own.
     unsigned count() const { return is_here() ? static_cast<unsigned>(threads_.size()) + 1 : 1; }
 
-    // From here on up to `most` threads, the caller's not counted, work at the job until it is taken back. False if
-    // they are busy with another job, or if there are none.
+    // From now on up to `most` threads, in addition to the caller's, work on the job, until take_back(). Returns false
+    // if the threads are busy with another job, or if there are none.
     bool lend(Job& job, std::size_t most) {
         if (count() == 1 || most == 0 || lent_.exchange(true)) return false;
         const std::lock_guard guard(lock_);
@@ -73,7 +73,7 @@ class Workers {
         return true;
     }
 
-    // The job has so many new pieces: wakes threads for them, as far as it may have more.
+    // Announces new pieces of the job, and wakes threads for them if the job may have more threads.
     void call(std::size_t pieces) {
         ++generation_;
         const std::size_t active = active_, sleeping = sleeping_;
@@ -84,13 +84,14 @@ class Workers {
         for (std::size_t i = 0; i < std::min({pieces, sleeping, most_ - active}); ++i) wake_.notify_one();
     }
 
-    // Waits until no thread is at the job.
+    // Waits until no thread works on the job.
     void take_back() {
         {
             const std::lock_guard guard(lock_);
             job_ = nullptr;  // threads that wake up from now on find no job
         }
-        // Wait for threads that are still finishing a piece; at last in sleep, so that they get this one's core.
+        // Wait for threads that are still finishing a piece. The long wait sleeps, so that they can use this thread's
+        // core.
         for (int i = 0; i < patience && active_ > 0; ++i) rest(i);
         if (active_ > 0) {
             std::unique_lock<std::mutex> guard(lock_);
@@ -101,10 +102,10 @@ class Workers {
         lent_ = false;
     }
 
-    // So many calls of `rest` are worth while before a thread sleeps: some fifty microseconds.
+    // The number of calls of `rest` before a thread sleeps: about fifty microseconds.
     static constexpr int patience = 2000;
 
-    // Called by a thread that is waiting for another one; i counts the calls.
+    // A thread that waits for another one calls this; i counts the calls.
     static void rest(int i) {
         if (i > patience) return std::this_thread::yield();
 #if defined(__x86_64__)
@@ -124,8 +125,9 @@ class Workers {
     std::atomic<std::uint64_t> generation_{0};
     std::atomic<bool> stopping_{false}, awaited_{false};
 
-    // Pieces come in quick succession while a model learns. A thread that has just worked spins for a moment, which is
-    // much faster than being woken; the others sleep until they are called, so that they take no time from anyone.
+    // While a model learns, pieces follow each other quickly. A thread that has just worked spins for a moment, because
+    // waking it would take much longer. The other threads sleep until they are woken, so that they use no processor
+    // time.
     void wait_for_work() {
         bool worked = false;
         for (std::uint64_t seen = 0;;) {
@@ -153,17 +155,17 @@ class Workers {
     }
 };
 
-// How many threads may work: UNITLESS_THREADS, or the number of cores.
+// The number of threads: UNITLESS_THREADS, or the number of cores.
 unsigned thread_count();
 
 // The threads that all models share.
 Workers& workers();
 
-// Whether the calling thread, from here on, works at its models without these: for programs with one model a thread.
+// Sets whether the calling thread uses only itself for its models from now on: for programs with one model per thread.
 void work_alone(bool from_here_on);
 
-// action(0) ... action(count - 1), by up to `count` threads. When all have ended, the exception of the first part that
-// threw is thrown again; parts after it may have been left out.
+// Runs action(0) ... action(count - 1) in up to `count` threads. After all have ended, rethrows the exception of the
+// first part that threw; later parts may not have run.
 template <class Action>
 void in_parts(Workers& workers, std::size_t count, const Action& action) {
     class Parts final : public Workers::Job {
@@ -174,7 +176,7 @@ void in_parts(Workers& workers, std::size_t count, const Action& action) {
             if (i < failed_) attempt(i);
             return i + 1 < count_;
         }
-        // After all threads have left.
+        // Must be called after all threads have left.
         void rethrow() const {
             if (error_) std::rethrow_exception(error_);
         }
@@ -182,9 +184,9 @@ void in_parts(Workers& workers, std::size_t count, const Action& action) {
       private:
         std::size_t count_;
         const Action& action_;
-        std::atomic<std::size_t> next_{0}, failed_{count_};  // failed_: the first part that threw, or the number of all
+        std::atomic<std::size_t> next_{0}, failed_{count_};  // failed_: the first part that threw, or `count`
         std::mutex lock_;
-        std::exception_ptr error_;  // of that part
+        std::exception_ptr error_;  // the exception of part `failed_`
 
         void attempt(std::size_t i) {
             try {

@@ -6,16 +6,16 @@
 //     R += (|r| - R) / min(n, 1000)
 //     q  = max(0, q + g R (1[|r| > q] - (1 - level)))
 //
-// where r is the error of row n, R the mean size of the errors of about the last 1000 rows, and g the gain: 0.2, in the
-// first 50 rows more. If q is too small, errors exceed it too often, and it rises. So the share of the rows whose
-// errors exceed q tends to 1 - level, whatever the data does. Only R has the unit of the label.
+// where r is the error of row n, R the mean size of the errors of about the last 1000 rows, and g the gain: 0.2, and
+// more in the first 50 rows. If q is too small, errors exceed it too often, and it rises. So the share of rows whose
+// errors exceed q tends to 1 - level, whatever the data is. Only R has the unit of the label.
 //
-// Every row moves q. A caller that updates the quantiles after each row needs this q. For many predictions without
+// Every row changes q. A caller that updates the quantiles after each row needs this q. For many predictions without
 // labels between them, the mean of q over the last rows is more accurate: S += (q - S) 2/min(n, 1000), the steady
 // quantile.
 //
-// A row of weight h moves R and q as h rows of the mean weight would. But q passes the row's own error by at most what
-// one row of the mean weight could move it, because several rows would turn back there.
+// A row of weight h changes R and q as h rows of the mean weight would. But q passes the row's own error by at most the
+// change of one row of the mean weight, because several rows would turn back there.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ class ErrorQuantiles {
     // Numbers in a state: rows, weight, R, the quantiles, the steady quantiles.
     static constexpr std::size_t count = 3 + 2 * levels.size();
 
-    // Any level up to the largest tracked one. Between two tracked levels |error| is taken to grow with
-    // log(1/(1 - level)), as it does for exponential tails; below the first level, from 0.
+    // Any level up to the largest tracked one. Between two tracked levels |error| is assumed to grow with log(1/(1 -
+    // level)), as it does for exponential tails; below the first level, from 0.
     class Level {
       public:
         explicit Level(double level) : level_(level) {
@@ -53,12 +53,13 @@ class ErrorQuantiles {
     void save(double* state) const;
 
     // Half the width of the prediction interval at a level. It is infinite while there are too few rows: among n errors
-    // and the next one, the next one is the largest with probability 1/(n + 1). It never falls as the level rises,
+    // and the next one, the next one is the largest with probability 1/(n + 1). It never decreases with the level,
     // though the tracked quantiles may cross for a while.
     double half_width(const Level& at, bool steady) const;
 
-    // Takes the errors of rows, in order. `weights`: null if each is 1. An error that is not finite exceeds every
-    // quantile and does not count for R. `half_widths`, if not null, gets the half width before each row, not steady.
+    // Learns the errors of rows, in order. `weights`: null if each is 1. An error that is not finite exceeds every
+    // quantile and does not count for R. `half_widths`, if not null, receives the half width before each row, not
+    // steady.
     void update(const double* errors, const double* weights, std::size_t rows, const Level& at, double* half_widths);
 
   private:

@@ -1,4 +1,5 @@
-// A batch in the making: rows of (slot, value), slots rising, none twice, no zeros. The bias is not among them.
+// Builds a batch: rows of (slot, value). Slots increase within a row, no slot occurs twice, and no value is zero. The
+// bias is not an entry.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +34,7 @@ class BatchBuilder {
         values_.push_back(value);
     }
 
-    // Many at once; slots rise.
+    // Adds many entries, whose slots increase.
     void add_rising(const std::uint32_t* slots, const double* values, std::size_t count) {
         std::size_t at = slots_.size();
         slots_.resize(at + count);
@@ -47,8 +48,8 @@ class BatchBuilder {
         values_.resize(at);
     }
 
-    // Whole rows, for a builder that is empty: `write(slots, values, row_ends)` writes them in order, at most so many
-    // entries. If it gives false, the builder is empty again.
+    // Adds whole rows to an empty builder. `write(slots, values, row_ends)` writes them in order, with at most
+    // `most_entries` entries. If it returns false, the builder stays empty.
     template <class Write>
     bool add_rows(std::size_t rows, std::size_t most_entries, Write write) {
         row_ends_.resize(rows);
@@ -60,7 +61,7 @@ class BatchBuilder {
         return written;
     }
 
-    // Room for so many more entries; `commit` then says how many were written.
+    // Returns memory for `count` more entries; `commit` then sets how many were written.
     std::pair<std::uint32_t*, double*> extend(std::size_t count) {
         const std::size_t at = slots_.size();
         slots_.resize(at + count);
@@ -72,7 +73,8 @@ class BatchBuilder {
         values_.resize(slots_.size());
     }
 
-    // The features of the row that is being built, in order; it is then empty, to be built anew.
+    // Moves the entries of the current row, in order, to the arguments. The current row is then empty and can be built
+    // again.
     void take_row(std::vector<std::uint32_t>& slots, std::vector<double>& values) {
         finite_ = (rising_ || put_in_order()) && finite_;
         const auto from = static_cast<std::ptrdiff_t>(begin_);
@@ -83,8 +85,9 @@ class BatchBuilder {
         rising_ = true;
     }
     void order_unknown() { rising_ = false; }
-    // Of the row that is being built, entries of slots from `slot` on, which are new, go to its end: so the others add
-    // up in the order in which a prediction of the row, which does not know the new ones, adds them up.
+    // Moves the entries of the current row whose slots are at least `slot`, and therefore new, to the row's end. A
+    // prediction of the row does not know the new slots; so the other entries are added in the same order as in a
+    // prediction.
     void put_last(std::uint32_t slot) {
         std::vector<std::uint32_t> late_slots;
         std::vector<double> late_values;
@@ -101,7 +104,7 @@ class BatchBuilder {
         std::copy(late_slots.begin(), late_slots.end(), slots_.begin() + static_cast<std::ptrdiff_t>(at));
         std::copy(late_values.begin(), late_values.end(), values_.begin() + static_cast<std::ptrdiff_t>(at));
     }
-    // Entries of the row that is being built go if `leave(slot)` says so.
+    // Removes the entries of the current row for which `leave(slot)` is true.
     template <class Leave>
     void leave_out(Leave leave) {
         std::size_t at = begin_;
@@ -113,10 +116,10 @@ class BatchBuilder {
         slots_.resize(at);
         values_.resize(at);
     }
-    // The row's order is canonical as it is, and no slot occurs twice.
+    // Declares that the row is in canonical order, and that no slot occurs twice.
     void accept_order() { rising_ = true; }
 
-    // False if values of one slot added up to something that is not finite.
+    // Ends the row. Returns false if the sum of the values of one slot is not finite.
     bool end_row() {
         const bool finite = (rising_ || put_in_order()) && finite_;
         row_ends_.push_back(slots_.size());
@@ -137,11 +140,11 @@ class BatchBuilder {
     std::vector<std::size_t> row_ends_;
     std::vector<std::pair<std::uint32_t, double>> sorted_;
     std::vector<std::uint64_t> keys_;
-    // By slot, counted from the row's lowest: the number of its entry, from 1 on; 0: it has none.
+    // By slot, counted from the row's lowest: the number of its entry, counted from 1; 0: the slot has no entry.
     std::vector<std::uint32_t> entry_at_;
     std::vector<double> moved_;
 
-    // Slots that lie close together, every one once: each entry is noted at its slot, then slots are gone through in
+    // Sorts distinct slots that lie close together: stores each entry's number at its slot, then reads the slots in
     // order.
     bool place_distinct() {
         const std::size_t n = slots_.size() - begin_;
@@ -167,7 +170,8 @@ class BatchBuilder {
         return true;
     }
 
-    // Slots anywhere, every one once. Sorting (slot, place) as one number is several times faster than pairs.
+    // Sorts distinct slots of any distance. Sorting (slot, position) as one number is several times faster than sorting
+    // pairs.
     bool sort_distinct() {
         const std::size_t n = slots_.size() - begin_;
         keys_.resize(n);
@@ -183,7 +187,8 @@ class BatchBuilder {
         return true;
     }
 
-    // Features of the same slot are added up, smallest first, so that their order within the row does not matter.
+    // Sorts the row. The values of one slot are added, smallest first, so that their order within the row does not
+    // matter.
     bool put_in_order() {
         if (place_distinct() || sort_distinct()) return true;
         sorted_.clear();

@@ -1,7 +1,7 @@
-// Columns without their offset: x becomes x - mean, the mean running and including the current row.
+// Centering: x becomes x - mean. The mean is a running mean that includes the current row.
 //
-// Only columns of dense input are centered, and what a column is settles when it is first met. A value that is left out
-// counts as the mean. Columns whose unit may have become larger are watched (window.hpp).
+// Only columns of dense input are centered. The first data of a column decides whether it is. A missing value counts as
+// the mean. Columns whose unit may have become larger are watched (window.hpp).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class Center {
     struct Column {
         double mean = 0, weight = 0;
         Offset offset = Offset::unknown;
-        std::uint32_t window = unwatched;  // its place among the windows
-        double proven = 0;                 // its scale, when values last spread as far as it says
+        std::uint32_t window = unwatched;  // its position among the windows
+        double proven = 0;                 // its scale when a window last confirmed it (window.hpp)
     };
     static constexpr std::uint32_t unwatched = ~std::uint32_t{0};
     struct Watched {
@@ -45,8 +45,9 @@ class Center {
         removed_ += offset == Offset::removed;
     }
 
-    // What columns were before they changed, to go back to when rows turn out not to be learned. Before a batch all
-    // columns are remembered; those of a single row only when they change, since it may have few of many columns.
+    // A journal of columns before they change, to restore them if the rows are not learned after all. For a batch, the
+    // journal has all columns. For a single row, which may use only a few of many columns, it has the columns that
+    // change.
     struct Mark {
         std::size_t columns, windows;
     };
@@ -67,7 +68,7 @@ class Center {
             columns_[slot] = column;
         }
     }
-    // Earlier marks are not gone back to any more.
+    // Clears the journal; earlier marks can no longer be restored.
     void forget() {
         journal_.clear();
         window_journal_.clear();
@@ -79,26 +80,26 @@ class Center {
         columns_[slot] = column;
     }
 
-    // The windows that are not over yet.
+    // The windows that have not ended.
     std::vector<Watched> watched() const {
         std::vector<Watched> open;
         for (const Watched& one : windows_)
             if (columns_[one.slot].window != unwatched) open.push_back(one);
         return open;
     }
-    // Does a scale fall if the windows end now? `scale(slot)`: how large it is, or 0.
+    // Whether a scale would fall if the windows ended now. `scale(slot)` is the current scale, or 0.
     template <class Scale>
     bool falls(Scale scale) const {
         for (const auto& [slot, window] : windows_)
             if (falls(columns_[slot], window, scale(slot))) return true;
         return false;
     }
-    // The windows end, and new ones begin. `lower(slot, window)` lowers the scale, and says whether it has; then the
-    // mean, too, becomes the window's. All of the past is forgotten: there is no going back to earlier marks.
+    // Ends the windows and begins new ones. `lower(slot, window)` lowers a scale, and returns whether it did; then the
+    // mean, too, is replaced by the window's mean. Earlier marks can no longer be restored.
     template <class Scale, class Lower>
     void end_windows(Scale scale, Lower lower) {
         std::vector<Watched> ended;
-        ended.reserve(removed_);  // if memory runs out, nothing has changed
+        ended.reserve(removed_);  // if memory runs out, nothing has changed yet
         forget();
         ended.swap(windows_);
         for (const auto& [slot, window] : ended) {
@@ -115,15 +116,15 @@ class Center {
             if (const double s = scale(slot); Window::can_begin_at(s)) watch({slot, {s, column.proven}});
         }
     }
-    // A window of a column that is centered.
+    // Adds a window of a centered column.
     void watch(const Watched& one) {
         columns_[one.slot].window = static_cast<std::uint32_t>(windows_.size());
         windows_.push_back(one);
     }
 
-    // x - mean, the mean including x with weight 1: a prediction must not know the weight of its own row, for a weight
-    // may tell the label. The mean that is kept has learned from x with weight h. Written so that nothing cancels but
-    // x - mean itself.
+    // Returns x - mean, where the mean includes x with weight 1: a prediction must not depend on the weight of its own
+    // row, because the weight may reveal the label. The stored mean learns x with weight h. The formula has no
+    // cancellation except x - mean itself.
     double observe(std::uint32_t slot, double x, double h) {
         const double seen = peek(slot, x);
         Column& column = columns_[slot];
@@ -133,11 +134,11 @@ class Center {
         column.mean += h / column.weight * (x - column.mean);
         return seen;
     }
-    // A row of columns, in place; those whose offset is kept stay as they are.
+    // Centers a row of columns in place. Columns that are not centered stay unchanged.
     void observe(const std::uint32_t* slots, double* row, std::size_t count, double h) {
         for (std::size_t j = 0; remembers_each_ && j < count; ++j) remember(slots[j]);
         if (h == 1) return observe_once(slots, row, count);
-        double last = -1, share = 1, seen = 1;  // nearly always the same for all columns
+        double last = -1, share = 1, seen = 1;  // nearly always equal for all columns
         for (std::size_t j = 0; j < count; ++j) {
             Column& column = columns_[slots[j]];
             if (column.offset != Offset::removed) continue;
@@ -153,15 +154,15 @@ class Center {
             row[j] = distance - seen * distance;
         }
     }
-    // What `observe` gives, without learning.
+    // Returns what `observe` would return. Changes nothing.
     double peek(std::uint32_t slot, double x) const {
         const Column& column = columns_[slot];
         const double distance = x - column.mean;
         return distance - distance * (1.0 / (column.weight + 1.0));
     }
-    // A row of columns, in place; those whose offset is kept stay as they are.
+    // Centers a row of columns in place. Columns that are not centered stay unchanged.
     void peek(const std::uint32_t* slots, double* row, std::size_t count) const {
-        double last = -1, share = 1;  // nearly always the same for all columns
+        double last = -1, share = 1;  // nearly always equal for all columns
         for (std::size_t j = 0; j < count; ++j) {
             if (!removed(slots[j])) continue;
             const Column& column = columns_[slots[j]];
@@ -173,7 +174,7 @@ class Center {
             row[j] = distance - distance * share;
         }
     }
-    // Against the mean as it stands.
+    // Returns x minus the stored mean.
     double linear(std::uint32_t slot, double x) const { return x - columns_[slot].mean; }
 
   private:

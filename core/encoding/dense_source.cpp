@@ -10,7 +10,7 @@
 namespace unitless {
 namespace {
 
-// Can the kernel collect the rows' numbers as they lie?
+// Whether the kernel can read the numbers from the caller's memory.
 bool collectable(const DenseRows& input, const Encoder& to) {
     const bool floats = input.type == Type::f32 || input.type == Type::f64;
     return floats && !input.columns && is_aligned(input) && !to.center().any() && !to.hashed() && !to.raw() &&

@@ -1,4 +1,4 @@
-// Rows of a dense array, or of columns that each have a feature.
+// Rows of a dense array, or of columns that are one feature each.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace unitless {
 
 class DenseSource final : public RowSource {
   public:
-    // `names`: of the columns, where they have some.
+    // `names`: the names of the columns, or null.
     explicit DenseSource(const DenseRows& input, const std::vector<std::string>* names = nullptr)
         : input_(input), names_(names) {}
 
@@ -36,7 +36,7 @@ class DenseSource final : public RowSource {
     void begin_wide(Encoder& to, std::size_t first, std::size_t rows) const;
 };
 
-// Arrays and matrices know their features by number: interactions that name others are refused.
+// Throws if interactions name features, because arrays and matrices identify features by number.
 void check_listed_columns(const Encoder& encoder, std::size_t count);
 
 }  // namespace unitless

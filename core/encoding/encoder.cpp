@@ -68,7 +68,7 @@ Batch Encoder::encode(RowSource& rows, std::size_t first, std::size_t most, Purp
     return batch;
 }
 
-// Products and raw values. `grow`: products may be new.
+// Adds products and raw values. `grow`: whether products may be new.
 void Encoder::finish_row(bool grow) {
     const auto leave = [&](std::uint32_t feature) { return leaves(feature); };
     if (interactions().any() && grow) {
@@ -203,12 +203,12 @@ void Encoder::load_windows(const EncoderState& from) {
     }
 }
 
-// Slots that do not belong to a product belong to the names, in order.
+// The slots that no product uses belong to the names, in order.
 void Encoder::load_products(const EncoderState& from) {
     if (from.products.empty()) return;
     if (!interactions().any()) throw InputError("a model without interactions has products");
     const std::size_t features = known_->features.feature_count(), slots = 1 + features + from.products.size();
-    // Columns have the first slots to themselves. No memory is taken for them here: there may be billions.
+    // Columns use the first slots. They take no memory here, because there may be billions of columns.
     const std::size_t first = from.space == Space::columns ? 1 + features : 1;
     std::vector<bool> taken(slots - first, false);
     for (const auto& product : from.products) {

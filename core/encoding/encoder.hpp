@@ -1,9 +1,9 @@
-// From what people have to batches: which slot a feature lives in, values less their running mean, products of
-// features. What learns on top of it (engine/) sees slots and numbers alone.
+// Encodes rows as batches: it assigns slots to features, centers values, and adds products of features. Engines
+// (engine/) see only slots and numbers.
 //
-// Rows of any kind come in through `RowSource`. What a row may change here (new names, new products, running means) can
-// be taken back to a mark. Rows that are only predicted change nothing: readers encode them, which have memory of their
-// own and share what the learner knows.
+// Rows of any kind arrive through `RowSource`. Changes that a row makes here (new names, new products, running means)
+// can be undone back to a mark. Rows that are only predicted change nothing. Readers encode them: a reader has its own
+// scratch and shares the learner's features.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +29,14 @@ class Encoder {
     Encoder(const EncoderSetup& setup, const RowKernel& kernel)
         : own_(std::make_unique<KnownFeatures>(setup)), known_(own_.get()), kernel_(&kernel) {}
 
-    // The most rows of a batch; and how many entries it has before the last of them.
+    // Limits of a batch: the number of rows, and the number of entries at which no further row is added.
     static constexpr std::size_t rows_per_batch = 512, entries_per_batch = 16384;
 
-    // Encodes rows that are predicted, as long as this encoder lives and does not change.
+    // Returns an encoder for rows that are predicted. This encoder must outlive it, and must not change meanwhile.
     Encoder reader() const { return Encoder(*known_, *kernel_); }
 
-    // Rows of the source from `first` on, at most so many: so few that they stay in the cache. The batch is there until
-    // the next one; it has no labels yet.
+    // Encodes at most `most` rows of the source from `first` on: so few that they stay in the cache. The batch is valid
+    // until the next call, and has no labels yet.
     Batch encode(RowSource& rows, std::size_t first, std::size_t most, Purpose purpose, const double* weight);
 
     const Features& features() const { return known_->features; }
@@ -49,29 +49,29 @@ class Encoder {
     bool falling() const { return known_->falling; }
     bool hashed() const { return features().space() == Space::hashed; }
     bool raw() const { return known_->raw; }
-    // Are values taken as they are, one slot for each, and nothing else?
+    // Whether each value becomes one entry, unchanged, and nothing else is added.
     bool plain() const { return !centering() && !interactions().any() && !raw(); }
     std::size_t slot_count() const { return features().slot_count(); }
-    // With `raw`: the columns known so far.
+    // With `raw`: the number of columns known so far.
     std::size_t raw_count() const {
         return by_column() ? std::min<std::size_t>(features().column_count(), RawColumns::most)
                            : known_->raw_columns.count();
     }
-    // Will there be more slots soon?
+    // Whether more slots are likely.
     bool growing() const { return features().space() == Space::names || interactions().any(); }
 
     // ---- Features
 
     void use_names() { own_->features.use_names(); }
-    // Columns get their numbers, and interactions learn of the ones that they name.
+    // Assigns numbers to the columns, and tells the interactions which columns they name.
     void use_columns(std::size_t count);
-    // The number of a name, if it has one; with `grow` it gets one.
+    // The number of a name, if it has one. With `grow`, a new name gets a number.
     std::optional<std::uint32_t> feature(std::string_view name, bool grow);
-    // The number of a word, or pair of words, of a column of words; the name begins with a stem, "column=", of that
-    // size. The feature may be one that several words share, and the name is then changed to its name.
+    // The number of a word or pair of words in a column of free text. The name begins with a stem, "column=", of the
+    // given size. If several words share the feature, `name` is replaced by the shared name.
     std::optional<std::uint32_t> word(std::string& name, std::size_t stem, bool grow);
 
-    // ---- What can be taken back
+    // ---- Changes that can be undone
 
     struct Mark {
         Features::Mark features;
@@ -81,15 +81,16 @@ class Encoder {
     Mark mark() const { return {features().mark(), interactions().mark(), center().mark()}; }
     void rewind(const Mark& mark);
 
-    // ---- Checks, which throw before anything changes
+    // ---- Checks, which throw before any change
 
     void check_columns(std::size_t count) const;
     void check_named() const;
     void check_name(std::string_view name) const;
-    // Interactions that name what the data does not have. `has(selector)` tells; `what` describes the data.
+    // Throws if interactions name features that the data does not have. `has(selector)` returns whether the data has
+    // them; `what` describes the data.
     template <class Has>
     void check_listed(Has has, const std::string& what) const;
-    // Numbers of at most that size, so many in a row: are their sums and products numbers?
+    // Throws if sums or products of `per_row` numbers of at most this magnitude could overflow.
     void check_magnitude(double largest, std::size_t per_row) const {
         if (largest > 0x1p500) check_large(largest, per_row);
     }
@@ -98,33 +99,33 @@ class Encoder {
     void load(const EncoderState& from);
     std::size_t bytes() const;
 
-    // ---- For sources: rows are added one after another, or all at once
+    // ---- For sources, which add rows one by one or all at once
 
-    // Adds rows from `first` on, at most so many, until the batch is full; gives how many. `add(row, at, use)` adds the
-    // values of a row, the at-th of the batch.
+    // Adds at most `most` rows from `first` on, until the batch is full, and returns their number. `add(row, at, use)`
+    // adds the values of a row, which is number `at` in the batch.
     template <class Add>
     std::size_t add_rows(std::size_t first, std::size_t most, Purpose purpose, const double* weight, Add add);
-    // Rows without any feature.
+    // Adds rows without features.
     std::size_t add_empty_rows(std::size_t first, std::size_t most) {
         return add_rows(first, most, Purpose::predict, nullptr, [](std::size_t, std::size_t, const RowUse&) {});
     }
-    // The row that is being added, and the batch.
+    // The batch that is being built.
     BatchBuilder& builder() { return builder_; }
 
-    // The value less the feature's mean, where it has one.
+    // The value minus the feature's mean, if the feature is centered.
     double centered(std::uint32_t feature, double x, const RowUse& use);
-    // With `raw`, before x is centered: the row has the feature, with that value.
+    // With `raw`, before x is centered: records the feature's value.
     void add_raw(std::uint32_t feature, double x);
-    // A row of `wide`: its raw values, then its values, which are centered in place.
+    // Adds a row of `wide`: its raw values, then its values, which are centered in place.
     void add_wide_row(std::size_t at, const RowUse& use);
-    // Must `note` be told of every feature of the row that is not zero? Hashed names may share a number, so that only
-    // the row itself knows which of them it has.
+    // Whether `note` must be called for every nonzero feature of the row. Hashed names may share a number, so only the
+    // row itself determines which names it has.
     bool notes() const { return interactions().notes(features()); }
     void note(std::uint32_t feature, std::string_view name, std::int64_t column = -1) {
         interactions().note(products_, feature, name, column);
     }
 
-    // Memory of sources, kept between calls.
+    // Scratch of sources, reused between calls.
     WideRows wide;
     WordFeatures words;
     std::string name;
@@ -163,7 +164,7 @@ class Encoder {
         return known_->raw_columns.of(feature);
     }
     bool is_text(std::uint32_t raw_column) const { return !by_column() && known_->raw_columns.is_text(raw_column); }
-    // Is the feature to be found in the raw values alone?
+    // Whether the feature occurs only among the raw values.
     bool leaves(std::uint32_t feature) const {
         if (!known_->leaves_numbers) return false;
         const std::uint32_t column = raw_column(feature);

@@ -1,8 +1,7 @@
-// The numbers of some named features, as far as they have been looked up in the course of a call.
+// The numbers of named features that were looked up so far in a call.
 //
-// Names get their numbers when a row with a weight first has them, in the order in which it has them: so the same data
-// gives the same slots, and with them the same bits, whether it comes as a table, as text or as mappings, at once or in
-// parts.
+// Names get numbers when a row with a positive weight first has them, in the order of that row. So the same data gives
+// the same slots and the same bits, whether it arrives as a table, as text or as mappings, at once or in parts.
 #pragma once
 
 #include <algorithm>
@@ -15,23 +14,23 @@
 
 namespace unitless {
 
-// Threads that predict share them: each may look a name up for itself, and all find the same.
+// Threads that predict share one object: each may look up a name itself, and all find the same number.
 class FeatureNumbers {
   public:
     explicit FeatureNumbers(std::size_t names = 0) : numbers_(names, not_looked_up) {}
     void assign(std::size_t names) { numbers_.assign(names, not_looked_up); }
     void forget() { assign(numbers_.size()); }
 
-    // The number of the i-th name, or 0 where there is none. A row that is learned with a weight gives it one.
+    // The number of the i-th name, or 0 if it has none. A row that is learned with a positive weight assigns one.
     std::uint32_t find(Encoder& encoder, std::size_t i, std::string_view name, const RowUse& use) {
         const std::uint32_t known = load(i);
         if (known != not_looked_up) return known == unknown ? 0 : known;
         const auto found = encoder.feature(name, use.learns());
-        // What a row without weight does not find may have a number later in the same call.
+        // A name that a row of weight 0 does not find may get a number later in the same call.
         if (found || use.purpose != Purpose::learn) store(i, found.value_or(unknown));
         return found.value_or(0);
     }
-    // The number, if it was found before; otherwise 0.
+    // The number if it was found before, otherwise 0.
     std::uint32_t found(std::size_t i) const {
         const std::uint32_t known = load(i);
         return known == unknown ? 0 : known;

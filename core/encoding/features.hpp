@@ -1,9 +1,9 @@
-// Which number a feature has, and which slot it lives in. Slot 0 is the bias.
+// The numbers and slots of features. Slot 0 is the bias.
 //
-// A learner's features are columns (column j is feature 1 + j), interned names (in the order in which they were first
-// met; exact, growing on demand), or hashed names (bounded memory; two names may share a slot). Which of the first two
-// is settled by the first data that it sees. A feature's number is its slot, except for names that were first met after
-// products of features had been given slots.
+// A learner's features are columns (column j is feature 1 + j), interned names (numbered in the order in which they
+// first occur; exact, growing on demand), or hashed names (bounded memory; two names may share a slot). The first data
+// decides between columns and names. A feature's number is its slot, except for names that first occur after products
+// of features have received slots.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,8 @@ inline constexpr std::string_view bias_name = "(bias)";
 
 enum class Space { unset, columns, names, hashed };
 
-// 64-bit FNV-1a with a finishing mix (the low bits of FNV alone are weak). Bytes in, so the same on every machine.
+// 64-bit FNV-1a with a final mix (the low bits of FNV alone are weak). It reads bytes, so all machines give the same
+// hash.
 inline std::uint64_t hash_name(std::string_view name) {
     std::uint64_t h = 0xcbf29ce484222325ULL;
     for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -42,12 +43,12 @@ class Features {
     std::size_t column_count() const { return column_count_; }
     const std::vector<std::string>& names() const { return names_; }
     std::uint32_t mask() const { return mask_; }
-    // The bits of a column's number that its slot follows from.
+    // The bits of a column's number that determine its slot.
     std::uint32_t column_mask() const { return space_ == Space::hashed ? mask_ : ~std::uint32_t{0}; }
-    // Have columns slots? Before anything has been learned they have none.
+    // Whether columns have slots. Before the first data they have none.
     bool has_columns() const { return space_ == Space::columns || space_ == Space::hashed; }
 
-    // Slots in use, the bias included.
+    // The number of slots, including the bias.
     std::size_t slot_count() const {
         switch (space_) {
             case Space::columns:
@@ -61,14 +62,14 @@ class Features {
         }
         return 1;
     }
-    // Features, without bias and products.
+    // The number of features, without the bias and products.
     std::size_t feature_count() const { return space_ == Space::columns ? column_count_ : names_.size(); }
 
     std::uint32_t slot_of(std::uint32_t feature) const {
         return space_ == Space::names && !name_slots_.empty() ? name_slots_[feature - 1] : feature;
     }
 
-    // The slot of a new product.
+    // Assigns the slot of a new product.
     std::uint32_t allot() {
         if (space_ == Space::names)
             while (name_slots_.size() < names_.size())
@@ -93,7 +94,7 @@ class Features {
         if (space_ == Space::unset) space_ = Space::names;
     }
 
-    // Where the features stood, to go back to when the data turns out to be bad.
+    // A state of the features that can be restored if the data turns out to be invalid.
     struct Mark {
         Space space;
         std::size_t column_count, name_count, product_count;
@@ -119,7 +120,7 @@ class Features {
         return found->second;
     }
 
-    // The number of a name, which gets one now if it has none.
+    // The number of a name. A new name gets a number.
     std::uint32_t intern(std::string_view name) {
         if (name == bias_name)
             throw InputError("a feature is named '(bias)', which is the bias's own name", "rename it");
@@ -130,7 +131,7 @@ class Features {
             const auto slot = static_cast<std::uint32_t>(slot_count());
             names_.emplace_back(name);
             if (!name_slots_.empty()) name_slots_.push_back(slot);
-        } catch (...) {  // memory ran out: as if it had never been met
+        } catch (...) {  // memory ran out: undo the addition
             if (names_.size() == feature) names_.pop_back();
             if (name_slots_.size() == feature) name_slots_.pop_back();
             slots_.erase(added);
@@ -143,7 +144,7 @@ class Features {
     Space space_;
     std::size_t column_count_ = 0, product_count_ = 0;
     std::uint32_t mask_ = 0;
-    std::vector<std::uint32_t> name_slots_;  // empty while every name's slot is its number
+    std::vector<std::uint32_t> name_slots_;  // empty while every name's slot equals its number
     std::vector<std::string> names_;
     std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>> slots_;
 };

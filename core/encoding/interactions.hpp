@@ -1,8 +1,8 @@
-// Products of features, made on the fly from the non-zero features of a row.
+// Products of features, computed from the nonzero features of a row.
 //
-// A product is a feature like any other, with a slot, and so a scale, of its own. Products get their slots when they
-// are first met; hashed features' products are hashed. Rows come in with features (the bias left out, numbered from
-// 1), and leave with slots.
+// A product is a feature like any other: it has its own slot and scale. A product gets a slot when it first occurs;
+// products of hashed features are hashed. Rows enter with feature numbers (from 1, without the bias), and leave with
+// slots.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,12 @@ namespace unitless {
 
 enum class Pairs { none, all, ordered, listed };
 
-// Which features one side of an interaction means.
+// The features that one side of an interaction selects.
 struct Selector {
-    std::string name;          // of a feature, or
+    std::string name;          // the name of a feature, or
     bool prefix = false;       // the beginning of its name, or
-    std::int64_t column = -1;  // its column's number
-    bool spaces = false;       // a prefix of namespaces: names without a namespace (before a ^) are not meant
+    std::int64_t column = -1;  // the number of its column
+    bool spaces = false;       // a prefix of namespaces, which excludes names without a namespace (before a ^)
 
     bool matches(std::string_view feature) const {
         if (column >= 0) return false;
@@ -43,15 +43,15 @@ struct Interaction {
     std::vector<Selector> left, right;
 };
 
-// Scratch memory of a row that gets its products.
+// Scratch for the products of a row.
 struct RowScratch {
     using Sides = std::vector<std::uint64_t>;
     std::vector<std::uint32_t> ids;
     std::vector<double> values;
     std::vector<const Sides*> sides;
-    std::unordered_map<std::uint32_t, Sides> noted;  // by hashed feature of the row: which sides it is on
+    std::unordered_map<std::uint32_t, Sides> noted;  // by hashed feature of the row: the sides that it is on
 
-    // Of a row that is not to be built after all.
+    // Discards the notes of a row that is not built after all.
     void forget_notes() {
         if (!noted.empty()) noted.clear();
     }
@@ -69,7 +69,7 @@ class Interactions {
     bool any() const { return pairs_ != Pairs::none; }
     const std::vector<Interaction>& listed() const { return listed_; }
     const std::vector<Product>& products() const { return products_; }
-    // False if the product is there already.
+    // Returns false if the product exists already.
     bool restore(std::uint32_t left, std::uint32_t right, std::uint32_t slot) {
         if (slot_of(left, right)) return false;
         add(left, right, slot);
@@ -81,15 +81,15 @@ class Interactions {
                (far_.size() + sides_.size()) * 48;
     }
 
-    // To go back to when the data turns out to be bad.
+    // A state that `rewind` can restore if the data turns out to be invalid.
     std::size_t mark() const { return products_.size(); }
     void rewind(std::size_t mark) {
         for (; products_.size() > mark; products_.pop_back())
             slot_of(products_.back().left, products_.back().right) = 0;
     }
 
-    // Which sides of the listed interactions a feature is on. Features that have a number of their own are introduced
-    // once. Of hashed ones, which may share it, each row says anew which it has (`note`).
+    // Records on which sides of the listed interactions a feature is. A feature with its own number is recorded once.
+    // Hashed features may share a number, so each row records them again (`note`).
     void introduce(std::uint32_t feature, std::string_view name, std::int64_t column) {
         if (pairs_ == Pairs::listed) sides_[feature] = sides_of(name, column);
     }
@@ -101,21 +101,21 @@ class Interactions {
         for (std::size_t w = 0; w < sides.size(); ++w) noted[w] |= sides[w];
     }
 
-    // The row that is being built gets its products; features become slots. Products may be new. `leave`: which
-    // features then stand in products alone.
+    // Adds the products of the current row and converts features to slots. Products may be new. `leave`: the features
+    // that occur only in products.
     template <class Leave>
     void expand(RowScratch& row, BatchBuilder& rows, Features& features, Leave leave) {
         expand_with(row, rows, features, leave, [&](std::uint32_t left, std::uint32_t right) {
             if (features.space() == Space::hashed) return hashed(left, right, features);
             std::uint32_t& slot = slot_of(left, right);
             if (!slot) [[unlikely]] {
-                products_.push_back({left, right, 0});  // first, so that `rewind` finds it whatever happens
+                products_.push_back({left, right, 0});  // before the slot, so that `rewind` finds it if allot() throws
                 products_.back().slot = slot = features.allot();
             }
             return slot;
         });
     }
-    // For a row that changes nothing: products that are not known are left out.
+    // For a row that changes nothing: unknown products are left out.
     template <class Leave>
     void expand_known(RowScratch& row, BatchBuilder& rows, const Features& features, Leave leave) const {
         expand_with(row, rows, features, leave, [&](std::uint32_t left, std::uint32_t right) {
@@ -125,7 +125,7 @@ class Interactions {
 
   private:
     using Sides = RowScratch::Sides;
-    static constexpr std::uint32_t direct_limit = 4096;  // features below this number find their products in a table
+    static constexpr std::uint32_t direct_limit = 4096;  // features below this number use a table for their products
 
     Pairs pairs_;
     std::vector<Interaction> listed_;
@@ -135,7 +135,7 @@ class Interactions {
     std::vector<std::uint32_t> direct_;
     std::unordered_map<std::uint64_t, std::uint32_t> far_;
 
-    // `find(left, right)` gives the slot of a product, or 0.
+    // `find(left, right)` returns the slot of a product, or 0.
     template <class Leave, class Find>
     void expand_with(RowScratch& row, BatchBuilder& rows, const Features& features, Leave leave, Find find) const {
         std::vector<std::uint32_t>& ids = row.ids;
@@ -197,7 +197,7 @@ class Interactions {
         return sides;
     }
 
-    // Only the row's features that are on some side.
+    // Keeps only those features of the row that are on some side.
     static void keep_listed(RowScratch& row, const std::unordered_map<std::uint32_t, Sides>& all) {
         row.sides.clear();
         for (std::size_t i = 0; i < row.ids.size(); ++i) {
@@ -226,7 +226,7 @@ class Interactions {
         return 1 + (static_cast<std::uint32_t>(h ^ (h >> 29)) & features.mask());
     }
 
-    // The slot of the product of two features, 0 if it has none. Takes no memory for it.
+    // The slot of the product of two features, or 0. Allocates no memory.
     std::uint32_t known(std::uint32_t left, std::uint32_t right) const {
         if (near(left, right)) {
             const std::size_t at = place(left, right);
@@ -243,7 +243,8 @@ class Interactions {
 
     static bool near(std::uint32_t left, std::uint32_t right) { return left <= direct_limit && right <= direct_limit; }
 
-    // A triangle, [larger][smaller], with two places each for ordered pairs; beyond its limit a hash table.
+    // The table is a triangle, [larger][smaller], with two entries per pair if pairs are ordered. Features beyond its
+    // limit use a hash table.
     std::size_t place(std::uint32_t left, std::uint32_t right) const {
         const std::uint32_t low = left < right ? left : right, high = left < right ? right : left;
         const std::size_t at = std::size_t{high} * (high - 1) / 2 + (low - 1);

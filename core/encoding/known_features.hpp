@@ -1,4 +1,4 @@
-// What a learner knows of its features, apart from the memory in which rows are encoded: all its encoders share it.
+// A learner's knowledge of its features, without the scratch for encoding rows. All encoders of the learner share it.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ struct EncoderSetup {
     bool falling = false;  // scales of centered columns may fall (window.hpp)
     Pairs pairs = Pairs::none;
     std::vector<Interaction> listed = {};
-    bool raw = false;            // batches have the values as they came, too
-    bool numbers_linear = true;  // if not, columns of numbers are among those values alone
+    bool raw = false;            // batches also have the values before encoding
+    bool numbers_linear = true;  // if false, columns of numbers occur only among the raw values
 };
 
 struct KnownFeatures {
@@ -33,10 +33,10 @@ struct KnownFeatures {
 
     Features features;
     Interactions interactions;
-    mutable WordCounts words;  // has a lock of its own
+    mutable WordCounts words;  // has its own lock
     bool centering, falling, raw, leaves_numbers;
     Center center;
-    RawColumns raw_columns;  // of names
+    RawColumns raw_columns;  // for features with names
 };
 
 }  // namespace unitless

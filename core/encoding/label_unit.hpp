@@ -1,10 +1,11 @@
-// The label without its unit and offset: y = c + u, c the first label, and the learning rate multiplied by R, the
-// running size of u, where a step has no unit of its own. Then y -> a y + b maps predictions the same way.
+// Removes the unit and offset of the label: y = c + u, where c is the first label. For losses whose steps do not have
+// the label's unit, the learning rate is multiplied by R, the running size of u. Then replacing y by a y + b replaces
+// every prediction p by a p + b.
 //
-// One wrong label must not capture R, or the weights. A label is far if it lies outside the range of all n labels
-// before it, at least three, by more than 16 + 1024/n times that range: labels without errors hardly ever do. A far
-// label is learned as the nearest label of the range, unless another far one came within the last 100 rows: then the
-// labels really go that far, and it is learned as it is. Rows that have been learned before confirm nothing.
+// One wrong label must not dominate R or the weights. A label is far if it lies outside the range of all n earlier
+// labels, at least three, by more than 16 + 1024/n times that range. Correct labels are hardly ever far. A far label is
+// learned as the nearest label of the range, unless another far label occurred within the last 100 rows: then the
+// labels really reach that far, and it is learned unchanged. Rows that were learned in an earlier pass confirm nothing.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +16,21 @@
 namespace unitless {
 
 struct LabelUnit {
-    bool on = false;                         // is the unit learned at all?
-    bool in_rate = true;                     // does R multiply the learning rate?
-    bool started = false;                    // has there been a label?
-    bool repeated = false;                   // rows have been learned before, in an earlier pass
+    bool on = false;                         // whether the unit is learned
+    bool in_rate = true;                     // whether R multiplies the learning rate
+    bool started = false;                    // whether there has been a label
+    bool repeated = false;                   // the rows were learned before, in an earlier pass
     double center = 0;                       // c
     double weight = 0, sum = 0, square = 0;  // of the labels: sum h, sum h u, sum h u^2
-    double far_rows = 0;                     // for so many more rows a far label is learned as it is
-    double limited = 0;                      // far labels that were learned as the nearest label of the range
-    // The range of u and the number of labels. Engines keep them too: files have them from there.
+    double far_rows = 0;                     // for this many more rows, a far label is learned unchanged
+    double limited = 0;                      // the number of far labels learned as the nearest label
+    // The range of u and the number of labels. Engines store them too, and model files take them from there.
     double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
     double rows = 0;
 
-    // The label of one example becomes u; gives what multiplies the learning rate, R or 1. Examples without
-    // weight change nothing. A label
-    // whose square leaves the range of numbers becomes infinite, so that the learner diverges there, and is not kept.
+    // Replaces the label of one example by u, and returns the factor of the learning rate, R or 1. Examples of weight 0
+    // change nothing. A label whose square overflows becomes infinite, so that the learner diverges there, and is not
+    // stored.
     double observe(double& y, double h) {
         if (h > 0 && !started) {
             started = true;
@@ -59,7 +60,7 @@ struct LabelUnit {
         const bool confirmed = far_rows > 0 && !repeated;
         if (far_rows > 0) far_rows -= 1;
         if (rows < fewest_rows || !(range > 0) || (low - margin <= u && u <= high + margin))
-            return;  // without a range nothing is far
+            return;  // without a range no label is far
         far_rows = confirming_rows;
         if (confirmed) return;
         limited += 1;

@@ -1,4 +1,4 @@
-// One row of named features on its way into the batch.
+// Adds one row of named features to the batch.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace unitless {
 
-// `find(i)` gives the number of the i-th feature, or 0 if it has none; `name(i)` its name.
+// `find(i)` returns the number of the i-th feature, or 0 if it has none; `name(i)` returns its name.
 template <class Find, class Name>
 void add_named_row(Encoder& to, std::size_t count, const double* from, const RowUse& use, Find find, Name name) {
     const bool noting = to.notes(), raw = to.raw(), centering = to.centering();

@@ -1,4 +1,4 @@
-// Rows of names, as text files have them.
+// Rows of named features, as in text files.
 #pragma once
 
 #include <algorithm>

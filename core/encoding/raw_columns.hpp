@@ -1,8 +1,8 @@
-// Columns of values as they came, for engines that look at the order of values: which column a named feature belongs
-// to. They follow from the names alone, in the order in which those got their numbers, so that nothing has to be saved.
+// Columns of values before encoding, for engines that use the order of values: assigns named features to columns. The
+// columns follow from the names alone, in the order of their numbers, so model files do not store them.
 //
-// A name without '=' is a column of numbers. Names with one belong to the column of text that is the part before it.
-// That a value is missing (`column=(missing)`) is not a value: it is not-a-number in the column itself.
+// A name without '=' is a column of numbers. A name with '=' belongs to the text column that is named before the '='. A
+// missing value (`column=(missing)`) is not a value of the text column: it is NaN in the column itself.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace unitless {
 
 class RawColumns {
   public:
-    static constexpr std::uint32_t most = 1024, none = ~std::uint32_t{0};  // names beyond have no column
+    static constexpr std::uint32_t most = 1024, none = ~std::uint32_t{0};  // later names have no column
     enum Kind : unsigned char { number = 0, text = 1 };
 
-    // Of arrays, whose columns are their own.
+    // For arrays, where every feature is a column of numbers.
     static const unsigned char* numbers() {
         static constexpr std::array<unsigned char, most> all{};
         return all.data();
@@ -33,10 +33,10 @@ class RawColumns {
     const unsigned char* kinds() const { return kinds_.data(); }
     std::uint32_t of(std::uint32_t feature) const { return columns_[feature - 1]; }
     bool is_text(std::uint32_t column) const { return kinds_[column] == text; }
-    // So many of the first features are columns of numbers, feature 1 + j being column j.
+    // The number of features at the beginning that are columns of numbers: feature 1 + j is column j.
     std::size_t leading() const { return leading_; }
 
-    // The next feature's name.
+    // Adds the name of the next feature.
     void add(std::string_view name) {
         const std::size_t end = name.find('=');
         const std::size_t feature = columns_.size() + 1;
@@ -63,7 +63,7 @@ class RawColumns {
         makers_.push_back(static_cast<std::uint32_t>(feature));
     }
 
-    // Back to the first so many features.
+    // Removes all but the first `features` features.
     void rewind(std::size_t features) {
         if (features >= columns_.size()) return;
         columns_.resize(features);
@@ -82,7 +82,7 @@ class RawColumns {
   private:
     std::vector<std::uint32_t> columns_;  // by feature
     std::vector<unsigned char> kinds_;    // by column
-    std::vector<std::uint32_t> makers_;   // by column: the first of its features
+    std::vector<std::uint32_t> makers_;   // by column: its first feature
     std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>> texts_;
     std::size_t leading_ = 0;
 };

@@ -1,4 +1,4 @@
-// Values as they came, row by row. What a row does not have is not-a-number.
+// Values before encoding, row by row. A missing value is NaN.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class RawRows {
         stride_ = 0;
     }
 
-    // `columns`: those known now; there may be more when it ends.
+    // Begins a row. `columns`: the number of columns known now; there may be more when the row ends.
     void begin_row(std::size_t columns) {
         twice_.clear();
         if (columns > stride_) widen(columns);
@@ -33,7 +33,7 @@ class RawRows {
         counts_.back() = static_cast<std::uint32_t>(columns);
     }
 
-    // The one that is being built. It has room for the columns that were known when it began.
+    // The current row. It has space for the columns that were known when it began.
     double* row() { return values_.data() + (counts_.size() - 1) * stride_; }
 
     void put_number(std::uint32_t column, double x) {
@@ -44,7 +44,7 @@ class RawRows {
             there = x == x ? x : there;
         }
     }
-    // The largest counts, should there be several.
+    // If a row has several features of a text column, the one with the largest number counts.
     void put_text(std::uint32_t column, std::uint32_t feature) {
         double& there = at(column);
         if (!(there >= feature)) there = feature;
@@ -62,14 +62,14 @@ class RawRows {
     std::vector<double, Unset<double>> values_;  // [row][column]
     std::vector<std::uint32_t> counts_;          // by row
     std::size_t stride_ = 0;
-    std::vector<std::pair<std::uint32_t, double>> twice_;  // further numbers of a column that the row has already
+    std::vector<std::pair<std::uint32_t, double>> twice_;  // numbers of a column that already has one in this row
 
     double& at(std::uint32_t column) {
         if (column >= stride_) widen(column + 1);
         return row()[column];
     }
 
-    // Columns have joined: the rows that there are get room for them, from the last one on.
+    // Gives the existing rows space for new columns, beginning with the last row.
     void widen(std::size_t columns) {
         const std::size_t wider = counts_.size() > 1 ? std::max(columns, stride_ + stride_ / 2) : columns;
         values_.resize(std::max(values_.size(), counts_.size() * wider));
@@ -81,7 +81,8 @@ class RawRows {
         stride_ = wider;
     }
 
-    // As in the rows of (slot, value): smallest first, so that the order within the row does not matter.
+    // Adds repeated numbers, smallest first, so that their order within the row does not matter. BatchBuilder does the
+    // same.
     void add_up() {
         const std::size_t more = twice_.size();
         for (std::size_t k = 0; k < more; ++k) {

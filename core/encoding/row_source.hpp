@@ -1,7 +1,7 @@
-// Rows of any kind on their way into the encoder: the one interface between what a caller gives and the learner.
+// The interface between the caller's data and the encoder: rows of any kind.
 //
 //   DenseSource, SparseSource, NamedSource, TableSource    data in memory (encoding/)
-//   MappingSource, TableRowSource                          rows that Python gives one by one (python/)
+//   MappingSource, TableRowSource                          rows that Python passes one by one (python/)
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@ namespace unitless {
 class Encoder;
 class DenseSource;
 
-// What rows are encoded for: to be learned, to be predicted, or to be predicted without the limits of what was seen.
+// Whether rows are encoded for learning, for prediction, or for prediction without the limits of the values seen so
+// far.
 enum class Purpose { learn, predict, extrapolate };
 
-// What one row is encoded for. A row without weight changes nothing, even among rows that are learned.
+// How one row is used. A row of weight 0 changes nothing, even among rows that are learned.
 struct RowUse {
     Purpose purpose = Purpose::predict;
     double weight = 1;
@@ -24,12 +25,12 @@ struct RowUse {
     bool learns() const { return purpose == Purpose::learn && weight > 0; }
 };
 
-// What the data is like, for an automatic model type. Arrays, tables and mappings have columns; sparse matrices and
-// text that names the features that are there have none.
+// Properties of the data that decide an automatic model type. Arrays, tables and mappings have columns. Sparse
+// matrices, and text that lists only the features present, have none.
 struct DataKind {
     bool has_columns = false;
     std::size_t columns = 0;
-    bool has_words = false;  // some column is text of words
+    bool has_words = false;  // some column is free text
 };
 
 class RowSource {
@@ -38,34 +39,34 @@ class RowSource {
     RowSource(const RowSource&) = delete;
 
     virtual std::size_t rows() const = 0;
-    // About how many features a row has; not 0.
+    // An estimate of the number of features per row; not 0.
     virtual std::size_t features_per_row() const = 0;
     virtual DataKind kind() const { return {}; }
 
-    // Throws InputError if the model knows its features in another way.
+    // Throws InputError if the model identifies its features differently (columns or names).
     virtual void check_features(const Encoder& encoder) const = 0;
-    // Throws InputError if interactions, of a model that has learned nothing, name features that the data has not.
+    // Throws InputError if interactions of a model that has learned nothing name features that the data does not have.
     virtual void check_interactions(const Encoder&) const {}
-    // Throws InputError if rows [first, end) hold what cannot be learned. Several threads check at once.
+    // Throws InputError if rows [first, end) have invalid values. Several threads may check at once.
     virtual void check_values(const Encoder& encoder, std::size_t first, std::size_t end) = 0;
-    // All rows have been checked, and are about to be learned: the model gets to know how its features are called, and
-    // which of them are centered. `counts`: some row has a weight.
+    // Called after all rows have been checked, before they are learned: sets how the model identifies its features, and
+    // which of them are centered. `counts`: some row has a positive weight.
     virtual void begin_learning(Encoder& encoder, bool counts) = 0;
 
-    // Encodes rows from `first` on, at most so many, and gives how many. `weight`: by row, or null. Several threads
-    // encode rows that are predicted, each with an encoder of its own.
+    // Encodes at most `most` rows from `first` on, and returns their number. `weight`: by row, or null. Several threads
+    // may encode rows that are predicted, each with its own encoder.
     virtual std::size_t encode(Encoder& to, std::size_t first, std::size_t most, Purpose purpose,
                                const double* weight) = 0;
 
-    // Rows from `first` on, at most so many, if they are a batch as they are, for an encoder that only numbers
-    // features. False: they have to be encoded.
+    // If the rows already have the form of a batch, returns at most `most` of them from `first` on, for an encoder that
+    // only numbers features. Returns false if they must be encoded.
     virtual bool as_batch(std::size_t /*first*/, std::size_t /*most*/, Batch& /*to*/) const { return false; }
-    // The rows as a dense array, if they are one: of columns, or of those named columns that the encoder knows.
+    // The rows as a dense array, if they are one: by column number, or by column names that the encoder knows.
     virtual DenseSource* as_dense(const Encoder&) { return nullptr; }
-    // The encoder has forgotten features, or others have been learned: their numbers have to be looked up again.
+    // Discards numbers that were looked up, because the encoder has removed or added features.
     virtual void forget_features() {}
-    // All rows have been predicted. Throws InputError if nothing in them was known to the model, which then is not
-    // theirs.
+    // Called after all rows have been predicted. Throws InputError if the model knows no feature of the rows, because
+    // then the rows belong to another model.
     virtual void check_known(const Encoder&) const {}
 
   protected:

@@ -11,8 +11,8 @@ namespace unitless {
 
 void SparseSource::check_features(const Encoder& encoder) const {
     if (encoder.raw())
-        throw InputError("a learner with curves or trees does not take sparse matrices",
-                         "give it a dense array, or make it with shape='linear'");
+        throw InputError("a learner with curves or trees does not accept sparse matrices",
+                         "pass a dense array, or create the learner with model_type='linear'");
     encoder.check_columns(input_.columns);
 }
 
@@ -35,7 +35,7 @@ void SparseSource::check_values(const Encoder& encoder, std::size_t first, std::
     encoder.check_magnitude(largest, longest);
 }
 
-// Sparse columns are not centered, unless they have been before.
+// Sparse columns are not centered, unless they were centered before.
 void SparseSource::begin_learning(Encoder& encoder, bool counts) {
     encoder.use_columns(input_.columns);
     if (!counts || !encoder.centering() || input_.columns == 0) return;
@@ -61,7 +61,7 @@ std::size_t SparseSource::encode(Encoder& to, std::size_t first, std::size_t mos
     });
 }
 
-// All rows at once, if their entries are in order.
+// Adds all rows at once, if their entries are in order.
 bool SparseSource::copy(Encoder& to, std::size_t first, std::size_t rows) const {
     if (rows == 0) return true;
     const std::size_t begin = entries(first).begin, end = entries(first + rows - 1).end;
@@ -72,7 +72,7 @@ bool SparseSource::copy(Encoder& to, std::size_t first, std::size_t rows) const 
     });
 }
 
-// Where columns are centered, a zero is a value like any other.
+// In a centered column, zero is a value like any other.
 std::size_t SparseSource::encode_centered(Encoder& to, std::size_t first, std::size_t most, Purpose purpose,
                                           const double* weight) const {
     WideRows& wide = to.wide;
@@ -95,7 +95,7 @@ std::size_t SparseSource::encode_centered(Encoder& to, std::size_t first, std::s
 SparseSource::Entries SparseSource::entries(std::size_t row) const {
     const std::int64_t begin = at(input_.row_starts, row), end = at(input_.row_starts, row + 1);
     if (begin < 0 || begin > end || static_cast<std::size_t>(end) > input_.entries)
-        throw InputError("the sparse matrix is malformed: its row starts do not rise", Place{row});
+        throw InputError("the sparse matrix is malformed: its row starts must not decrease", Place{row});
     return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end)};
 }
 

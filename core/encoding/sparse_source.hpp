@@ -1,7 +1,7 @@
 // Rows of a sparse matrix.
 //
-// They are the caller's memory, which another thread may change at any time. So a row's start and a column's number are
-// read once, checked, and used; what was checked in an earlier pass over the rows does not count.
+// The caller owns the matrix, and another thread may change it at any time. So each row start and column number is read
+// once, then checked, then used. Checks of an earlier pass over the rows do not count.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// All that the encoder of rows knows, for files and merging.
+// The complete state of the encoder, for model files and merging.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct EncoderState {
     std::vector<Interactions::Product> products;
     std::vector<std::uint32_t> center_features;
     std::vector<Center::Column> center;
-    std::vector<Center::Watched> windows;  // by feature, too
+    std::vector<Center::Watched> windows;  // by feature, like `center`
 };
 
 }  // namespace unitless

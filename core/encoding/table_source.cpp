@@ -28,7 +28,7 @@ void TableSource::forget_features() {
     dense_.reset();
 }
 
-// Where there are words and nothing else, curves and trees would have nothing to look at.
+// Columns of free text do not count as columns here, because curves and trees do not use words.
 DataKind TableSource::kind() const {
     const auto others = static_cast<std::size_t>(std::count_if(
         table_.columns.begin(), table_.columns.end(), [](const TableColumn& column) { return !column.words; }));
@@ -86,7 +86,7 @@ void TableSource::check_values(const Encoder& encoder, std::size_t first, std::s
 void TableSource::check_known(const Encoder& encoder) const {
     const std::vector<std::string>& names = encoder.features().names();
     const auto any_found = [](const FeatureNumbers& numbers) { return numbers.any_found(); };
-    // A value that is not there, or never was, is not a wrong column.
+    // A missing value, or an unknown category, does not mean that a column is wrong.
     if (table_.missing || table_.rows == 0 || table_.columns.empty() || names.empty() || word_known_ ||
         !dense_columns_.empty() || any_found(missing_) || std::any_of(numbers_.begin(), numbers_.end(), any_found))
         return;
@@ -96,7 +96,7 @@ void TableSource::check_known(const Encoder& encoder) const {
 
 // ---------------------------------------------------------------------------------------------------- features
 
-// Columns of numbers that all rows have are known from the first row on.
+// Columns of numbers that every row has get their features before the first row.
 void TableSource::begin_learning(Encoder& encoder, bool counts) {
     if (!counts) return;
     encoder.use_names();
@@ -107,7 +107,7 @@ void TableSource::begin_learning(Encoder& encoder, bool counts) {
     }
 }
 
-// Values that may be missing are not those of an array.
+// A table with missing values cannot be read as an array.
 DenseSource* TableSource::as_dense(const Encoder& encoder) {
     const bool may_miss = some_missing_ || (table_.missing && !table_.whole);
     if (has_text_ || may_miss || encoder.features().space() != Space::names) return nullptr;
@@ -148,8 +148,8 @@ std::size_t TableSource::encode(Encoder& to, std::size_t first, std::size_t most
     });
 }
 
-// The numbers of some rows side by side, columns that have features first. Gives whether all columns have, so that
-// whole rows can be added at once: predicted rows leave out the others.
+// Makes the numbers of some rows contiguous. Columns with features come first. Returns whether all columns have
+// features, so that whole rows can be added at once; predictions leave out the other columns.
 bool TableSource::begin_wide(Encoder& to, std::size_t first, std::size_t rows, Purpose purpose) {
     WideRows& wide = to.wide;
     const std::size_t columns = table_.columns.size();
@@ -200,7 +200,7 @@ void TableSource::add_text(Encoder& to, std::size_t j, std::size_t row, const Ro
     }
 }
 
-// The feature `column=value`, the i-th of those numbers.
+// Adds the feature `column=value`, which is the i-th of `numbers`.
 void TableSource::add_category(Encoder& to, FeatureNumbers& numbers, std::size_t i, const TableColumn& column,
                                std::string_view value, const RowUse& use) {
     const auto name = [&] { return std::string_view(to.name.assign(column.name).append(1, '=').append(value)); };

@@ -1,4 +1,4 @@
-// Rows of a table: columns of numbers and of text, with values that may be missing.
+// Rows of a table: columns of numbers and of text. Values may be missing.
 #pragma once
 
 #include <algorithm>
@@ -35,11 +35,11 @@ class TableSource final : public RowSource {
   private:
     const Table& table_;
     bool has_text_ = false;
-    // What is known of the table's features in the course of a call; threads that predict its rows share it.
-    std::vector<FeatureNumbers> numbers_;  // by column, and where it is text by value
-    FeatureNumbers missing_;               // by column: of its values that are missing
+    // Features of the table that were looked up so far in a call. Threads that predict its rows share them.
+    std::vector<FeatureNumbers> numbers_;  // by column; for text columns by value
+    FeatureNumbers missing_;               // by column: the feature of missing values
     std::atomic<bool> some_missing_{false}, word_known_{false};
-    // The columns as an array, where they are one.
+    // The columns as an array, if they can be read as one.
     std::vector<std::string> dense_names_;
     std::vector<Column> dense_columns_;
     std::optional<DenseSource> dense_;

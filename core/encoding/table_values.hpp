@@ -1,4 +1,4 @@
-// What one value of a table adds to the row that is being encoded, whether the row comes with a table or alone.
+// Adds one value of a table to the current row. Rows of a table and single rows both use these functions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace unitless {
 
-// `name()` gives the feature's name, for interactions that ask for it.
+// `name()` returns the feature's name, for interactions that need it.
 template <class Name>
 void add_value(Encoder& to, std::uint32_t feature, double x, const RowUse& use, Name name) {
     if (to.raw()) to.add_raw(feature, x);
@@ -18,14 +18,14 @@ void add_value(Encoder& to, std::uint32_t feature, double x, const RowUse& use, 
     to.builder().add(feature, x);
 }
 
-// `offset`: what becomes of the column's, should the model not know it yet.
+// `offset`: whether the column is centered, if the model does not know it yet.
 template <class Name>
 void add_number(Encoder& to, std::uint32_t feature, double x, Offset offset, const RowUse& use, Name name) {
     if (to.centering() && use.learns()) to.center_to_learn().settle(feature, offset);
     add_value(to, feature, x, use, name);
 }
 
-// Words are not for curves and trees: they are not among the raw values. Gives whether any word has a feature.
+// Curves and trees do not use words, so words are not among the raw values. Returns whether any word has a feature.
 inline bool add_words(Encoder& to, std::string_view column, std::string_view text, const RowUse& use) {
     const auto find = [&](std::string& name, std::size_t stem) {
         const auto feature = to.word(name, stem, use.learns());

@@ -1,7 +1,7 @@
-// Words as features, in bounded memory. A column of words gives names of their own, `column=word`, to the first words
-// and pairs of words that it meets; any that come later, and long ones, share features `column=#12345` by their hashes.
+// Words as features, in bounded memory. In a column of free text, the first words and pairs of words get features of
+// their own, `column=word`. Later ones, and long ones, share features `column=#12345` by their hashes.
 //
-// How many names a column has given follows from the names, so that nothing has to be saved.
+// The number of a column's own names follows from the names, so model files do not store it.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,15 @@ namespace unitless {
 
 class WordCounts {
   public:
-    static constexpr std::size_t most = std::size_t{1} << 18;  // names of a column's own
-    static constexpr std::size_t longest = 64;                 // bytes of a word or pair that may have one
+    static constexpr std::size_t most = std::size_t{1} << 18;  // a column's own names
+    static constexpr std::size_t longest = 64;                 // bytes of a word or pair that may have its own name
 
-    // Features that the others share. Fewer would do harm: rare words, which most are, would be as common as others.
+    // The number of shared features. A smaller number would make rare words, which are most words, look as common as
+    // others.
     static constexpr std::uint64_t places = std::uint64_t{1} << 18;
 
-    // Has the column given all its names? `stem` is what they begin with: "column=". Threads may ask at once.
+    // Whether the column has used all its own names. `stem` is their beginning: "column=". Several threads may call
+    // this.
     bool full(std::string_view stem, const std::vector<std::string>& names) {
         if (names.size() < most) return false;
         const std::lock_guard guard(lock_);
@@ -36,13 +38,13 @@ class WordCounts {
         return count.own >= most;
     }
 
-    // Names from this number on are about to be forgotten.
+    // Must be called before the names from number `to` on are removed.
     void rewind(std::size_t to, const std::vector<std::string>& names) {
         for (auto& [stem, count] : counts_)
             for (; count.seen > to; --count.seen) count.own -= is_own(names[count.seen - 1], stem);
     }
 
-    // What follows the stem in the name of a feature that is shared.
+    // The part of a shared feature's name after the stem.
     static std::string shared(std::string_view word) { return '#' + std::to_string(hash_name(word) % places); }
 
     std::size_t bytes() const {
@@ -52,12 +54,12 @@ class WordCounts {
 
   private:
     struct Count {
-        std::size_t own = 0, seen = 0;  // names of the column's own, among so many of the first names
+        std::size_t own = 0, seen = 0;  // the number of the column's own names among the first `seen` names
     };
     std::unordered_map<std::string, Count, NameHash, std::equal_to<>> counts_;
-    mutable std::mutex lock_;  // of the counts, which are brought up to date when they are asked for
+    mutable std::mutex lock_;  // protects the counts, which `full` updates
 
-    // No word begins with '#'.
+    // Words cannot begin with '#'.
     static bool is_own(std::string_view name, std::string_view stem) {
         return name.starts_with(stem) && !name.substr(stem.size()).starts_with('#');
     }

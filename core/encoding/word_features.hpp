@@ -1,5 +1,5 @@
-// The features of a text of words: one for each word and each pair of neighbouring words. A word counts once, however
-// often the text has it; words that share a feature add up.
+// The features of a free text: one for each word and each pair of neighboring words. A word counts once, however often
+// it occurs. Words that share a feature add up.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace unitless {
 
 class WordFeatures {
   public:
-    // `find(name, size of its stem "column=")` gives the number of a word's feature, if it has one.
+    // `find(name, size of its stem "column=")` returns the number of a word's feature, if it has one.
     template <class Find>
     const std::vector<std::uint32_t>& read(std::string_view column, std::string_view text, Find find) {
         found_.clear();

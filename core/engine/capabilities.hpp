@@ -1,4 +1,4 @@
-// What some engines can do and others cannot: interfaces that a caller asks an engine for.
+// Optional abilities of engines. Each is an interface, which a caller requests from an engine.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace unitless {
 
-// Learns and predicts dense rows where they lie, in the bits that `learn` and `predict` give. Column j feeds slot
-// 1 + j, or the slot that its `Column` names; `slots` are in use. Bad values are thrown as BadValue before anything
-// has changed.
+// Learns and predicts dense rows in the caller's memory, with the same bits as `learn` and `predict`. Column j has slot
+// 1 + j, or the slot in its `Column`; `slots` is the number of slots in use. Invalid values throw BadValue before any
+// change.
 class DenseReader {
   public:
     virtual bool reads(std::size_t slots, std::size_t columns) const = 0;
@@ -27,38 +27,39 @@ class DenseReader {
     ~DenseReader() = default;
 };
 
-// Where a dense row holds a number that cannot be learned.
+// The position of a number that cannot be learned.
 struct BadValue {
     std::size_t row, column;
 };
 
-// Reads the numbers of slots out, and writes them into a fresh engine: what merging works with.
+// Reads the numbers of slots, and writes them into a new engine: for merging.
 class SlotAccess {
   public:
-    // Slots of some lanes; zero where there is no such slot.
+    // Reads slots of some lanes; zero for slots that do not exist.
     virtual void read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
                       SlotBlock& to) const = 0;
-    // Slots [first, first + count), for which there is room. Several threads may write different slots at once.
+    // Writes slots [first, first + count), for which memory is reserved. Several threads may write different slots at
+    // once.
     virtual void write(std::size_t first, std::size_t count, const SlotBlock& from) = 0;
-    // After the last `write`: so many features have a scale.
+    // Must be called after the last `write`. `features`: the number of features with a scale.
     virtual void written(std::size_t features) = 0;
 
   protected:
     ~SlotAccess() = default;
 };
 
-// Scales that can be lowered when a feature's unit has become larger, while no row is in progress: v, H and the average
-// stay, as if everything had been learned in the new unit.
+// Lowers scales after a feature's unit has become larger, while no row is in progress. v, H and the average stay
+// unchanged, as if everything had been learned in the new unit.
 class ScaleAccess {
   public:
-    virtual double scale(std::uint32_t slot) const = 0;  // 0: the slot has none
+    virtual double scale(std::uint32_t slot) const = 0;  // 0: the slot has no scale
     virtual void lower_scale(std::uint32_t slot, double scale) = 0;
 
   protected:
     ~ScaleAccess() = default;
 };
 
-// Several candidate learning rates, of which those that have clearly lost can be dropped.
+// Several candidate learning rates. The clearly worse ones can be dropped.
 class RateSelection {
   public:
     virtual void prune_rates() = 0;
@@ -67,19 +68,20 @@ class RateSelection {
     ~RateSelection() = default;
 };
 
-// An engine that takes a limited number of features.
+// An engine that limits the number of features.
 class FeatureLimit {
   public:
-    // Can rows bring more features than it takes, with so many slots, and more to come if they are `growing`?
+    // Whether rows may have more features than the engine accepts, given the number of slots, and whether it is
+    // `growing`.
     virtual bool may_exceed(std::size_t slots, bool growing) const = 0;
-    // Throws InputError if these rows do. `met`: slots of the call's earlier rows that are new.
+    // Throws InputError if these rows have too many features. `met`: the new slots of the call's earlier rows.
     virtual void check_features(const Batch& batch, std::vector<std::uint32_t>& met) const = 0;
 
   protected:
     ~FeatureLimit() = default;
 };
 
-// Null: the engine cannot.
+// Null: the engine does not have this ability.
 struct Capabilities {
     DenseReader* dense = nullptr;
     SlotAccess* slots = nullptr;

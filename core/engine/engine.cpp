@@ -18,7 +18,7 @@ Unit unit_of_v(const Options& options) {
 void Engine::settle() noexcept {
     try {
         finish();
-    } catch (...) {  // no row is in progress any more, which is all that matters here
+    } catch (...) {  // only the wait matters here; the caller handles its own error
     }
 }
 
@@ -43,7 +43,7 @@ void Engine::check_average(const EngineState& from) const {
     const double t = from.averaged_t, most = from.clock.t;
     if (from.average.size() != (averages() ? from.v.size() : 0) ||
         from.average_scale.size() != (averages() ? from.slots.size() : 0))
-        throw InputError("the average is not that of the model's weights");
+        throw InputError("the average does not belong to the model's weights");
     if (!(t >= 0 && t <= most) || (!averages() && t > 0) || (averages() && from.next_look <= from.clock.examples))
         throw InputError("the average does not agree with the total weight of the examples");
 }

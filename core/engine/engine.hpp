@@ -1,16 +1,17 @@
-// What learns from batches: the state of every slot, and the clock. A learner has one engine, chosen when it is made.
+// Engines learn batches. An engine has the state of every slot and the clock. A learner has one engine, which is chosen
+// when the learner is created.
 //
 //   single/     one learner
 //   lanes/      many learners that share their scales: classes, learning rates
 //   softmax/    classes that share one softmax
 //   newton/     second-order learners
-//   ../ensemble the members of an ensemble: several of these, curves and trees
+//   ../ensemble the members of an ensemble: several of these engines, curves and trees
 //
-// An engine offers the virtual functions of `Engine`. What only some engines can do is an interface of its own
-// (capabilities.hpp), which the caller asks for with `capabilities`.
+// All engines have the virtual functions of `Engine`. Abilities of some engines are separate interfaces
+// (capabilities.hpp), which the caller requests with `capabilities`.
 //
-// An error leaves an engine as an exception: InputError before anything has changed, DivergedError when a row made a
-// number infinite; the rows that it says were learned are learned.
+// Errors are exceptions. InputError: nothing has changed. DivergedError: a row made a number infinite; the exception
+// has the number of rows that were learned.
 #pragma once
 
 #include <memory>
@@ -35,37 +36,37 @@ class Engine {
 
     const Clock& clock() const { return clock_; }
 
-    // Numbers per row of the results of `learn` and of `predict`, and classes; they change when classes join.
+    // The number of results per row of `learn` and `predict`, and the number of classes. They change when classes join.
     struct Widths {
         std::size_t learn = 1, predict = 1, classes = 0;
     };
     const Widths& widths() const { return widths_; }
 
-    // Makes room for so many slots; fresh ones are zero, as if nothing had been seen. `growing`: more will come soon.
+    // Reserves memory for `slots` slots. New slots are zero. `growing`: more slots are likely.
     virtual void reserve(std::size_t slots, bool growing) = 0;
 
-    // Learns rows and gives the predictions made before each. Rows may be in progress until `finish`, so that the
-    // caller keeps the labels and the memory of the predictions until then; the batch itself may go.
+    // Learns rows, and writes the predictions made before each row was learned. Rows may be in progress until `finish`.
+    // Until then the caller must keep the labels and the memory of the predictions, but not the batch itself.
     virtual void learn(const Batch& batch, double* predictions) = 0;
     virtual void finish() {}
-    // Waits for rows in progress, whatever has become of them.
+    // Waits for rows in progress, and ignores their errors.
     void settle() noexcept;
 
     virtual std::unique_ptr<EngineScratch> make_scratch() const = 0;
     virtual void predict(const Batch& batch, const PredictOptions& options, double* predictions,
                          EngineScratch& scratch) const = 0;
-    // Predicts rows whose labels are known, and judges by them: the losses of all rates are counted, and an ensemble
-    // learns how to combine its members, but no weight moves.
+    // Predicts rows whose labels are known, and evaluates the predictions: it counts the losses of all rates, and an
+    // ensemble learns how to combine its members. No weight changes.
     virtual void judge(const Batch& batch, const PredictOptions& options, double* predictions) = 0;
 
     virtual void add_classes(std::size_t count);
 
-    // The state of the first so many slots; and back, into a fresh engine of the same setup that has room for them.
+    // Saves the first `slots` slots; loads them into a new engine of the same setup that has memory for them.
     virtual void save(std::size_t slots, EngineState& to) const = 0;
     virtual void load(const EngineState& from) = 0;
 
-    // Memory of the state in bytes, without scratch; and about how long the prediction of a row with so many features
-    // takes, in multiplications.
+    // Memory of the state in bytes, without scratch; and the approximate cost of predicting a row with `features`
+    // features, in multiplications.
     struct Description {
         std::size_t bytes, effort;
     };
@@ -76,10 +77,10 @@ class Engine {
     // ---- Settings
 
     bool averages() const { return averaging_.on(); }
-    // Are losses counted, and learning rates chosen by them?
+    // Whether the engine counts losses and chooses learning rates by them.
     bool chooses_rates() const { return !choosing_.suspended(); }
     void choose_rates(bool choose) { choose ? choosing_.resume(clock_.t) : choosing_.suspend(clock_.t); }
-    // While they are chosen, do all rates keep running: is none that has lost dropped, and none restarted?
+    // Whether all rates keep running while they are chosen: no rate is dropped or restarted.
     bool keeps_rates() const { return keeps_rates_; }
     void keep_rates(bool keep) { keeps_rates_ = keep; }
 
@@ -93,16 +94,16 @@ class Engine {
     Choosing choosing_;
     bool keeps_rates_ = false;
 
-    // Before the first update of the average there is nothing but the last weights.
+    // Before the first update of the average, predictions use the current weights.
     bool uses_average(const PredictOptions& options) const { return options.average && averaging_.started(); }
 
-    // What all engines keep alike.
+    // Fields that all engines share.
     void save_common(EngineState& to) const;
     void load_common(const EngineState& from);
     void check_average(const EngineState& from) const;
 };
 
-// The engine that the setup asks for.
+// Creates the engine for the setup.
 std::unique_ptr<Engine> make_engine(const EngineSetup& setup, const Kernel& kernel);
 
 }  // namespace unitless

@@ -1,5 +1,4 @@
-// The kernels that were compiled: tables of functions, one source for each scratch, one table for each instruction set.
-// All give the same bits.
+// The compiled kernels: tables of functions, one table per instruction set. All give the same bits.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@
 
 namespace unitless {
 
-// Where the scores of two classes are added up.
+// Sums over the scores of two classes.
 struct TwoClassSums {
     static constexpr std::size_t count = 5, bin_bits = 20, bins = std::size_t{2} << bin_bits;
     double* sums;      // loss, errors, Brier score, weight, squared weight
@@ -32,10 +31,10 @@ struct Kernel {
     const TreeKernel* trees;
     const SoftmaxKernel* softmax;
     const NewtonKernel* newton;
-    // The loss alone, for evaluation and tests: which = 0 value, 1 slope, 2 importance-aware change.
+    // Only the loss, for evaluation and tests: which = 0 value, 1 slope, 2 importance-aware change.
     void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,
                  double* out);
-    // Two classes with logistic loss; without weights each row counts 1.
+    // Evaluates two classes with logistic loss; without weights each row counts 1.
     void (*score)(const double* p, const bool* positive, const double* weight, std::size_t n, const TwoClassSums&);
 };
 

@@ -1,4 +1,4 @@
-// What a leaf of a tree has noticed so far (trees/trees.hpp), in memory and in files.
+// The statistics of a leaf of a tree (trees/trees.hpp), in memory and in model files.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 namespace unitless {
 
 struct LeafFacts {
-    float weight, square;  // of the rows watched: their weights, and squared residuals
+    float weight, square;  // sums over the observed rows: weights, and squared residuals
     std::uint32_t stage, need, rows;
-    std::uint32_t text;  // a bit for each candidate that asks for text
+    std::uint32_t text;  // one bit per candidate: whether it tests text
 };
 
 }  // namespace unitless

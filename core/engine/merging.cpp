@@ -8,32 +8,22 @@ namespace {
 
 double squared(double x) { return x * x; }
 
-// The largest; or the root of all sums of squares, taken in units of the largest.
+// The largest scale, or the root of the sum of all squares, computed in units of the largest.
 double common_scale(const Merging& how, const std::vector<SlotBlock>& parts, std::size_t slot) {
     double largest = 0;
     for (const SlotBlock& part : parts) largest = std::max(largest, part.scale[slot]);
     if (!how.sums_squares || largest == 0) return largest;
-    const std::size_t added = parts.size() - how.base;
-    const double start = how.base ? squared(parts.back().scale[slot] / largest) : 0.0;
     double sum = 0;
-    for (std::size_t p = 0; p < added; ++p) sum += squared(parts[p].scale[slot] / largest) - start;
-    return largest * std::sqrt(std::max(start + sum, 1.0));
-}
-
-// What the models have added to a sum that they have all begun at `start`.
-template <class Of>
-double added_up(std::size_t added, double start, Of of) {
-    double sum = start;
-    for (std::size_t p = 0; p < added; ++p) sum += of(p) - start;
-    return sum;
+    for (const SlotBlock& part : parts) sum += squared(part.scale[slot] / largest);
+    return largest * std::sqrt(std::max(sum, 1.0));
 }
 
 }  // namespace
 
 void combine(const Merging& how, const std::vector<SlotBlock>& parts, std::size_t count, SlotBlock& to) {
-    const std::size_t added = parts.size() - how.base, lanes = to.lanes;
-    std::vector<double> root(parts.size(), 1.0), rho(parts.size()), gain(added);
-    for (std::size_t p = 0; how.sums_squares && how.merged_t > 0 && p < parts.size(); ++p)
+    const std::size_t models = parts.size(), lanes = to.lanes;
+    std::vector<double> root(models, 1.0), rho(models), evidence(models);
+    for (std::size_t p = 0; how.sums_squares && how.merged_t > 0 && p < models; ++p)
         root[p] = std::sqrt(how.t[p] / how.merged_t);
     // v, or its average, in the common scale.
     const auto carried = [&](std::size_t p, double v) {
@@ -48,26 +38,28 @@ void combine(const Merging& how, const std::vector<SlotBlock>& parts, std::size_
             continue;
         }
         to.scale[slot] = common;
-        for (std::size_t p = 0; p < parts.size(); ++p)
+        for (std::size_t p = 0; p < models; ++p)
             rho[p] = how.unit_free ? parts[p].scale[slot] / common : parts[p].scale[slot] > 0;
         for (std::size_t lane = 0; how.proximal && lane < lanes; ++lane) {
             const std::size_t at = slot * lanes + lane;
-            const auto root_of = [&](std::size_t p) { return std::sqrt(parts[p].H[at]) * rho[p]; };
-            const auto u = [&](std::size_t p) { return parts[p].values[at] * (how.bounded ? rho[p] : 1.0); };
-            to.H[at] = squared(std::max(added_up(added, how.base ? root_of(added) : 0.0, root_of), 0.0));
-            to.values[at] = added_up(added, how.base ? u(added) : 0.0, u);
+            double roots = 0, sum = 0;
+            for (std::size_t p = 0; p < models; ++p) {
+                roots += std::sqrt(parts[p].H[at]) * rho[p];
+                sum += parts[p].values[at] * (how.bounded ? rho[p] : 1.0);
+            }
+            to.H[at] = squared(roots);
+            to.values[at] = sum;
         }
         for (std::size_t lane = 0; !how.proximal && lane < lanes; ++lane) {
-            const auto G = [&](std::size_t p) { return parts[p].H[slot * lanes + lane] * squared(rho[p]); };
-            const double start = how.base ? G(added) : 0.0;
-            double gained = 0;
-            for (std::size_t p = 0; p < added; ++p) gained += gain[p] = std::max(G(p) - start, 0.0);
-            to.H[slot * lanes + lane] = start + gained;
+            double all = 0;
+            for (std::size_t p = 0; p < models; ++p)
+                all += evidence[p] = parts[p].H[slot * lanes + lane] * squared(rho[p]);
+            to.H[slot * lanes + lane] = all;
             for (std::size_t j = slot * to.width + lane; j < (slot + 1) * to.width; j += lanes) {
                 double weighted = 0;
-                for (std::size_t p = 0; p < added; ++p)
-                    if (gain[p] > 0) weighted += gain[p] * carried(p, parts[p].values[j]);
-                to.values[j] = gained > 0 ? weighted / gained : how.base ? carried(added, parts[added].values[j]) : 0.0;
+                for (std::size_t p = 0; p < models; ++p)
+                    if (evidence[p] > 0) weighted += evidence[p] * carried(p, parts[p].values[j]);
+                to.values[j] = all > 0 ? weighted / all : 0.0;
             }
         }
     }

@@ -1,4 +1,4 @@
-// How a run over some rows ended.
+// The result of a run over some rows.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ enum class Status { ok, bad_value, diverged };
 
 struct Outcome {
     Status status = Status::ok;
-    std::size_t row = 0, column = 0;  // where, if it is not ok
+    std::size_t row = 0, column = 0;  // the position of the error, if not ok
 };
 
 }  // namespace unitless

@@ -1,4 +1,4 @@
-// How good predictions of two classes were: sums over rows, in the order of the rows, however they are cut into calls.
+// Metrics of predictions of two classes: sums over rows in the order of the rows, however they are divided into calls.
 #pragma once
 
 #include "algorithm/loss.hpp"

@@ -1,9 +1,9 @@
-// Scratch memory of one thread that predicts.
+// Scratch of one predicting thread.
 #pragma once
 
 namespace unitless {
 
-// Any number of threads predict with an engine at once, each with its own, while nothing is learned.
+// Several threads may predict with an engine at once, each with its own scratch, while nothing is learned.
 class EngineScratch {
   public:
     virtual ~EngineScratch() = default;

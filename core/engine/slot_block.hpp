@@ -1,4 +1,4 @@
-// The numbers of a few slots, taken out of an engine or about to be put into one: what merging works with.
+// The numbers of a few slots, read from an engine or to be written into one: for merging.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,11 @@
 namespace unitless {
 
 struct SlotBlock {
-    std::size_t lanes = 0, width = 0;  // width: of values; as many as lanes, or twice as many where v is averaged
-    std::vector<double> scale;         // [slot]; 0: never met
-    std::vector<double> H;             // [slot][lane]
-    std::vector<double> values;        // [slot][lane]: v, then the average in units of the present scale
+    // Width: the number of values, which is the number of lanes, or twice it if v is averaged.
+    std::size_t lanes = 0, width = 0;
+    std::vector<double> scale;   // [slot]; 0: unused
+    std::vector<double> H;       // [slot][lane]
+    std::vector<double> values;  // [slot][lane]: v, then the average in units of the current scale
 
     SlotBlock(std::size_t slots, std::size_t lane_count, std::size_t value_count)
         : lanes(lane_count), width(value_count), scale(slots), H(slots * lane_count), values(slots * value_count) {}

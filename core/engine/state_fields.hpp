@@ -1,11 +1,11 @@
-// The fields of a state by name: the one list that saving, loading and checking follow.
+// The fields of a state by name: the one list for saving, loading and checking.
 //
 // visit_fields(visit, state) calls, for each field,
 //
 //   visit(name, field, sound)         a number; an array of numbers, or some fields of an array of structs (`columns`);
 //                                     or an optional one of these, which may be missing
 //   visit.extra(name, field, sound)   an optional field that only some engines have
-//   visit.part(prefix, part, mark)    an optional struct, whose fields have names with that prefix; it is there if its
+//   visit.part(prefix, part, mark)    an optional struct, whose field names have this prefix; it is present if its
 //                                     field `mark` is
 //   visit.members(array)              the members of an ensemble: "member." is the prefix of their fields
 #pragma once
@@ -21,8 +21,8 @@
 
 namespace unitless {
 
-// What learning gives: any number (NaN included), a number, a finite one, a finite one that is not below zero. Fields
-// of whole numbers hold counts as large as their type.
+// The values that learning can produce: any number (including NaN), a number, a finite number, a finite number >= 0.
+// Integer fields may have any value of their type.
 enum class Sound { any, number, finite, not_negative };
 
 inline bool is_sound(double x, Sound sound) {
@@ -38,8 +38,8 @@ inline bool is_sound(double x, Sound sound) {
     }
 }
 
-// Some fields of structs, as one array: those of the first struct, of the second, ... A field is a pointer to a member,
-// or a function that gives a reference to it.
+// Some fields of an array of structs, as one array: the fields of the first struct, of the second, ... A field is a
+// pointer to a member, or a function that returns a reference to it.
 template <class Records, class... Fields>
 struct Columns {
     using Record = typename Records::value_type;
@@ -49,10 +49,10 @@ struct Columns {
     static constexpr bool whole = (!std::is_floating_point_v<Number<Fields>> && ...);
 
     Records& records;
-    bool sized;  // the number of structs is known
+    bool sized;  // whether the number of structs is known
     std::tuple<Fields...> fields;
 
-    // action(field) for all of them.
+    // Calls action(field) for all fields.
     template <class Action>
     void for_each(Action action) const {
         for (auto& record : records)
@@ -63,7 +63,7 @@ template <class Records, class... Fields>
 Columns<Records, Fields...> columns(Records& records, Fields... fields) {
     return {records, false, {fields...}};
 }
-// More fields of structs of which `columns` has been visited before; or those of a single struct, in a span.
+// More fields of structs whose first fields were visited by `columns`; or the fields of a single struct, in a span.
 template <class Records, class... Fields>
 Columns<Records, Fields...> more_columns(Records& records, Fields... fields) {
     return {records, true, {fields...}};
@@ -74,7 +74,7 @@ inline constexpr bool is_number = std::is_arithmetic_v<Field>;
 template <class Field>
 inline constexpr bool is_optional = requires(Field& field) { field.has_value(); };
 
-// action(number) for the numbers of a field that is there.
+// Calls action(number) for the numbers of a field, if the field is present.
 template <class Field, class Action>
 void for_each_number(const Field& field, Action action) {
     if constexpr (is_number<Field>) {
@@ -92,10 +92,10 @@ concept StateOf = std::is_same_v<std::remove_const_t<State>, Of>;
 template <class Visitor, class State>
 void visit_lanes(Visitor& visit, State& state) {
     visit("v", state.v, Sound::finite);
-    visit("H", state.H, Sound::finite);  // rounding may leave a variance below 0
+    visit("H", state.H, Sound::finite);  // rounding may make a variance negative
     visit("lane_heads", columns(state.lanes, &Lane::head), Sound::any);
     visit("lane_rates", more_columns(state.lanes, &Lane::rate), Sound::any);
-    using Scores = LaneScores;  // a lane that has diverged has lost infinitely
+    using Scores = LaneScores;  // a lane that diverged has an infinite loss
     visit("scores",
           columns(state.scores, &Scores::loss, &Scores::recent, &Scores::gap, &Scores::square, &Scores::total_gap,
                   &Scores::total_square),
@@ -132,7 +132,7 @@ void visit_fields(Visitor& visit, State& state) {
     visit("unit", state.unit, Sound::not_negative);
     visit("sizes", state.sizes, Sound::any);
     visit("random", state.random, Sound::any);
-    visit("low", state.low, Sound::number);  // a leaf asks whether a value is above infinity
+    visit("low", state.low, Sound::number);  // a leaf's test is whether a value is above infinity
     visit("high", state.high, Sound::number);
     visit("column", state.column, Sound::any);
     visit("child", state.child, Sound::any);
@@ -185,7 +185,7 @@ void visit_fields(Visitor& visit, State& state) {
     visit.members(state.members);
 }
 
-// A visitor that throws InputError at the first value that learning cannot have given.
+// A visitor that throws InputError for the first value that learning cannot produce.
 class FieldChecker {
   public:
     explicit FieldChecker(std::string prefix = {}) : prefix_(std::move(prefix)) {}
@@ -218,7 +218,7 @@ class FieldChecker {
     }
 
     [[noreturn]] static void refuse(const std::string& name) {
-        throw InputError("the model's numbers '" + name + "' are not such as learning gives");
+        throw InputError("the model's field '" + name + "' has a value that learning cannot produce");
     }
 
   private:

@@ -1,10 +1,12 @@
-// AdaHedge (de Rooij, van Erven, Grunwald, Koolen 2014): weights by losses of any size, with nothing to tune.
+// AdaHedge (de Rooij, van Erven, Grünwald, Koolen 2014): weights from losses of any size, without parameters.
 //
-//   w_k = e^(-L_k ln n / D) / sum, D the sum of what mixing cost beyond the mix loss; mixed with equal weights by a
-//   share min(1/2, 1/t). Losses and D fade by 1 - 1/(t + 1) after row t. While D is 0 those with the least loss have
-//   all.
+//   w_k = e^(-L_k ln n / D) / sum
 //
-// Only ratios of losses matter: they are in any unit, and the caller reports a change of it.
+// D is the sum of the mixability gaps: the loss of the weighted mean minus the mix loss. The weights are mixed with
+// equal weights, whose share is min(1/2, 1/t). Losses and D are multiplied by 1 - 1/(t + 1) after row t. While D is 0,
+// the candidates with the smallest loss share all the weight.
+//
+// Only ratios of losses matter. Losses may have any unit; the caller reports a change of the unit.
 #pragma once
 
 #include "ensemble/small_matrix.hpp"
@@ -18,7 +20,7 @@ class AdaHedge {
         set_weights(1);
     }
 
-    // Of the candidates, for the next row.
+    // The weights of the candidates for the next row.
     const double* weights() const { return weights_.data(); }
 
     void change_unit(double ratio) {
@@ -26,7 +28,7 @@ class AdaHedge {
         cost_ *= ratio;
     }
 
-    // Row t, whose losses `loss` are in the unit.
+    // Learns row t, with the losses `loss` in the unit.
     void learn(const double* loss, double t) {
         double least = loss[0], mean = 0;
         for (std::size_t k = 1; k < n_; ++k) least = smaller(least, loss[k]);
@@ -43,7 +45,7 @@ class AdaHedge {
         set_weights(t + 1.0);
     }
 
-    // Before row t: the weights follow from the losses.
+    // Computes the weights before row t from the losses.
     void set_weights(double t) {
         double least = losses_[0], sum = 0;
         for (std::size_t k = 1; k < n_; ++k) least = smaller(least, losses_[k]);

@@ -1,5 +1,5 @@
-// Bayes' rule over candidates that give probabilities. Each gets a fixed share of the weights after every row, so that
-// a candidate that was wrong can come back.
+// Bayes' rule over candidates that predict probabilities. After every row each candidate gets a fixed share of the
+// weights, so that a candidate that was wrong can recover.
 //
 //   w_k <- (1 - a) w_k p_k(y) / sum of w p(y) + a/n
 #pragma once
@@ -17,12 +17,12 @@ class Bayes {
 
     const double* weights() const { return weights_.data(); }
 
-    // p: the candidates' probabilities of the label, of a row that counts `weight` times. They are taken relative to
-    // the largest one, so that their sum cannot vanish: no weight is 0.
+    // p: the candidates' probabilities of the label of a row that counts `weight` times. They are divided by the
+    // largest, so that their sum cannot underflow: no weight is 0.
     void learn(const double* p, double weight, double share) {
         double most = p[0], sum = 0;
         for (std::size_t k = 1; k < n_; ++k) most = larger(most, p[k]);
-        if (!(most > 0)) return;  // impossible by all of them
+        if (!(most > 0)) return;  // the label is impossible for all candidates
         for (std::size_t k = 0; k < n_; ++k) {
             const double relative = p[k] / most;
             sum += weights_[k] *= weight == 1.0 ? relative : exp(weight * log(relative));

@@ -1,10 +1,11 @@
 // A second-order softmax learner over the members' log probabilities x[class][member], which starts as their mean.
 //
 //   score_c = w x_c;  prediction softmax(score/sqrt(1 + pi/8 d'Cd)), d = x_first - x_second of the two highest scores
-//   w ~ Normal(w, C), C = 0.1 I before the first row: w becomes w' with the least (w' - w)'C^-1(w' - w)/2 - log
-//   p_y(w'), by three of Newton's steps, in which no weight moves by more than a half; C = (C^-1 + Cov_p(x))^-1 + q I
+//   w ~ Normal(w, C), C = 0.1 I before the first row
+//   learning: w becomes the w' that minimizes (w' - w)'C^-1(w' - w)/2 - log p_y(w');  C = (C^-1 + Cov_p(x))^-1 + q I
 //
-// A row that counts h times has h log p_y and h Cov_p(x).
+// The minimum is approximated by three Newton steps, each of which changes no weight by more than a half. A row that
+// counts h times has h log p_y and h Cov_p(x).
 #pragma once
 
 #include "ensemble/small_matrix.hpp"
@@ -55,7 +56,7 @@ class ClassStacker {
             for (std::size_t j = 0; j < n_; ++j) each(covariance_[i][j]);
         }
     }
-    // No state that was ever learned comes near to this.
+    // Whether all numbers are below a limit that no learned state comes near.
     bool sound() const {
         bool all = within(w_.data(), n_, 1e12);
         for (std::size_t i = 0; i < n_; ++i) all = all && within(covariance_[i].data(), n_, 1e12);
@@ -65,11 +66,11 @@ class ClassStacker {
   private:
     static constexpr double pi_eighth = 0x1.921fb54442d18p-2;  // pi/8
     std::size_t n_;
-    double drift_;  // q: the variance of what w may have moved from one row to the next
+    double drift_;  // q: the variance of the drift of w from one row to the next
     SmallVector w_{};
     SmallMatrix covariance_{};
 
-    // Scores become probabilities.
+    // Converts scores to probabilities.
     UNITLESS_INLINE static void softmax(double* p, std::size_t classes, double factor) {
         double highest = p[0], sum = 0;
         for (std::size_t c = 1; c < classes; ++c) highest = larger(highest, p[c]);
@@ -77,7 +78,7 @@ class ClassStacker {
         for (std::size_t c = 0; c < classes; ++c) p[c] /= sum;
     }
 
-    // Mean and covariance of x over the classes.
+    // The mean and covariance of x over the classes.
     struct Moments {
         SmallVector mean{};
         SmallMatrix covariance{};
@@ -97,7 +98,7 @@ class ClassStacker {
         }
     };
 
-    // As Factors reads it.
+    // m plus the weighted covariance; only the half that Factors reads.
     UNITLESS_INLINE static SmallMatrix added(SmallMatrix m, const Moments& moments, double weight, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j <= i; ++j) m[i][j] += weight * moments.covariance[i][j];
@@ -122,7 +123,7 @@ class ClassStacker {
                 w[i] += smaller(0.5, larger(-0.5, move[i]));
                 furthest = larger(furthest, absolute(move[i]));
             }
-            if (furthest < 1e-9) break;  // the next would be about the square of this one
+            if (furthest < 1e-9) break;  // the next step would be about the square of this one
         }
         Factors then(added(precision, Moments(w, x, classes, n, p), weight, n), n);
         if (!then.positive()) return;

@@ -60,7 +60,7 @@ void EnsembleEngine::set_classes(std::size_t count) {
 void EnsembleEngine::add_classes(std::size_t count) {
     if (!setup_.open) return Engine::add_classes(count);
     for_each_engine([&](Engine& engine) { engine.add_classes(count); });
-    set_classes(widths_.classes + count);  // leaf learners take them up when they are met
+    set_classes(widths_.classes + count);  // leaf learners add them with the first row of each class
 }
 
 void EnsembleEngine::reserve(std::size_t slots, bool growing) {
@@ -68,10 +68,10 @@ void EnsembleEngine::reserve(std::size_t slots, bool growing) {
     if (slots <= slots_) return;
     const std::size_t more = growing ? std::max(slots, 2 * slots_) : slots;
     for (LeafLearner& learner : leaf_learners_) learner.reserve(more);
-    slots_ = more;  // last: if memory runs out before, all of it is done the next time
+    slots_ = more;  // last: if memory runs out before, the next call does all of it
 }
 
-// The members' settings are those of the ensemble.
+// Members have the settings of the ensemble.
 void EnsembleEngine::forward_settings() {
     for_each_engine([&](Engine& engine) {
         engine.choose_rates(chooses_rates());
@@ -102,7 +102,7 @@ void EnsembleEngine::find_curve_leaves(Staged& staged, const Batch& rows, std::s
     staged.leaf_ends.push_back(leaves.size());
 }
 
-// All tasks: side by side, unless there are so few rows that threads would cost more than they gain.
+// Runs all tasks, in parallel unless there are so few rows that threads would cost more than they gain.
 template <class Action>
 void EnsembleEngine::run_tasks(std::size_t rows, const Action& action) {
     constexpr std::size_t few = 16;
@@ -113,7 +113,7 @@ void EnsembleEngine::run_tasks(std::size_t rows, const Action& action) {
     in_parts(workers(), tasks_.size(), [&](std::size_t i) { action(tasks_[i]); });
 }
 
-// The rows have moved the scales of the first leaf learner: the others' follow.
+// Copies the scales of the first leaf learner, which the rows have changed, to the others.
 void EnsembleEngine::share_scales(const Batch& rows) {
     if (leaf_learners_.empty()) return;
     const double* const from = leaf_learners_[0].lanes().scale();
@@ -124,13 +124,14 @@ void EnsembleEngine::share_scales(const Batch& rows) {
     }
 }
 
-// Leaves of curves of all rows, and the cuts after each. Gives the number of rows up to the first that had leaves.
+// Computes the leaves of curves of all rows, and the cuts after each row. Returns the number of rows before the first
+// one with leaves.
 std::size_t EnsembleEngine::learn_curves(const Batch& rows, std::uint64_t examples) {
     std::size_t without_leaves = had_leaves_ ? 0 : rows.rows;
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const bool counts = staged_.batch.stage().rows[r].weight > 0;
         const std::size_t columns = rows.raw_counts ? rows.raw_counts[r] : 0, found = staged_.leaves.size();
-        if (counts) curves_.reserve(columns, rows.raw_kinds);  // a row that does not count may lose its columns again
+        if (counts) curves_.reserve(columns, rows.raw_kinds);  // a row of weight 0 may lose its columns again
         find_curve_leaves(staged_, rows, r, columns);
         if (counts) {
             if (!had_leaves_ && staged_.leaves.size() > found) {
@@ -147,12 +148,12 @@ std::size_t EnsembleEngine::learn_curves(const Batch& rows, std::uint64_t exampl
 
 // ---------------------------------------------------------------------------------------------------- learning
 
-// Rows that are learned by some members and not by others leave a model that is of no use.
+// If some members have learned rows that others have not, the model is unusable.
 void EnsembleEngine::learn(const Batch& batch, double* predictions) {
     check_whole();
     try {
         learn_rows(batch, predictions);
-    } catch (const DivergedError&) {  // all have learned the same rows
+    } catch (const DivergedError&) {  // all members have learned the same rows
         throw;
     } catch (...) {
         broken_ = true;
@@ -164,11 +165,11 @@ void EnsembleEngine::learn(const Batch& batch, double* predictions) {
 
 void EnsembleEngine::check_whole() const {
     if (broken_)
-        throw InputError("this model could not finish some rows, and some of it has not learned what the rest has",
-                         "go on from one that was saved before");
+        throw InputError("this model could not finish some rows: some members have learned rows that others have not",
+                         "load a model that was saved before");
 }
 
-// The rows' scales, for leaf learners; gives how many rows can be learned. The clock moves on.
+// Updates the scales with the rows, for leaf learners, and the clock. Returns how many rows can be learned.
 std::size_t EnsembleEngine::stage_learn(const Batch& rows) {
     if (leaf_learners_.empty()) {
         clock_ = linear_->clock();
@@ -178,7 +179,7 @@ std::size_t EnsembleEngine::stage_learn(const Batch& rows) {
                                       staged_.batch.stage());
 }
 
-// The number of classes that have been met when these rows are learned.
+// The number of known classes after these rows are learned.
 std::size_t EnsembleEngine::met_after(const Batch& rows) const {
     std::size_t met = met_;
     for (std::size_t r = 0; setup_.open && r < rows.rows; ++r)
@@ -216,7 +217,7 @@ void EnsembleEngine::learn_rows(const Batch& all, double* predictions) {
     made.before = before;
     made.met = met_;
     const LeafRows leaf_rows = staged_.rows(batch);
-    // The longest tasks begin. The predictions of the batch before are combined meanwhile.
+    // Starts the longest tasks first. The predictions of the previous batch are combined meanwhile.
     tasks_.clear();
     for (std::size_t i = engines_.size(); i-- > 0;) tasks_.push_back({Task::Kind::engine, i});
     for (std::size_t i = leaf_learners_.size(); i-- > 0;) {
@@ -240,7 +241,7 @@ void EnsembleEngine::learn_rows(const Batch& all, double* predictions) {
                     return finish();
             }
         });
-    } catch (const DivergedError&) {  // of one member, while the others have learned more
+    } catch (const DivergedError&) {  // one member diverged, while the others have learned more rows
         broken_ = true;
         waiting_ = nullptr;
         for_each_engine([](Engine& engine) { engine.settle(); });
@@ -281,7 +282,7 @@ double EnsembleEngine::scale(std::uint32_t slot) const {
 void EnsembleEngine::lower_scale(std::uint32_t slot, double scale) {
     const double before = this->scale(slot);
     if (linear_) scales_of(*linear_).lower_scale(slot, scale);
-    for (const Member& member : engines_) {  // whose scales may be of another kind
+    for (const Member& member : engines_) {  // their scales may be of another kind
         ScaleAccess& scales = scales_of(*member.engine);
         const double own = scales.scale(slot);
         if (own > 0) scales.lower_scale(slot, own == before ? scale : own * (scale / before));
@@ -367,7 +368,7 @@ void EnsembleEngine::judge(const Batch& batch, const PredictOptions& options, do
 
 // ---------------------------------------------------------------------------------------------------- combining
 
-// The loss of one member's scores, all classes together.
+// The loss of one member's scores, summed over the classes.
 double EnsembleEngine::loss_of(const double* scores, std::size_t heads, double y) const {
     double total = 0;
     const double negative = facts_of(setup_.options.loss).negative;
@@ -383,11 +384,13 @@ double EnsembleEngine::loss_of(const double* scores, std::size_t heads, double y
 void EnsembleEngine::gather(const Predictions& of, std::size_t r, std::size_t heads, std::vector<double>& to) const {
     to.resize(member_count() * of.width);
     for (std::size_t k = 0; k < member_count(); ++k) std::copy_n(of.of(k) + r * of.width, heads, to.data() + k * heads);
-    // Without leaves the linear member and the first leaf learner differ by rounding, which losses would judge.
+    // Without leaves, the linear member and the first leaf learner differ only by rounding, which must not influence
+    // the losses.
     if (r < of.rows_without_leaves) std::copy_n(to.data(), heads, to.data() + linear_place() * heads);
 }
 
-// Of classes that were not met before the row, the prediction is the members' mean: all such classes have one.
+// For classes that were unknown before the row, the prediction is the members' mean, which is equal for all such
+// classes.
 void EnsembleEngine::combine_row(const Predictions& of, std::size_t r, std::size_t met,
                                  std::vector<double>& members) const {
     const std::size_t heads = setup_.has_classes() ? met : 1;
@@ -401,7 +404,7 @@ void EnsembleEngine::combine_row(const Predictions& of, std::size_t r, std::size
     }
 }
 
-// Combines the predictions of all rows; where there are labels, the mixture learns them.
+// Combines the predictions of all rows. If there are labels, the mixture learns them.
 void EnsembleEngine::combine(const Predictions& of) {
     if (member_count() == 1) {
         std::copy_n(of.of(0), of.rows * of.width, of.combined);
@@ -420,7 +423,8 @@ void EnsembleEngine::combine(const Predictions& of) {
         const double y = of.labels.y[r];
         t += h;
         examples += 1;
-        if (setup_.open && static_cast<std::size_t>(y) >= met) {  // only now: the prediction must not know the label
+        // After the prediction, which must not depend on the label.
+        if (setup_.open && static_cast<std::size_t>(y) >= met) {
             heads = met = static_cast<std::size_t>(y) + 1;
             gather(of, r, heads, row_);
         }
@@ -445,7 +449,7 @@ void EnsembleEngine::save(std::size_t slots, EngineState& to) const {
         to.members.push_back({member.name, {}});
         EngineState& own = to.members.back().state;
         member.engine->save(slots, own);
-        own.choosing = choosing_;  // which it may not have got yet
+        own.choosing = choosing_;  // it may not have been forwarded yet
     }
     if (setup_.has_classes() && !engines_.empty()) to.classes_met = met_;
     if (!leaf_learners_.empty()) {

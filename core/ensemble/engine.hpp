@@ -1,17 +1,16 @@
-// The engine of models that are more than one linear learner: members that read the same rows, and a mixture that
-// combines their predictions.
+// The engine of ensembles: members that read the same rows, and a mixture that combines their predictions.
 //
 //   model type   members
 //   linear       linear
 //   curves       linear and curves; linear
 //   trees        linear and curves; linear, curves and trees; linear
 //   curves only  curves, without linear terms of numbers: there is nothing to combine
-//   and other engines, which see the rows that the linear one sees
+//   and other engines, which see the same rows as the linear one
 //
-// The linear member is an engine of its own. Curves are cut by the values alone, so that a batch goes through them once
-// for all members; each leaf learner then gets the leaves of every row, and the cuts after it. Members do not know of
-// each other, so that they can run side by side. Only the linear one goes first: the others learn the rows that it has
-// learned, should it diverge.
+// The linear member is a separate engine. Curves are cut by the values alone, so a batch is processed once for all
+// members; each leaf learner then gets the leaves of every row, and the cuts after it. Members are independent of each
+// other, so they can run in parallel. Only the linear member runs first: if it diverges, the others learn the same rows
+// as it did.
 #pragma once
 
 #include <algorithm>
@@ -29,12 +28,12 @@ namespace unitless {
 
 class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelection {
   public:
-    // An engine next to the linear one.
+    // An engine in addition to the linear one.
     struct Member {
         std::string name;
         std::unique_ptr<Engine> engine;
     };
-    // `linear`: the engine of linear terms alone, or null.
+    // `linear`: the engine of linear terms only, or null.
     EnsembleEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, std::unique_ptr<Engine> linear,
                    std::vector<Member> engines);
 
@@ -63,19 +62,19 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
     std::vector<LeafLearner> leaf_learners_;
     Curves curves_;
     Mixture mixture_;
-    std::size_t met_;  // classes that have been met, of those that have been announced
+    std::size_t met_;  // the number of announced classes that have occurred
     std::size_t slots_ = 0;
-    bool had_leaves_ = false;  // some row that was learned had leaves of curves
+    bool had_leaves_ = false;  // some learned row had leaves of curves
     bool broken_ = false;      // some members have learned rows that others have not
 
-    // Members have places in this order: leaf learners, the linear engine, the other engines.
+    // The order of members: leaf learners, the linear engine, the other engines.
     std::size_t linear_place() const { return leaf_learners_.size(); }
     std::size_t engine_place(std::size_t i) const { return leaf_learners_.size() + (linear_ ? 1 : 0) + i; }
     std::size_t member_count() const { return engine_place(engines_.size()); }
     template <class Action>
     void for_each_engine(const Action& action) const;
 
-    // Rows with their scales applied, and their leaves of curves.
+    // Rows with scales applied, and their leaves of curves.
     struct Staged {
         StagedBatch batch;
         std::vector<std::uint32_t> leaves;
@@ -88,29 +87,29 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
     };
     Staged staged_;
 
-    // The members' predictions of a batch, until they are combined: while the next batch is learned.
+    // The members' predictions of a batch. They are combined while the next batch is learned.
     struct Predictions {
-        std::vector<double> numbers;                // [member][row][head]
-        std::size_t rows = 0, width = 0, room = 0;  // room: rows that there is memory for
+        std::vector<double> numbers;                    // [member][row][head]
+        std::size_t rows = 0, width = 0, capacity = 0;  // capacity: the number of rows with memory
         double* combined = nullptr;
-        bool labelled = false, choosing = false;  // the mixture has labels to learn; and does so
+        bool labelled = false, choosing = false;  // whether the mixture has labels, and learns them
         Labels labels{};
         Clock before;
-        std::size_t met = 0;                  // classes, before these rows
-        std::size_t rows_without_leaves = 0;  // until the first row with leaves of curves
+        std::size_t met = 0;                  // the number of classes before these rows
+        std::size_t rows_without_leaves = 0;  // before the first row with leaves of curves
 
         void begin(std::size_t row_count, std::size_t members, std::size_t heads, double* to) {
-            rows = room = row_count;
+            rows = capacity = row_count;
             width = heads;
             combined = to;
-            numbers.resize(std::max(numbers.size(), members * room * width));
+            numbers.resize(std::max(numbers.size(), members * capacity * width));
         }
-        double* of(std::size_t member) { return numbers.data() + member * room * width; }
-        const double* of(std::size_t member) const { return numbers.data() + member * room * width; }
+        double* of(std::size_t member) { return numbers.data() + member * capacity * width; }
+        const double* of(std::size_t member) const { return numbers.data() + member * capacity * width; }
     };
     Predictions predictions_[2];
     int turn_ = 0;
-    const Predictions* waiting_ = nullptr;  // to be combined
+    const Predictions* waiting_ = nullptr;  // the batch to combine next
     std::vector<double> row_;               // [member][head]
 
     struct Scratch final : EngineScratch {
@@ -118,7 +117,7 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
         Predictions predictions;
         std::vector<double> row;
         std::vector<LeafLearner::Scratch> leaf_learners;
-        std::vector<std::unique_ptr<EngineScratch>> engines;  // of the linear one and the others
+        std::vector<std::unique_ptr<EngineScratch>> engines;  // of the linear engine and the others
     };
 
     // A piece of work on a batch, for one thread.

@@ -1,4 +1,4 @@
-// The table of one instruction set: compiled once for each, with UNITLESS_ISA naming it.
+// The table of one instruction set, compiled once for each, with UNITLESS_ISA naming it.
 
 #include "algorithm/dispatch.hpp"
 #include "engine/kernel.hpp"

@@ -1,10 +1,11 @@
 // A second-order logistic learner over the members' log odds x, which starts as their mean.
 //
-//   m = o + mean(x) + u x, v = x'Cx:  prediction m/sqrt(1 + pi v/8)      u ~ Normal(0, C), C = 0.1 I before the first
-//   row g = 1/(1 + e^(y m + v g)):    u += y g C x;  H = g (1 - g);  C -= H/(1 + H v) (Cx)(Cx)';  C += q I
+//   m = o + mean(x) + u x, v = x'Cx:  prediction m/sqrt(1 + pi v/8)
+//   u ~ Normal(0, C), C = 0.1 I before the first row
+//   g = 1/(1 + e^(y m + v g)):  u += y g C x;  H = g (1 - g);  C -= H/(1 + H v) (Cx)(Cx)';  C += q I
 //
-// o is the row's offset: x are the members' scores without it. The step is implicit: g is the loss's slope after it. A
-// row that counts h times has h g and h H.
+// o is the row's offset, which the members' scores x do not include. The step is implicit: g is the loss's slope after
+// the step. A row that counts h times has h g and h H.
 #pragma once
 
 #include "algorithm/implicit_logistic.hpp"
@@ -15,7 +16,7 @@ namespace unitless {
 
 class LogisticStacker {
   public:
-    static constexpr double limit = 30.0;  // of the log odds that it is given
+    static constexpr double limit = 30.0;  // of the members' log odds
 
     LogisticStacker(std::size_t members, double drift) : n_(members), drift_(drift) {
         for (std::size_t k = 0; k < n_; ++k) covariance_[k][k] = 0.1 + drift_;
@@ -44,7 +45,7 @@ class LogisticStacker {
             for (std::size_t j = 0; j < n_; ++j) each(covariance_[i][j]);
         }
     }
-    // No state that was ever learned comes near to this.
+    // Whether all numbers are below a limit that no learned state comes near.
     bool sound() const {
         bool all = within(u_.data(), n_, 1e12);
         for (std::size_t i = 0; i < n_; ++i) all = all && within(covariance_[i].data(), n_, 1e12);
@@ -54,11 +55,11 @@ class LogisticStacker {
   private:
     static constexpr double pi_eighth = 0x1.921fb54442d18p-2;  // pi/8
     std::size_t n_;
-    double drift_;  // q: the variance of what u may have moved from one row to the next
+    double drift_;  // q: the variance of the drift of u from one row to the next
     SmallVector u_{};
     SmallMatrix covariance_{};
 
-    // The score of a row: mean and variance, and k = C x.
+    // The distribution of a row's score: mean, variance, and k = C x.
     struct Belief {
         SmallVector k;
         double mean = 0, variance = 0;
@@ -71,7 +72,7 @@ class LogisticStacker {
                 sum += x[i];
             }
             mean = offset + (sum / static_cast<double>(of.n_) + dot(of.u_.data(), x, of.n_));
-            variance = larger(0.0, variance);  // below 0 it can only be by rounding
+            variance = larger(0.0, variance);  // it can be negative only by rounding
         }
     };
 };

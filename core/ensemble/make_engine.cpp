@@ -11,7 +11,7 @@
 namespace unitless {
 namespace {
 
-// Before the first label: its range is empty, or that of the options.
+// The clock before the first label: the range of labels is empty, or that of the options.
 Clock fresh_clock(const Options& options) {
     Clock clock;
     const double infinity = std::numeric_limits<double>::infinity();
@@ -28,7 +28,7 @@ Clock fresh_clock(const Options& options) {
     return clock;
 }
 
-// The members of an ensemble next to the linear one.
+// The members of an ensemble in addition to the linear one.
 std::vector<EnsembleEngine::Member> extra_members(const EngineSetup& terms, Ensemble ensemble, const Kernel& kernel) {
     std::vector<EnsembleEngine::Member> all;
     if (ensemble == Ensemble::none) return all;
@@ -55,8 +55,8 @@ std::vector<EnsembleEngine::Member> extra_members(const EngineSetup& terms, Ense
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kernel) {
-    EngineSetup setup = asked;
+std::unique_ptr<Engine> make_engine(const EngineSetup& requested, const Kernel& kernel) {
+    EngineSetup setup = requested;
     if (setup.rates.empty()) setup.rates = {setup.options.learning_rate};
     setup.options.learning_rate = setup.rates[0];
     if (setup.has_classes() && setup.options.clip == Clip::labels) setup.options.clip = Clip::signs;

@@ -8,8 +8,8 @@
 namespace unitless {
 namespace {
 
-constexpr double drifts[stackers] = {0.0, 1e-5};      // of weights, in variance a row: logistic, classes
-constexpr double forgetting[stackers] = {1.0, 16.0};  // h of squared
+constexpr double drifts[stackers] = {0.0, 1e-5};      // variance of the weights' drift per row: logistic, classes
+constexpr double forgetting[stackers] = {1.0, 16.0};  // the h of the squared stackers
 
 double share(double t) { return smaller(0.5, 1.0 / t); }
 
@@ -27,7 +27,7 @@ std::size_t checked(std::size_t members) {
 Mixture::Logistic::Logistic(std::size_t members)
     : n(members), stacker{{members, drifts[0]}, {members, drifts[1]}}, weighting(members + stackers) {}
 
-// The candidates' log odds; x: the members' as the stackers take them, without the offset.
+// Computes the candidates' log odds; x: the members' log odds for the stackers, without the offset.
 void Mixture::Logistic::find_candidates(const Row& row, double* x, double* score) const {
     constexpr double limit = LogisticStacker::limit;
     for (std::size_t k = 0; k < n; ++k) {
@@ -41,7 +41,7 @@ void Mixture::Logistic::combine(const Row& row, double* prediction) const {
     SmallVector x;
     Candidates score;
     find_candidates(row, x.data(), score.data());
-    double shares[2] = {0, 0}, odds[2];  // the probabilities of +1 and -1: one minus the other would lose digits
+    double shares[2] = {0, 0}, odds[2];  // probabilities of +1 and -1: one minus the other would lose digits
     for (std::size_t k = 0; k < n + stackers; ++k) {
         const double e = exp(-absolute(score[k])), likely = 1.0 / (1.0 + e), unlikely = e * likely;
         shares[0] += weighting.weights()[k] * (score[k] > 0 ? likely : unlikely);
@@ -72,7 +72,8 @@ bool Mixture::Logistic::sound() const { return weighting.sound() && stacker[0].s
 Mixture::Squared::Squared(std::size_t members)
     : n(members), stacker{{members, forgetting[0]}, {members, forgetting[1]}}, weighting(members + stackers) {}
 
-// The members' mean; x: what they are above it. Relative to the first member the mean of equal numbers is that number.
+// Returns the members' mean; x: their differences from it. Computing relative to the first member makes the mean of
+// equal numbers exact.
 double Mixture::Squared::find_candidates(const double* members, double* x, double* candidates) const {
     double sum = 0;
     for (std::size_t k = 1; k < n; ++k) sum += members[k] - members[0];
@@ -114,7 +115,7 @@ void Mixture::Squared::learn(const Row& row, const Outcome& outcome) {
         label *= inverse;
         for (std::size_t k = 0; k < n; ++k) x[k] *= inverse;
         for (std::size_t k = 0; k < n + stackers; ++k) error[k] *= inverse;
-    }  // else the candidates are taken to have predicted y
+    }  // otherwise the candidates count as having predicted y
     Candidates loss;
     for (std::size_t k = 0; k < n + stackers; ++k) loss[k] = weight * (error[k] * error[k]);
     weighting.learn(loss.data(), t);
@@ -145,9 +146,9 @@ void Mixture::Squared::set_weights(double t) {
 Mixture::Classes::Classes(std::size_t members)
     : n(members), stacker{{members, drifts[0]}, {members, drifts[1]}}, weighting(members + stackers) {}
 
-// The candidates of a row, in memory of this thread that is kept for the next row.
+// The candidates of a row, in thread-local scratch that is reused for the next row.
 struct Mixture::Classes::Memory {
-    double* x;      // [class][member]: the log probabilities as the stackers take them
+    double* x;      // [class][member]: the log probabilities for the stackers
     double* p;      // [candidate][class]: probabilities
     double* mixed;  // [class]
 
@@ -187,12 +188,12 @@ void Mixture::Classes::combine(const Row& row, double* prediction) const {
         memory.mixed[c] = p;
     }
     log_odds_of_shares(memory.mixed, row.heads, prediction);
-    if (row.heads == 1) prediction[0] = most_certain;  // of the only class that was met
+    if (row.heads == 1) prediction[0] = most_certain;  // only one class is known
 }
 
 void Mixture::Classes::learn(const Row& row, const Outcome& outcome) {
     const double y = outcome.y;
-    if (!(y >= 0 && y < static_cast<double>(row.heads))) return;  // a class that no member knows
+    if (!(y >= 0 && y < static_cast<double>(row.heads))) return;  // no member knows the class
     const auto label = static_cast<std::size_t>(y);
     const Memory memory = find_candidates(row);
     Candidates p;
@@ -226,7 +227,7 @@ void Mixture::Other::learn(const Row&, const Outcome& outcome) {
     double largest = 0;
     for (std::size_t k = 0; k < n; ++k) {
         const double own = outcome.losses[k];
-        loss[k] = own < __DBL_MAX__ ? larger(0.0, own) : __DBL_MAX__;  // a loss may be beyond all numbers
+        loss[k] = own < __DBL_MAX__ ? larger(0.0, own) : __DBL_MAX__;  // a loss may be infinite
         largest = larger(largest, loss[k]);
     }
     const double ratio = unit.reach(largest), inverse = unit.inverse();

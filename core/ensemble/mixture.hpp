@@ -1,15 +1,15 @@
-// One prediction from those of the members of an ensemble. The candidates are the members and two stackers (small
-// second-order learners over the members' predictions; one is slow, one keeps moving); they are weighted by their
+// Combines the predictions of the members of an ensemble. The candidates are the members and two stackers (small
+// second-order learners over the members' predictions; one is slow, one keeps adapting). They are weighted by their
 // losses so far.
 //
 //   logistic   stackers over log odds; weights by Bayes' rule on probabilities
-//   squared    stackers over numbers; weights by AdaHedge. The first row counts for no candidate: none can know the
-//              offset of the labels
+//   squared    stackers over numbers; weights by AdaHedge. The first row counts for no candidate, because none can know
+//              the offset of the labels
 //   classes    stackers over log probabilities by class; weights by Bayes' rule
-//   other      any other loss: weights by AdaHedge, over the members alone
+//   other      any other loss: weights by AdaHedge, over the members only
 //
-// Nothing has a unit: with labels and predictions times a power of two, squared and other predict exactly that much
-// more.
+// Nothing depends on a unit: if labels and predictions are multiplied by a power of two, so are the predictions of
+// squared and other, exactly.
 #pragma once
 
 #include <cstddef>
@@ -30,37 +30,38 @@ class Mixture {
   public:
     enum class Kind { logistic, squared, classes, other };
 
-    // At most `most_members`. The prediction of a member that is alone is passed on as it is.
+    // At most `most_members`. The prediction of a single member is returned unchanged.
     Mixture(Kind kind, std::size_t members);
 
     // The members' predictions of a row before it is learned, [member][head]: log odds; numbers; one-vs-all log odds by
-    // class; any scores. There is one head, but for classes. offset: what is known to be part of all scores, which no
-    // stacker is to weight.
+    // class; any scores. There is one head, except for classes. offset: a known part of all scores, which stackers must
+    // not weight.
     struct Row {
         const double* members;
         std::size_t heads;
         double offset = 0;
     };
 
-    // The prediction, [head]; for classes log odds of which the sigmoids, normalized, are the mixture's probabilities.
+    // Writes the prediction, [head]. For classes these are log odds whose normalized sigmoids are the mixture's
+    // probabilities.
     void combine(const Row& row, double* prediction) const;
 
     // y: +1 or -1; a number; the number of a class. weight: how many times the row counts, relative to the mean weight
-    // so far; one that counts 0 times changes nothing. losses: [member], for kind other alone.
+    // so far; a row of weight 0 changes nothing. losses: [member], only for kind other.
     void learn(const Row& row, double y, double weight, const double* losses);
 
     std::vector<double> save() const;
-    void load(const std::vector<double>& numbers);  // InputError if it is not such a state
+    void load(const std::vector<double>& numbers);  // throws InputError if it is not a valid state
 
   private:
-    // A row's label, the number of the row, and what else `learn` gets.
+    // A row's label, its number, and the other arguments of `learn`.
     struct Outcome {
         double y, weight;
         const double* losses;
         double t;
     };
 
-    // Each kind: stackers and weights.
+    // Each kind has stackers and weights.
     struct Logistic {
         std::size_t n;
         LogisticStacker stacker[stackers];
@@ -77,7 +78,7 @@ class Mixture {
     };
     struct Squared {
         std::size_t n;
-        double low = 0, high = -1;  // the labels so far; at first there is none
+        double low = 0, high = -1;  // the range of labels so far; empty at first
         PowerUnit unit;
         SquaredStacker stacker[stackers];
         AdaHedge weighting;
@@ -123,7 +124,7 @@ class Mixture {
 
     Kind kind_;
     std::size_t members_;
-    double rows_ = 0;  // learned so far
+    double rows_ = 0;  // the number of rows learned so far
     Any of_;
 
     static Any made(Kind kind, std::size_t members);

@@ -1,6 +1,6 @@
-// A power of two as large as the largest magnitude so far, to within a factor of two. Numbers divided by it can be
-// squared and added up without overflow, and because the division is exact, all of it is the same whatever unit they
-// came in.
+// A power of two that is equal to the largest magnitude so far, up to a factor of two. Numbers divided by it can be
+// squared and added without overflow. Because the division is exact, the results do not depend on the unit of the
+// numbers.
 #pragma once
 
 #include <bit>
@@ -12,10 +12,11 @@ namespace unitless {
 
 class PowerUnit {
   public:
-    // One over it.
+    // 1 divided by the unit.
     double inverse() const { return 1.0 / value_; }
 
-    // Makes it as large as x. Gives the old unit over the new: what was kept in the old one has to be multiplied by it.
+    // Raises the unit to the magnitude of x. Returns the old unit divided by the new one; the caller must multiply
+    // stored numbers by it.
     double reach(double x) {
         constexpr std::uint64_t exponent = std::uint64_t{0x7ff} << 52;
         const double reached = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & exponent);
@@ -34,7 +35,7 @@ class PowerUnit {
     }
 
   private:
-    static constexpr double least = 0x1p-1000;  // its inverse is still a number
+    static constexpr double least = 0x1p-1000;  // its inverse is finite
     double value_ = least;
 };
 

@@ -1,4 +1,4 @@
-// Vectors and symmetric matrices as large as the number of members of an ensemble, in fixed memory.
+// Vectors and symmetric matrices of the size of an ensemble, in fixed memory.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 namespace unitless {
 
 inline constexpr std::size_t most_members = 8;
-inline constexpr std::size_t stackers = 2;                               // of a mixture, next to the members
-inline constexpr std::size_t most_candidates = most_members + stackers;  // among which a mixture shares out its weights
+inline constexpr std::size_t stackers = 2;                               // of a mixture, in addition to the members
+inline constexpr std::size_t most_candidates = most_members + stackers;  // that share the weights of a mixture
 
 using SmallVector = std::array<double, most_members>;
 using SmallMatrix = std::array<SmallVector, most_members>;
@@ -23,8 +23,8 @@ UNITLESS_INLINE double dot(const double* a, const double* b, std::size_t n) {
     return sum;
 }
 
-// Calls the action with the number of members, which is a constant to it where there are as few as there mostly are:
-// loops over them are then unrolled.
+// Calls the action with the number of members. The usual small numbers are compile-time constants, so that loops are
+// unrolled.
 template <class Action>
 void with_size(std::size_t n, Action action) {
     if (n == 2) return action(std::integral_constant<std::size_t, 2>());
@@ -45,7 +45,7 @@ class Factors {
         positive_ = factorize(m[0].data(), 0, all());
     }
 
-    // If not, rounding has made the matrix worthless.
+    // If false, rounding has made the matrix unusable.
     bool positive() const { return positive_; }
 
     // M^-1 b.

@@ -1,11 +1,11 @@
-// Least squares over how the members' predictions p differ from their mean m: the prediction is m + w x, x = p - m,
-// within the range of the labels so far.
+// Least squares over the differences of the members' predictions p from their mean m: the prediction is m + w x, x = p
+// - m, within the range of the labels so far.
 //
 //   w = (A + n s I + 1e-12 diag A)^-1 b, s = V/N the stacker's own squared error (0: w = 0)
 //   f = max(0, 1 - h/t):  A = f A + x x';  b = f b + x (y - m);  V = f V + (prediction - y)^2;  N = f N + 1
 //
-// A row that counts several times adds that many times as much. A, b and V are in the square of a unit that the caller
-// chooses; w has none.
+// A row that counts several times adds that many times as much. A, b and V have the square of the unit that the caller
+// chooses; w has no unit.
 #pragma once
 
 #include "ensemble/small_matrix.hpp"
@@ -17,7 +17,7 @@ class SquaredStacker {
   public:
     SquaredStacker(std::size_t members, double forgetting) : n_(members), forgetting_(forgetting) {}
 
-    // What it adds to the members' mean, in the unit of x.
+    // The stacker's difference from the members' mean, in the unit of x.
     double predict(const double* x) const { return dot(w_.data(), x, n_); }
 
     void change_unit(double squared_ratio) {
@@ -28,7 +28,7 @@ class SquaredStacker {
         v_ *= squared_ratio;
     }
 
-    // Row t; `label` is y - m and `error` its prediction - y, both in the unit, like x.
+    // Learns row t. `label` is y - m and `error` is prediction - y, both in the unit, like x.
     void learn(const double* x, double label, double error, double weight, double t) {
         const double f = larger(0.0, 1.0 - forgetting_ / t);
         for (std::size_t i = 0; i < n_; ++i) {
@@ -41,7 +41,7 @@ class SquaredStacker {
         set_weights();
     }
 
-    // w, for the next row.
+    // Computes w for the next row.
     void set_weights() {
         w_ = {};
         const double s = v_ / total_;

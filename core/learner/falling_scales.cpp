@@ -1,5 +1,5 @@
-// Scales that fall: windows of examples end while a learner learns, and the scale of a column whose unit has become
-// larger follows (encoding/window.hpp).
+// Lowers scales: when a window of examples ends, the scale of a column whose unit has become larger is lowered
+// (encoding/window.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ bool Learner::ends_windows(std::uint64_t before) const {
     return has_windows() && now > before && now % Window::examples == 0;
 }
 
-// In the unit of x; 0 where there is none, or where the rule has no use for it.
+// In the unit of x; 0 if there is no scale, or if the rule does not use it.
 double Learner::column_scale(std::uint32_t feature) const {
     const Unit unit = unit_of_v(options_);
     const bool none = unit == Unit::none || !can_.scales;
@@ -34,7 +34,8 @@ bool Learner::scales_fall() const {
     return encoder_.center().falls([this](std::uint32_t feature) { return column_scale(feature); });
 }
 
-// A root mean square over the stream becomes that of the window, as if the stream had always been like it.
+// A root mean square over the stream is replaced by that of the window, as if the whole stream had been like the
+// window.
 void Learner::end_windows() {
     const bool squares = unit_of_v(options_) == Unit::root_mean_square;
     const auto lower = [&](std::uint32_t feature, const Window& window) {

@@ -1,4 +1,4 @@
-// What an automatic learner becomes: settled by the first row that it learns.
+// Chooses the model type and ensemble of an automatic learner when it learns its first row.
 
 #include "algorithm/dispatch.hpp"
 #include "learner/learner.hpp"
@@ -6,10 +6,10 @@
 namespace unitless {
 namespace {
 
-// More columns than that suit a linear model best, and one without second order, unless another one is asked for.
+// With more columns, a linear model without second order suits best, unless the options set another one.
 constexpr std::size_t many_columns = 1000;
 
-// What a learner is like while that is not settled.
+// The form that a learner has until its form is settled.
 Form for_now(const Form& form) { return form.settled() ? form : Form{}; }
 
 }  // namespace
@@ -20,7 +20,8 @@ EncoderSetup Learner::encoder_setup(const Setup& setup, const Form& form) {
     encoder.raw = type != ModelType::linear;
     encoder.numbers_linear = type != ModelType::curves_only;
     if (encoder.raw && encoder.bits)
-        throw InputError("hashed features have neither curves nor trees", "leave out bits=, or use shape='linear'");
+        throw InputError("hashed features have neither curves nor trees",
+                         "leave out bits=, or use model_type='linear'");
     return encoder;
 }
 
@@ -29,12 +30,12 @@ EngineSetup Learner::engine_setup(const Setup& setup, const Form& form) {
     engine.form = for_now(form);
     if (setup.label_unit) engine.options.clip = Clip::labels;
     if (setup.encoder.bits) engine.slots = std::uint64_t{1} << *setup.encoder.bits;
-    // The slots of hashed features and of products depend on more than the row: its order does not.
+    // The slots of hashed features and of products depend on earlier rows; the order within a row does not.
     engine.in_sequence = setup.encoder.bits || setup.encoder.pairs != Pairs::none;
     return engine;
 }
 
-// The members of an ensemble are mixed by the losses that the mixture knows, and the rule is NAG.
+// An ensemble needs a loss that the mixture supports, and the rule NAG.
 bool Learner::may_ensemble() const {
     const Mixing mixing = facts_of(options_.loss).mixing;
     const bool mixed = mixing == Mixing::odds || (mixing == Mixing::numbers && !setup_.engine.has_classes());
@@ -54,13 +55,13 @@ Form Learner::suitable_form(const DataKind& data) const {
         form.ensemble = Ensemble::newton;
     } else if (!setup_.engine.has_classes()) {
         form.ensemble = Ensemble::snag;
-    } else if (!data.has_words) {  // of which there are many, and they have weights for each class
+    } else if (!data.has_words) {  // free text has many words, which would have weights for each class
         form.ensemble = Ensemble::softmax;
     }
     return form;
 }
 
-// What has been set of a learner that has learned nothing is kept.
+// Settings that were made before the first row are kept.
 Learner::Settling::Settling(Learner& learner, const RowSource& rows, bool counts) {
     if (learner.form_.settled() || !counts) return;
     const Form form = learner.suitable_form(rows.kind());
@@ -93,18 +94,19 @@ void Learner::Settling::take_back() {
 }
 
 Form Learner::form_of(const Snapshot& from) const {
-    const Form asked = setup_.engine.form, settled = from.settled;
-    Form form = asked;
-    if (asked.model_type == ModelType::automatic) form.model_type = settled.model_type;
-    if (asked.ensemble == Ensemble::automatic) form.ensemble = settled.ensemble;
+    const Form requested = setup_.engine.form, settled = from.settled;
+    Form form = requested;
+    if (requested.model_type == ModelType::automatic) form.model_type = settled.model_type;
+    if (requested.ensemble == Ensemble::automatic) form.ensemble = settled.ensemble;
     if (!form.settled() && from.engine.clock.examples > 0)
-        throw InputError("the model has learned, but its shape is not settled");
-    const bool type_fits = asked.model_type == ModelType::automatic
-                               ? settled.model_type != ModelType::curves && settled.model_type != ModelType::curves_only
-                               : settled.model_type == ModelType::automatic || settled.model_type == asked.model_type;
-    const bool ensemble_fits = asked.ensemble == Ensemble::automatic || settled.ensemble == Ensemble::automatic ||
-                               settled.ensemble == asked.ensemble;
-    if (!type_fits || !ensemble_fits) throw InputError("the model's shape is not the one that its options ask for");
+        throw InputError("the model has learned rows, but its model type is not decided");
+    const bool type_fits =
+        requested.model_type == ModelType::automatic
+            ? settled.model_type != ModelType::curves && settled.model_type != ModelType::curves_only
+            : settled.model_type == ModelType::automatic || settled.model_type == requested.model_type;
+    const bool ensemble_fits = requested.ensemble == Ensemble::automatic || settled.ensemble == Ensemble::automatic ||
+                               settled.ensemble == requested.ensemble;
+    if (!type_fits || !ensemble_fits) throw InputError("the model's type or ensemble differs from its options");
     return form;
 }
 

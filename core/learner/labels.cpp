@@ -76,7 +76,7 @@ void LabelEncoder::encode(const Labels& given, std::size_t rows, std::size_t cla
     std::size_t done = 0;
     const bool signs = !classes_ && !own_unit_ && loss_.labels == LabelKind::sign;
     while (signs && done < rows && to.after.negative == NegativeLabel::unknown) encode_one(done++);
-    if (signs) {  // once it is known how the negative class is written, all others at once
+    if (signs) {  // once the form of the negative label is known, all others at once
         const double no = to.after.negative == NegativeLabel::zero ? 0.0 : -1.0;
         bool known = true;
         for (std::size_t r = done; r < rows; ++r) {
@@ -88,7 +88,7 @@ void LabelEncoder::encode(const Labels& given, std::size_t rows, std::size_t cla
     for (std::size_t r = done; r < rows; ++r) encode_one(r);
 }
 
-// `after`: what will be known of the labels when the row is learned. A row without weight is only predicted.
+// `after`: the state of the labels after the row is learned. A row of weight 0 is only predicted.
 double LabelEncoder::encode_row(const Labels& given, std::size_t row, std::size_t class_count, LabelState& after,
                                 double& label_scale) const {
     const double weight = weight_of(given, row), offset = offset_of(given, row);
@@ -125,7 +125,7 @@ void LabelEncoder::complete(double* predictions, std::size_t rows, std::size_t w
 
 void LabelEncoder::complete_learned(bool started, const Labels& given, std::size_t rows, std::size_t width,
                                     double* predictions) const {
-    std::size_t unaware = 0;  // rows before the first label was known, its own included
+    std::size_t unaware = 0;  // rows up to and including the first label
     if (own_unit_ && !started) {
         while (unaware < rows && weight_of(given, unaware) == 0) ++unaware;
         unaware = std::min(rows, unaware + 1);

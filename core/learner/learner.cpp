@@ -14,18 +14,18 @@
 namespace unitless {
 namespace {
 
-// So much work, in multiplications, is worth a thread's attention: some 30 microseconds of it.
+// The amount of work, in multiplications, that justifies a thread: about 30 microseconds.
 constexpr std::size_t work_per_part = 65536;
-// So many parts each thread does before the lock is given up for a moment.
+// The number of parts per thread before the lock is released for a moment.
 constexpr std::size_t parts_at_once = 16;
 
-// Whatever happens, no other thread reads rows and labels that are gone.
+// Makes sure, also after exceptions, that no other thread still reads the caller's rows and labels.
 struct SettleOnExit {
     Engine& engine;
     ~SettleOnExit() { engine.settle(); }
 };
 
-// action(first, end) for parts of `each` rows, by all threads.
+// Calls action(first, end) for parts of `each` rows, in all threads.
 template <class Action>
 void in_row_parts(std::size_t first, std::size_t end, std::size_t each, const Action& action) {
     const std::size_t count = (end - first + each - 1) / each;
@@ -46,7 +46,7 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
       encoder_(encoder_setup(setup, form_), *kernel.rows),
       engine_(make_engine(engine_setup(setup, form_), kernel)),
       can_(engine_->capabilities()),
-      // A plain step of some losses follows the label's unit by itself.
+      // For some losses, a plain step is already proportional to the label's unit.
       labels_(facts_of(options_.loss), setup.engine.has_classes(), setup.label_unit,
               is_adaptive(options_.rule) || !facts_of(options_.loss).scales_itself,
               facts_of(options_.loss).differences && options_.clip != Clip::vw) {
@@ -55,20 +55,21 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
 
 // ---------------------------------------------------------------------------------------------------- learning
 
-// Bad input leaves everything as it was; of what goes wrong later, what has been learned before stays learned, and with
-// it what was seen of features and labels.
+// Invalid input changes nothing. After a later error, rows that were learned before stay learned, including what was
+// seen of features and labels.
 void Learner::learn_locked(RowSource& rows, const Labels& given, Results& results) {
     const std::size_t count = rows.rows();
     const bool counts = any_weight(given, count);
     const Settling settling(*this, rows, counts);
     rows.check_features(encoder_);
-    if (!has_learned()) rows.check_interactions(encoder_);  // later, what is not there is absent
+    if (!has_learned()) rows.check_interactions(encoder_);  // later, a missing feature is just absent
     if (given.new_classes && !setup_.engine.open)
         throw InputError("this model has a fixed list of classes, so no class can be added");
     double* const predictions = results.allocate(count, engine_->widths().learn + given.new_classes);
     const std::size_t classes = engine_->widths().classes + given.new_classes;
     labels_.encode(given, count, classes, encoded_);
-    if (read_in_place(rows) != &rows) check_values(rows);  // an array that is read in place is checked while it is read
+    // An array that is read in place is checked while it is read.
+    if (read_in_place(rows) != &rows) check_values(rows);
     const bool had_label = labels_.state().unit.started;
     const std::uint64_t examples = engine_->clock().examples;
     encoder_.center_to_learn().forget();
@@ -90,12 +91,12 @@ void Learner::learn_locked(RowSource& rows, const Labels& given, Results& result
         labels_.accept(given, rows_learned_since(examples, given, count), classes);
         throw;
     }
-    if (!counts) take_back();  // nothing was learned, the kind of features included
+    if (!counts) take_back();  // nothing was learned, not even the kind of features
     labels_.accept(encoded_);
     labels_.complete_learned(had_label, given, count, engine_->widths().learn, predictions);
 }
 
-// How many of a call's rows have been learned: as many as the clock has counted since.
+// The number of a call's rows that were learned: as many as the clock has counted since.
 std::size_t Learner::rows_learned_since(std::uint64_t examples, const Labels& labels, std::size_t rows) const {
     std::uint64_t left = engine_->clock().examples - examples;
     std::size_t end = 0;
@@ -125,8 +126,8 @@ void Learner::learn_in_place(const DenseSource& rows, const Labels& labels, doub
     }
 }
 
-// Throws if all rows together bring more features than the engine takes. Of a single row the engine itself does, unless
-// it changes before: a class that joins stays.
+// Throws if all rows together have more features than the engine accepts. For a single row the engine checks this
+// itself, unless a class joins first, because a class that has joined stays.
 void Learner::check_feature_limit(RowSource& rows, const Labels& labels) {
     if (rows.rows() == 1 && !labels.new_classes) return;
     if (!can_.limit || !can_.limit->may_exceed(encoder_.slot_count(), encoder_.growing())) return;
@@ -151,7 +152,7 @@ void Learner::learn_batches(RowSource& rows, const Labels& labels, double* predi
     const std::uint64_t before = engine_->clock().examples;
     for (std::size_t first = 0, end; first < count; first = end) {
         const std::uint64_t examples = engine_->clock().examples;
-        if (examples > before) encoder_.center_to_learn().forget();  // what is learned stays learned
+        if (examples > before) encoder_.center_to_learn().forget();  // learned rows cannot be undone
         const Encoder::Mark mark = encoder_.mark();
         encoder_.center_to_learn().begin_batch(count == 1);
         try {
@@ -164,7 +165,7 @@ void Learner::learn_batches(RowSource& rows, const Labels& labels, double* predi
             const bool ending = ends_windows(examples);
             if (end == count || (ending && scales_fall())) engine_->finish();
             if (ending) end_windows();
-        } catch (...) {  // of the batch, the encoder has seen only the rows that are learned
+        } catch (...) {  // the encoder must have seen only the rows of the batch that were learned
             engine_->settle();
             encoder_.rewind(mark);
             rows.forget_features();
@@ -196,7 +197,7 @@ void Learner::predict_part(const Prediction& call, DenseSource* in_place, std::s
     const ScratchPool::Taken scratch(scratch_pool_, encoder_, *engine_);
     double* const predictions = call.predictions + first * width;
     if (in_place) {
-        if (in_place != &call.rows) call.rows.check_values(encoder_, first, end);  // columns without a feature, too
+        if (in_place != &call.rows) call.rows.check_values(encoder_, first, end);  // also columns without a feature
         std::vector<Column> columns;
         const DenseRows part = rows_of(in_place->input(), first, end - first, columns);
         try {
@@ -211,8 +212,7 @@ void Learner::predict_part(const Prediction& call, DenseSource* in_place, std::s
         for (std::size_t row = first; row < end;) {
             Batch batch = scratch->encoder.encode(call.rows, row, end - row, purpose, nullptr);
             if (judging_) {
-                if (judging_->row + batch.rows > judging_->rows)
-                    throw InputError("there are more rows than labels to judge by");
+                if (judging_->row + batch.rows > judging_->rows) throw InputError("there are more rows than labels");
                 batch.labels = labels_from(judging_->encoded.labels, judging_->row);
                 batch.labels.offset = offset ? offset + row : nullptr;
                 judging_->row += batch.rows;
@@ -229,12 +229,12 @@ void Learner::predict_part(const Prediction& call, DenseSource* in_place, std::s
 
 std::size_t Learner::rows_per_part(const RowSource& rows, bool in_place) const {
     const std::size_t features = rows.features_per_row();
-    // Rows that are read where they lie share what is made ready for each column.
+    // Rows that are read in place share the preparation of each column.
     if (in_place) return std::max<std::size_t>(64, work_per_part / features);
     return std::max<std::size_t>(1, work_per_part / std::max<std::size_t>(1, engine_->describe(features).effort));
 }
 
-// An error is that of the first row that has one, as if rows were predicted one after another.
+// Throws the error of the first row that has one, as if rows were predicted one after another.
 void Learner::predict(RowSource& rows, const PredictOptions& options, const double* offset, Results& results) {
     std::shared_lock guard(lock_);
     while (!judging_) {
@@ -248,19 +248,19 @@ void Learner::predict(RowSource& rows, const PredictOptions& options, const doub
             in_row_parts(first, end, each,
                          [&](std::size_t from, std::size_t to) { predict_part(call, in_place, from, to); });
             if (end == count) return rows.check_known(encoder_);
-            guard.unlock();  // whoever waits to learn goes first
+            guard.unlock();  // let threads that wait to learn go first
             guard.lock();
             if (seen != lock_.changes()) {
                 rows.forget_features();
                 rows.check_features(encoder_);
             }
             seen = lock_.changes();
-            if (judging_ || engine_->widths().predict != width) break;  // all over again, if a class has joined
+            if (judging_ || engine_->widths().predict != width) break;  // start again if a class has joined
         }
         rows.forget_features();
     }
     guard.unlock();
-    const std::lock_guard alone(lock_);  // rows that are judged are judged in their order
+    const std::lock_guard alone(lock_);  // rows must be judged in order
     predict_locked(rows, options, offset, results);
 }
 
@@ -332,7 +332,7 @@ void Learner::begin_judging(const Labels& labels, std::size_t rows) {
     const Labels own{judging.y.data(), labels.weight ? judging.weight.data() : nullptr, nullptr, 0,
                      labels.offset ? judging.offset.data() : nullptr};
     labels_.encode(own, rows, engine_->widths().classes, judging.encoded);
-    judging_ = std::move(judging);  // the memory of what it points to stays where it is
+    judging_ = std::move(judging);  // moving keeps the addresses that it points to
 }
 
 void Learner::end_judging() {

@@ -1,9 +1,9 @@
-// A learner: the lock, the labels, and the two calls. Rows of any source are checked, encoded (encoding/) and handed to
-// the engine (engine/), batch by batch.
+// A learner: the lock, the labels, `learn` and `predict`. Rows of any source are checked, encoded (encoding/) and
+// passed to the engine (engine/), batch by batch.
 //
-// Every public function locks the learner, so that threads can share one, except where it says that the caller does.
-// Threads that predict share the lock. A long prediction gives it up now and then, so that nobody who wants to learn
-// has to wait for its end; its rows are predicted by all threads, some at a time.
+// Every public function locks the learner, so that threads can share it, except where a comment says that the caller
+// does. Predicting threads share the lock. A long prediction releases it from time to time, so that threads that want
+// to learn do not wait until its end; all threads predict its rows, some at a time.
 #pragma once
 
 #include <functional>
@@ -24,22 +24,23 @@
 
 namespace unitless {
 
-// What a learner is made of.
+// The setup of a learner.
 struct Setup {
     EngineSetup engine;
     EncoderSetup encoder;
-    bool label_unit = false;  // the label's unit and offset are learned too
+    bool label_unit = false;  // whether the label's unit and offset are learned
 };
 
-// Everything that a learner knows, for files and merging.
+// The complete state of a learner, for model files and merging.
 struct Snapshot {
     EncoderState encoder;
     EngineState engine;
     LabelState labels;
-    Form settled{ModelType::automatic, Ensemble::automatic};  // what an automatic one has become; automatic: not yet
-    bool keeps_average = false;                               // predictions are made with the average of the weights
-    // Of a merged learner that has learned nothing since, for those who merge it again: how its weights would follow
-    // other means of centered columns. The core only keeps it.
+    // The form of an automatic learner; automatic: not decided yet.
+    Form settled{ModelType::automatic, Ensemble::automatic};
+    bool keeps_average = false;  // predictions use the average of the weights
+    // For a merged learner that has learned nothing since, for merging it again: how its weights would change with
+    // other means of centered columns. The core only stores it.
     std::vector<double> slopes;
 };
 
@@ -47,8 +48,8 @@ class Learner {
   public:
     Learner(const Setup& setup, const Kernel& kernel);
 
-    // Learns rows, and gives the predictions made before each. Bad input changes nothing; after divergence, or when
-    // memory runs out, the rows before are learned.
+    // Learns rows, and returns the predictions made before each row. Invalid input changes nothing. After divergence,
+    // or when memory runs out, the rows before it are learned.
     void learn(RowSource& rows, const Labels& labels, Results& results) {
         const std::lock_guard guard(lock_);
         learn_locked(rows, labels, results);
@@ -56,14 +57,14 @@ class Learner {
     // `offset`: by row, or null.
     void predict(RowSource& rows, const PredictOptions& options, const double* offset, Results& results);
 
-    // ---- For callers that hold the lock. To predict, a shared one will do unless the learner is judging.
+    // ---- For callers that hold the lock. To predict, a shared lock is enough unless the learner is judging.
 
     Lock& lock() const { return lock_; }
     void learn_locked(RowSource& rows, const Labels& labels, Results& results);
     void predict_locked(RowSource& rows, const PredictOptions& options, const double* offset, Results& results);
     bool is_judging() const { return judging_.has_value(); }
     bool has_learned() const { return engine_->clock().examples > 0; }
-    // The names of the features of a text of words, known or not; one that several words share is there for each.
+    // The names of the features of a free text, known or not. A shared feature is listed for each of its words.
     std::vector<std::string> word_names(std::string_view column, std::string_view text);
     void load(const Snapshot& from) {
         load(from, [](Engine&, std::size_t) {});
@@ -71,7 +72,7 @@ class Learner {
 
     // ---- State
 
-    // Everything that it knows, and the way back, also after it has learned more. An invalid snapshot is refused and
+    // Saves the complete state, and restores it, also after more rows were learned. An invalid snapshot is rejected and
     // changes nothing. `slots`: with all slots, or with none.
     Snapshot snapshot(bool slots = true) const;
     void restore(const Snapshot& from) {
@@ -79,49 +80,50 @@ class Learner {
         load(from);
     }
 
-    // ---- Merging. What the lanes of some slots hold, with so many values for each slot; and a snapshot without slots,
-    // which those of several learners are merged into. False, and nothing has changed, if one of them has learned since
-    // the merge was planned.
+    // ---- Merging: reads some slots of some lanes, with slot_width() values per slot; and loads a snapshot without
+    // slots, into which the slots of several learners are merged. Returns false, and changes nothing, if one of them
+    // has learned since the merge was planned.
 
     std::size_t slot_width(std::size_t lanes) const;
     void read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
               SlotBlock& to) const;
-    // `loaded` is called when it has been, while the learner is still locked.
+    // `loaded` is called after loading, while the learner is still locked.
     bool load_merged(
         const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how,
         const std::function<void()>& loaded = [] {});
 
     // ---- Settings
 
-    // Are predictions made with the average of the weights? Throws if there is none to be kept.
+    // Whether predictions use the average of the weights. keep_average throws if there is no average.
     bool keeps_average() const;
     void keep_average(bool average);
-    // Are losses counted and learning rates chosen by them? If not, all rates learn on, and the leader stays.
+    // Whether losses are counted and learning rates chosen by them. If not, all rates continue to learn, and the leader
+    // stays.
     bool chooses_rates() const;
     void choose_rates(bool choose);
-    // While they are chosen, does every rate run on, whether it has lost or not?
+    // Whether every rate continues while rates are chosen, also the worse ones.
     void keep_rates(bool keep);
-    // Do scales stay as they are, rather than fall, from here on? Scales that models have in common must not.
+    // Whether scales never fall from now on. Scales that several models share must not fall.
     void hold_scales(bool hold);
-    // Until `end_judging`, rows that are predicted are judged by these labels (see Engine::judge), which are copied.
-    // Labels must be such as the learner has met.
+    // Until `end_judging`, predicted rows are judged by these labels (see Engine::judge), which are copied. The learner
+    // must know the classes among the labels.
     void begin_judging(const Labels& labels, std::size_t rows);
     void end_judging();
-    // Drops rates that have clearly lost.
+    // Drops rates that are significantly worse.
     void prune_rates();
 
-    // ---- Facts
+    // ---- Properties
 
     std::size_t bytes() const;
     Clock clock() const;
-    // Numbers per row of the results.
+    // The number of results per row.
     Engine::Widths widths() const;
-    // Labels that were learned as the nearest label of the range before them, see `LabelUnit`.
+    // The number of labels that were learned as the nearest label of the range before them, see `LabelUnit`.
     std::size_t limited_labels() const;
 
     // Values, slopes or importance-aware changes of the learner's loss.
     void loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const;
-    // What predictions of two classes add up to.
+    // Adds the metrics of predictions of two classes.
     void score(const double* p, const bool* positive, const double* weight, std::size_t n,
                const TwoClassSums& to) const {
         kernel_.score(p, positive, weight, n, to);
@@ -136,25 +138,25 @@ class Learner {
     Lock& lock_ = *own_lock_;
     Encoder encoder_;
     std::unique_ptr<Engine> engine_;
-    Capabilities can_;  // of the engine
+    Capabilities can_;  // the abilities of the engine
     ScratchPool scratch_pool_;
     LabelEncoder labels_;
-    EncodedLabels encoded_;  // memory, kept between calls
+    EncodedLabels encoded_;  // scratch, reused between calls
     bool keeps_average_ = false, holds_scales_ = false;
     std::vector<double> slopes_;
-    std::uint64_t slopes_at_ = 0;  // the number of examples when they were true
+    std::uint64_t slopes_at_ = 0;  // the number of examples for which they are valid
 
     struct Judging {
-        std::vector<double> y, weight, offset;  // as they were given
+        std::vector<double> y, weight, offset;  // as given by the caller
         EncodedLabels encoded;
-        std::size_t row = 0, rows = 0;  // how many have been judged, of how many
+        std::size_t row = 0, rows = 0;  // the number of judged rows, and of all rows
     };
     std::optional<Judging> judging_;
 
     static void reserve(Engine& engine, const Encoder& encoder) {
         engine.reserve(encoder.slot_count(), encoder.growing());
     }
-    // The encoder or the engine is another one.
+    // Must be called after the encoder or the engine was replaced.
     void take_over() {
         scratch_pool_.clear();
         can_ = engine_->capabilities();
@@ -167,7 +169,7 @@ class Learner {
     void learn_batches(RowSource& rows, const Labels& labels, double* predictions);
     void check_feature_limit(RowSource& rows, const Labels& labels);
     std::size_t rows_learned_since(std::uint64_t examples, const Labels& labels, std::size_t rows) const;
-    // Can the engine read the rows where they lie? Then this is what it reads.
+    // The rows as a dense array, if the engine can read them in place; otherwise null.
     DenseSource* read_in_place(RowSource& rows) const;
 
     // ---- Predicting
@@ -176,8 +178,8 @@ class Learner {
     struct Prediction {
         RowSource& rows;
         PredictOptions options;
-        const double* offset;         // as they were given
-        const double* engine_offset;  // those that the engine adds
+        const double* offset;         // as given by the caller
+        const double* engine_offset;  // the offsets that the engine adds
         double* predictions;
     };
     Prediction begin_prediction(RowSource& rows, const PredictOptions& options, const double* offset,
@@ -192,7 +194,7 @@ class Learner {
     bool may_ensemble() const;
     Form suitable_form(const DataKind& data) const;
     Form form_of(const Snapshot& from) const;
-    // The form for a call of learn; taken back if nothing is learned after all.
+    // Settles the form for a call of learn, and undoes this if nothing was learned.
     class Settling {
       public:
         Settling(Learner& learner, const RowSource& rows, bool counts);
@@ -202,28 +204,28 @@ class Learner {
         }
 
       private:
-        Learner* learner_ = nullptr;        // null: the form is settled already
-        std::unique_ptr<Encoder> encoder_;  // the earlier ones, where they had to be made anew
+        Learner* learner_ = nullptr;        // null: the form was settled before
+        std::unique_ptr<Encoder> encoder_;  // the previous ones, if they were replaced
         std::unique_ptr<Engine> engine_;
 
         void take_back();
     };
 
-    // ---- Scales that fall (falling_scales.cpp)
+    // ---- Falling scales (falling_scales.cpp)
 
     bool has_windows() const { return encoder_.falling() && !holds_scales_; }
-    // Of rows that follow, how many come before the windows of centered columns end or bring that about.
+    // Of the next rows, the number up to and including the one that ends the windows of centered columns.
     std::size_t rows_of_window(const Labels& labels, std::size_t first, std::size_t rows) const;
-    // Do windows end, now that there are more examples than before? And is a scale to fall then?
+    // Whether windows have ended since there were `before` examples, and whether a scale falls then.
     bool ends_windows(std::uint64_t before) const;
     bool scales_fall() const;
-    // When windows have ended, while no row is in progress if a scale falls.
+    // Called when windows have ended. If a scale falls, no row may be in progress.
     void end_windows();
     double column_scale(std::uint32_t feature) const;
 
     // ---- State (state.cpp, merging.cpp)
 
-    // `fill(engine, number of slots)`: what else the engine gets before it is taken.
+    // `fill(engine, number of slots)` completes the engine before the learner uses it.
     using Filling = std::function<void(Engine& engine, std::size_t slots)>;
     void load(const Snapshot& from, const Filling& fill);
     std::size_t lane_count() const;

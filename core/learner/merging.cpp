@@ -10,10 +10,10 @@
 namespace unitless {
 namespace {
 
-constexpr std::size_t block_size = 512;  // slots that are merged at once: they stay in the cache
+constexpr std::size_t block_size = 512;  // slots that are merged at once, so that they stay in the cache
 
-// The locks of one learner that is written and of others that are read, all at once. While it waits for one it holds
-// none, so that nobody who takes several waits for ever.
+// Takes the locks of one learner that is written and of others that are read, all at once. It holds none while it waits
+// for one, so that threads that take several locks cannot deadlock.
 class AllLocks {
   public:
     AllLocks(Lock& written, std::vector<Lock*> read) {
@@ -46,7 +46,7 @@ void Learner::read(const std::uint32_t* slots, std::size_t count, const std::vec
     const std::shared_lock guard(lock_);
     const std::size_t known = lane_count();
     if (std::any_of(lanes.begin(), lanes.end(), [&](std::uint32_t lane) { return lane >= known; }))
-        return;  // rates have been dropped since; what comes of it will not be loaded
+        return;  // rates were dropped since the merge was planned; the result will not be loaded
     if (can_.slots) can_.slots->read(slots, count, lanes, to);
 }
 

@@ -1,4 +1,4 @@
-// What a merged learner is made of: which slots and lanes of each model stand for its own.
+// The parts of a merged learner: which slots and lanes of each model correspond to its own.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,19 @@ class Learner;
 
 struct MergedPart {
     const Learner* learner;
-    // What was known of it when the merge was planned. If it has learned since, the plan is not its own any more.
+    // The model's state when the merge was planned. If it has learned since, the plan is no longer valid.
     double t;
     std::uint64_t examples;
     std::size_t lane_count;
 
-    std::vector<std::uint32_t> lanes;  // by lane of the merged one: its own that stands for it
-    // The merged slots below `direct` are its own ones; those that follow are listed. None: a slot that it has not.
+    std::vector<std::uint32_t> lanes;  // by lane of the merged learner: the model's lane for it
+    // Merged slots below `direct` have the same number in the model; the following ones are listed. None: the model
+    // does not have the slot.
     static constexpr std::uint32_t none = ~std::uint32_t{0};
     std::size_t direct;
     const std::uint32_t* listed;
     std::size_t listed_count;
-    // What is added to the values of some slots, in their order, [slot][value].
+    // Numbers to add to the values of some slots, in their order, [slot][value].
     const std::uint32_t* moved;
     std::size_t moved_count;
     const double* by;

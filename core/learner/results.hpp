@@ -1,12 +1,12 @@
-// Where a call's results go.
+// The memory for the results of a call.
 #pragma once
 
 #include <cstddef>
 
 namespace unitless {
 
-// How many numbers a row has depends on the classes that have joined, which only the holder of the learner's lock
-// knows. So the learner asks for the memory once it has the lock.
+// The size of a row's result depends on the number of classes, which may change until the learner is locked. So the
+// learner requests the memory while it has the lock.
 class Results {
   public:
     virtual double* allocate(std::size_t rows, std::size_t width) = 0;

@@ -1,4 +1,4 @@
-// Scratch memory of threads that predict: each takes some while it does, and leaves it for the next.
+// Scratch of predicting threads. A thread takes one while it predicts, and returns it for reuse.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@ struct Scratch {
         : encoder(known.reader()), engine(predicting.make_scratch()) {}
 };
 
-// Scratch that is not in use. It belongs to an encoder and an engine, and has to be cleared with these.
+// Scratch that is not in use. It belongs to an encoder and an engine, and must be cleared when these change.
 class ScratchPool {
   public:
     ScratchPool() = default;
     ScratchPool(const ScratchPool&) = delete;
     ~ScratchPool() { clear(); }
 
-    // Scratch, for as long as this lives.
+    // Owns scratch for its lifetime.
     class Taken {
       public:
         Taken(ScratchPool& from, const Encoder& known, const Engine& predicting)
@@ -42,14 +42,15 @@ class ScratchPool {
         std::unique_ptr<Scratch> scratch_;
     };
 
-    // While none is in use.
+    // Must not be called while any scratch is in use.
     void clear() {
         delete first_.exchange(nullptr);
         others_.clear();
     }
 
   private:
-    std::atomic<Scratch*> first_{nullptr};  // nearly always one is enough, and rows may come one by one: no lock for it
+    // One is nearly always enough, and rows may arrive one by one, so this one needs no lock.
+    std::atomic<Scratch*> first_{nullptr};
     std::mutex lock_;
     std::vector<std::unique_ptr<Scratch>> others_;
 
@@ -63,7 +64,7 @@ class ScratchPool {
                 others_.pop_back();
                 return scratch;
             }
-            others_.reserve(others_.capacity() + 1);  // so that giving back cannot fail
+            others_.reserve(others_.capacity() + 1);  // so that give_back cannot fail
         }
         return std::make_unique<Scratch>(known, predicting);
     }

@@ -1,4 +1,4 @@
-// The fields of a learner's snapshot by name (engine/state_fields.hpp), but for names and words.
+// The fields of a learner's snapshot by name (engine/state_fields.hpp), except names and words.
 #pragma once
 
 #include "engine/state_fields.hpp"

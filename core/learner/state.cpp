@@ -1,4 +1,4 @@
-// A learner's state: out into a snapshot, and back.
+// Saving and restoring a learner's state.
 
 #include <mutex>
 #include <shared_mutex>
@@ -16,7 +16,7 @@ Snapshot Learner::snapshot(bool slots) const {
 }
 
 void Learner::load(const Snapshot& from, const Filling& fill) {
-    if (from.engine.clock.examples >> 63) throw InputError("a model cannot have learned so many examples");
+    if (from.engine.clock.examples >> 63) throw InputError("the number of examples is too large for a model");
     const Form form = form_of(from);
     Encoder encoder(encoder_setup(setup_, form), *kernel_.rows);
     encoder.load(from.encoder);

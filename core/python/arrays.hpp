@@ -1,4 +1,4 @@
-// Python's arrays as the core reads them, and the core's as Python gets them.
+// Conversions between Python's arrays and the core's.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -51,8 +51,8 @@ Array hand_over(std::unique_ptr<T[]> data, std::size_t n) {
     return Array(raw, {n}, nb::capsule(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
 }
 
-// An array's numbers as they are now. Python may change the array while the interpreter's lock is free: what has been
-// checked must not be read from it again.
+// Copies an array's numbers. Python may change the array while the interpreter's lock is released, so numbers that were
+// checked must not be read from the array again.
 template <class Array>
 auto copy_of(const Array& array) {
     return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
@@ -65,11 +65,11 @@ Array copied(const std::vector<T>& from) {
     return hand_over<Array>(std::move(data), from.size());
 }
 
-// numpy.empty, looked up when the module is made. Under a static guard, which other threads wait for while they hold
-// the interpreter's lock, an import could stand still for ever.
+// numpy.empty, looked up when the module is created. An import under a static guard could deadlock: other threads wait
+// for the guard while they hold the interpreter's lock.
 inline PyObject* numpy_empty = nullptr;
 
-// A short array of NumPy's own making, which costs half of what handing over our memory does.
+// A short array that NumPy allocates, which costs half as much as passing memory of the core to NumPy.
 class ShortArray {
   public:
     explicit ShortArray(std::size_t n) {
@@ -123,7 +123,7 @@ inline Column column_of(const Vector& array) {
             holds_booleans(array.dtype())};
 }
 
-// An array as the kernel reads it; columns that do not lie side by side are listed one by one.
+// An array as the kernel reads it. Columns that are not contiguous are listed one by one.
 inline DenseRows dense_rows(const Matrix& x, std::vector<Column>& columns) {
     const auto size = static_cast<std::ptrdiff_t>(x.itemsize());
     const auto* data = static_cast<const char*>(x.data());
@@ -144,13 +144,13 @@ inline DenseRows dense_rows(const Matrix& x, std::vector<Column>& columns) {
     return input;
 }
 
-// A table's columns: arrays of numbers, alone or, if they are never to be centered, in a tuple of one; or (codes,
-// offsets, bytes) of text, which are words if that tuple is in a tuple of one. Keeps the arrays alive.
+// A table's columns: arrays of numbers, or a tuple of one such array if the column is never centered; or (codes,
+// offsets, bytes) for text, in a tuple of one if the column is free text. Keeps the arrays alive.
 class TableArrays {
   public:
     TableArrays(const std::vector<std::string>& names, const nb::list& listed, std::size_t rows, bool missing,
                 bool indicators, bool whole = false) {
-        const nb::tuple columns(listed);  // reading an array may run Python, which may change the list
+        const nb::tuple columns(listed);  // reading an array may run Python code that changes the list
         table.rows = rows;
         table.missing = missing;
         table.indicators = missing && indicators;
@@ -210,7 +210,7 @@ class TableArrays {
     }
 };
 
-// Where rows start and which columns they have is read once, and then checked: see SparseSource.
+// Row starts and column numbers are read once, and then checked: see SparseSource.
 inline SparseRows sparse_rows(const Doubles& values, const Indices& indices, const Indices& row_starts,
                               std::size_t columns) {
     const Type type = type_of(indices.dtype());
@@ -228,7 +228,7 @@ inline void check_length(const char* name, std::size_t length, std::size_t rows)
                          std::to_string(rows) + " rows");
 }
 
-// A number for each row, copied; or none.
+// A copied number for each row; or nothing.
 class ByRow {
   public:
     ByRow(const char* name, const std::optional<Doubles>& numbers, std::size_t rows) : given_(numbers) {
@@ -243,7 +243,7 @@ class ByRow {
     std::vector<double> numbers_;
 };
 
-// Labels of so many rows, with their weights and offsets.
+// The labels of some rows, with their weights and offsets.
 class GivenLabels {
   public:
     GivenLabels(std::size_t rows, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes,
@@ -262,7 +262,7 @@ class GivenLabels {
     std::size_t new_classes_;
 };
 
-// Runs without the interpreter's lock: other threads go on while this one learns.
+// Runs without the interpreter's lock, so that other threads can run Python while this one learns.
 template <class Action>
 NewDoubles unlocked(std::size_t count, Action action) {
     auto predictions = std::make_unique_for_overwrite<double[]>(count);
@@ -273,7 +273,7 @@ NewDoubles unlocked(std::size_t count, Action action) {
     return hand_over<NewDoubles>(std::move(predictions), count);
 }
 
-// Results of a call that sizes them itself.
+// Results of a call that determines their size.
 class NewResults final : public Results {
   public:
     double* allocate(std::size_t rows, std::size_t width) override {
@@ -300,7 +300,7 @@ NewDoubles unlocked(Action action) {
     return results.array();
 }
 
-// Whoever waits for the learner must not hold the interpreter's lock meanwhile.
+// Runs without the interpreter's lock. A thread that waits for the learner must not hold it.
 template <class Action>
 auto unlocked_get(Action action) {
     const nb::gil_scoped_release release;

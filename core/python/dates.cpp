@@ -1,4 +1,4 @@
-// Bindings of dates and times that are written as text.
+// Bindings for dates and times in text.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

@@ -30,7 +30,7 @@ NewIntegers rows_below(std::uint64_t key, std::uint64_t first, std::uint64_t cou
 // The rows to collect, copied and checked.
 class PickedRows {
   public:
-    // `rows(p)`: how many rows piece p has.
+    // `rows(p)`: the number of rows of piece p.
     template <class RowsOf>
     PickedRows(const Integers& piece, const Integers& row, std::size_t pieces, RowsOf rows)
         : piece_(copy_of(piece)), row_(copy_of(row)) {
@@ -46,7 +46,7 @@ class PickedRows {
     std::vector<std::int64_t> piece_, row_;
 };
 
-// How values of `size` bytes become values of `packed_size` bytes.
+// The function that converts values of `size` bytes to values of `packed_size` bytes.
 PackColumns packing(Type type, std::size_t size, std::size_t packed_size) {
     if (packed_size == size) {
         if (size == 1) return pack_unchanged<1>;
@@ -63,7 +63,7 @@ PackColumns packing(Type type, std::size_t size, std::size_t packed_size) {
     malformed();
 }
 
-// `sizes`: the bytes of each column's values in the records. False if a value does not fit.
+// `sizes`: the bytes of each column's values in the records. Returns false if a value does not fit.
 bool pack_records(const std::vector<Vector>& columns, const std::vector<std::size_t>& offsets,
                   const std::vector<std::size_t>& sizes, NewRecords& out) {
     std::vector<PackedColumn> from;
@@ -98,7 +98,7 @@ void gather_rows(const std::vector<Matrix>& pieces, const Integers& piece, const
     gather(from, rows.picked(), elements, size, static_cast<char*>(out.data()));
 }
 
-// The places of the rows' entries when they follow one another, and the end of the last ones.
+// The positions of the rows' entries when the rows are concatenated, and the end of the last row.
 NewIntegers entry_starts(const std::vector<Integers>& starts, const Integers& piece, const Integers& row) {
     for (const Integers& one : starts)
         if (one.size() == 0) malformed();
@@ -135,7 +135,7 @@ void gather_entries(const std::vector<Integers>& starts, const std::vector<AnyEn
 TextRows gather_text(const nb::list& listed, const Integers& piece, const Integers& row, std::uint64_t first,
                      std::uint64_t next) {
     if (next < first || next > 0xffffffff) malformed();
-    const nb::tuple kept(listed);  // keeps the pieces alive while the interpreter's lock is free
+    const nb::tuple kept(listed);  // keeps the pieces alive while the interpreter's lock is released
     std::vector<TextRows*> pieces;
     for (const nb::handle one : kept) {
         if (!nb::isinstance<TextRows>(one)) malformed();

@@ -1,4 +1,4 @@
-// The learner as a class of Python's.
+// The learner as a Python class.
 
 #include "python/learner.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 using Numbers = std::optional<Doubles>;
 
-// Rows of any kind, without the interpreter's lock. Each kind of input has a `Source`.
+// Learns rows of any kind without the interpreter's lock. Each kind of input has a `Source`.
 template <class Source, class Input>
 NewDoubles learn(PyLearner& self, const Input& input, const Doubles& y, const Numbers& weight, std::size_t new_classes,
                  const Numbers& offset) {
@@ -175,7 +175,7 @@ void define_learner(nb::module_& m) {
         .def(
             "_loss",
             [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& tau) {
-                constexpr int change = 2;  // which alone looks at tau
+                constexpr int change = 2;  // only this one uses tau
                 if (which < 0 || which > change)
                     throw InputError("a loss has a value (0), a slope (1) and a change (2)");
                 check_length("y", y.size(), p.size());
@@ -191,7 +191,7 @@ void define_learner(nb::module_& m) {
                const Sums& sums, const Sums& bins) {
                 if (positive.size() != p.size() || (weight && weight->size() != p.size()) ||
                     sums.size() != TwoClassSums::count || bins.size() != TwoClassSums::bins)
-                    throw InputError("scores, labels, weights and sums do not fit together");
+                    throw InputError("scores, labels, weights or sums have wrong lengths");
                 const nb::gil_scoped_release release;
                 self.learner.score(p.data(), positive.data(), weight ? weight->data() : nullptr, p.size(),
                                    {sums.data(), bins.data()});

@@ -1,4 +1,4 @@
-// The core's learner with what only Python needs: rows one at a time, as mappings or as rows of a table.
+// The core's learner with functions that only Python needs: single rows, as mappings or as rows of a table.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@
 
 namespace unitless {
 
-// The results of one row. They become an array afterwards, because making one runs Python, which must not happen while
-// the learner is locked.
+// The results of one row. They become an array later, because creating an array runs Python code, which must not happen
+// while the learner is locked.
 class RowResult final : public Results {
   public:
     double* allocate(std::size_t rows, std::size_t width) override {
@@ -33,7 +33,7 @@ class RowResult final : public Results {
         std::copy_n(data(), count_, made.data());
         return made.array();
     }
-    // The place of the largest, the first of several.
+    // The position of the largest result; the first one if there are several.
     std::size_t largest() const { return static_cast<std::size_t>(std::max_element(data(), data() + count_) - data()); }
 
   private:
@@ -65,14 +65,16 @@ class RowLabel {
 
 class PyLearner {
   private:
-    bool single_;  // one number per row, always
+    bool single_;  // whether results always have one number per row
     NameCache names_;
     MappingEntries entries_;
-    std::uint64_t numbering_ = new_numbering();  // of names, for the columns of tables that remember numbers
-    nb::object reading_;  // what makes rows of numbers by name from the rows to predict, if there is something to do
+    std::uint64_t numbering_ = new_numbering();  // identifies the current numbers of names, which table columns cache
+    // A Python function that converts rows to predict into numbers by name, if there is one.
+    nb::object reading_;
 
     void check_single() const {
-        if (!single_) throw InputError("this model gives several numbers per row", "use the methods of its own class");
+        if (!single_)
+            throw InputError("this model predicts several numbers per row", "use the methods of its own class");
     }
     static std::uint64_t new_numbering() {
         static std::atomic<std::uint64_t> last{0};
@@ -96,8 +98,8 @@ class PyLearner {
         const auto guard = locked<std::unique_lock<Lock>>(before_waiting);
         learner.learn_locked(row, given, results);
     }
-    // Together with others who predict, unless the learner is judging. What is remembered of names is safe, because the
-    // interpreter's lock is held all the time.
+    // Predicts with a shared lock, unless the learner is judging. The name cache is safe, because the interpreter's
+    // lock is held all the time.
     template <class BeforeWaiting>
     void predict_row(RowSource& row, bool extrapolate, const double* offset, Results& results,
                      BeforeWaiting before_waiting) {
@@ -117,7 +119,7 @@ class PyLearner {
         return o;
     }
 
-    // What stands in a dict under a label, or null. NumPy's booleans are looked up as Python's, which they equal.
+    // The value of a label in a dict, or null. NumPy's booleans are looked up as Python's, which they equal.
     static PyObject* found_in(const nb::dict& dict, nb::handle label) {
         if (NumpyScalars::is_boolean(label.ptr())) label = PyObject_IsTrue(label.ptr()) == 1 ? Py_True : Py_False;
         PyObject* const found = PyDict_GetItemWithError(dict.ptr(), label.ptr());
@@ -125,12 +127,12 @@ class PyLearner {
         return found;
     }
 
-    // The number of a class that is known by its label, or null.
+    // The number of a class by its label, or null if the class is unknown.
     static PyObject* number_of_class(const nb::dict& numbers, nb::handle y) {
         const bool plain = PyUnicode_CheckExact(y.ptr()) || PyLong_CheckExact(y.ptr()) || PyBool_Check(y.ptr());
         return plain ? found_in(numbers, y) : nullptr;
     }
-    // Far below 0 it is exp(score), to the last bit, and exp(-score) would not be a number.
+    // Far below 0 it equals exp(score) to the last bit, and exp(-score) would overflow.
     static double logistic(double score) { return score > -700.0 ? 1.0 / (1.0 + std::exp(-score)) : std::exp(score); }
 
   public:
@@ -147,7 +149,8 @@ class PyLearner {
     void predict_mapping(nb::handle x, double offset, bool extrapolate, Results& results) {
         nb::object made;
         if (reading_.is_valid()) x = made = reading_(x);
-        if (PyTuple_Check(x.ptr()) && made.is_valid()) {  // with the row's own offset; another one that is given counts
+        // The row has its own offset; an offset that the caller gives takes precedence.
+        if (PyTuple_Check(x.ptr()) && made.is_valid()) {
             if (offset == 0) offset = offset_from(nb::borrow(PyTuple_GetItem(made.ptr(), 1)));
             x = PyTuple_GetItem(made.ptr(), 0);
         }
@@ -156,7 +159,7 @@ class PyLearner {
         predict_row(row, extrapolate, offset != 0 ? &offset : nullptr, results, [&] { row.hold(); });
     }
 
-    // What was remembered of names belongs to an earlier state.
+    // Discards the cached names, which belong to an earlier state.
     void forget_names() {
         names_.forget();
         numbering_ = new_numbering();
@@ -169,13 +172,13 @@ class PyLearner {
         learner.load(from);
     }
 
-    // A row of a table. False if it has to be read with more care; nothing has changed.
+    // Learns a row of a table. Returns false if the row needs a slower reader; nothing has changed then.
     bool learn_table_row(TableColumns& columns, nb::handle x, const RowLabel& label, std::size_t new_classes,
                          Results& results) {
         TableRowSource row(columns, numbering_);
         if (!row.read(x.ptr())) return false;
         const auto guard = locked<std::unique_lock<Lock>>([] {});
-        if (!learner.has_learned()) return false;  // the first row of a table settles more than one row can
+        if (!learner.has_learned()) return false;  // the first row decides more than this function can
         learner.learn_locked(row, label.given(new_classes), results);
         return true;
     }
@@ -198,16 +201,16 @@ class PyLearner {
         const bool learned = learn_table_row(columns, x, RowLabel(y, weight, 0.0), new_classes, predictions);
         return learned ? predictions.array() : nb::none();
     }
-    // The names of the features of a text of words, known or not; one that several words share is there for each.
+    // The names of the features of a free text, known or not. A shared feature is listed for each of its words.
     std::vector<std::string> word_features(const std::string& column, const std::string& text) {
         const auto guard = locked<std::unique_lock<Lock>>([] {});
         return learner.word_names(column, text);
     }
-    // From now on, what is given to be predicted goes through a function of Python's first; none if it is None. It must
-    // not hold the learner, which would then never be freed.
+    // From now on, a Python function converts the rows to predict first; None removes it. It must not refer to the
+    // learner, which would then never be freed.
     void read_with(const nb::object& function) { reading_ = function.is_none() ? nb::object() : function; }
 
-    // One number, or one per class or rate.
+    // The results are one number, or one per class or rate.
     double learn_one(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset) {
         check_single();
         RowResult prediction;
@@ -231,12 +234,12 @@ class PyLearner {
         predict_mapping(x, offset_from(offset), extrapolate, predictions);
         return predictions.array();
     }
-    // Learns a row and notes what was predicted for it. True if there are many rows to be taken now.
+    // Learns a row and records its prediction. Returns true if there are now many recorded rows to take.
     bool learn_noting(nb::handle x, nb::handle y, nb::handle weight, WaitingErrors& errors) {
         check_single();
         return learn_and_note(x, RowLabel(y, weight, 0.0), errors);
     }
-    // For one of two labels; `sides` says which is the positive one. KeyError: it is neither.
+    // For one of two labels; `sides` has the sign of each. Throws KeyError for any other label.
     bool learn_side(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& sides, WaitingErrors& errors) {
         PyObject* const side = found_in(sides, y);
         if (!side) throw nb::key_error();
@@ -250,18 +253,18 @@ class PyLearner {
         shares[two[1]] = nb::float_(p);
         return shares;
     }
-    // Learns a row whose class is among those that have numbers. None if it is not, or has to be looked at.
+    // Learns a row whose class has a number. Returns None if it has none, or if the label needs conversion.
     nb::object learn_class(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& numbers) {
         PyObject* const number = number_of_class(numbers, y);
         return number ? learn_one_wide(x, number, weight, 0, nb::float_(0.0)) : nb::none();
     }
-    // Learns such a row and notes what was predicted for it; gives whether there are many rows to be taken now.
+    // Learns such a row and records its prediction. Returns whether there are now many recorded rows to take.
     nb::object learn_class_noting(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& numbers,
                                   WaitingErrors& errors) {
         PyObject* const number = number_of_class(numbers, y);
         return number ? nb::object(nb::bool_(learn_and_note(x, RowLabel(number, weight, 0.0), errors))) : nb::none();
     }
-    // The probabilities of classes by label: each against the rest, scaled to add up to 1.
+    // The probabilities of classes by label: one-vs-all probabilities, normalized to a sum of 1.
     nb::dict predict_class_shares(nb::handle x, const nb::list& labels) {
         RowResult scores;
         predict_mapping(x, 0.0, false, scores);
@@ -278,7 +281,7 @@ class PyLearner {
     NewDoubles learn_named(const nb::list& listed, const Doubles& y, const std::optional<Doubles>& weight,
                            std::size_t new_classes, const std::optional<Doubles>& offset) {
         MappingSource rows(entries_, names_);
-        for (nb::handle x : nb::tuple(listed)) {  // reading a row may run Python, which may change the list
+        for (nb::handle x : nb::tuple(listed)) {  // reading a row may run Python code that changes the list
             try {
                 rows.add(x);
             } catch (InputError& error) {

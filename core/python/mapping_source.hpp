@@ -1,4 +1,4 @@
-// Rows of named features, as Python gives them: mappings, whose names are text and whose values are numbers.
+// Rows of named features from Python: mappings from names (text) to numbers.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -23,11 +23,11 @@ namespace unitless {
 
 namespace nb = nanobind;
 
-// Entries of mappings, row after row.
+// The entries of mappings, row by row.
 struct MappingEntries {
-    std::vector<PyObject*, Unset<PyObject*>> names;  // borrowed from the mappings, until they are held
+    std::vector<PyObject*, Unset<PyObject*>> names;  // borrowed from the mappings, until `hold`
     std::vector<double, Unset<double>> values;
-    std::vector<std::uint32_t, Unset<std::uint32_t>> features;  // as far as the cache knew them; otherwise 0
+    std::vector<std::uint32_t, Unset<std::uint32_t>> features;  // 0 if the cache did not know them
     std::vector<std::size_t> row_ends;
     bool in_use = false;
 
@@ -38,9 +38,9 @@ struct MappingEntries {
     }
 };
 
-// Mappings are read and checked when they are added, and encoded while the interpreter's lock is held. The memory is
-// the learner's, so that a stream of rows allocates nothing; a source that is made while another one uses that gets its
-// own.
+// Mappings are read and checked when they are added, and encoded while the interpreter's lock is held. The memory
+// belongs to the learner, so that a stream of rows allocates nothing. A source that is created while another one uses
+// this memory gets its own.
 class MappingSource final : public RowSource {
   public:
     MappingSource(MappingEntries& shared, NameCache& cache)
@@ -56,13 +56,13 @@ class MappingSource final : public RowSource {
         entries_.in_use = false;
     }
 
-    // Throws InputError if a name or a value cannot be learned.
+    // Throws InputError if a name or a value is invalid.
     void add(nb::handle x) {
         if (!PyDict_Check(x.ptr()) || !add_plain(x.ptr())) add_any(x);
         entries_.row_ends.push_back(entries_.names.size());
     }
 
-    // Before other code can run, which may change the mappings and what the cache knows.
+    // Must be called before other code can run, because it may change the mappings and the cache.
     void hold() {
         for (; held_ < entries_.names.size(); ++held_) {
             Py_INCREF(entries_.names[held_]);
@@ -122,10 +122,10 @@ class MappingSource final : public RowSource {
     std::unique_ptr<MappingEntries> own_;
     MappingEntries& entries_;
     NameCache& cache_;
-    std::uint64_t largest_ = 0;      // the bits of the largest value without its sign, which rise with the value
-    std::vector<nb::object> items_;  // which hold names and values of mappings that are no dicts
-    bool ready_ = true;              // in all rows, features are known and rise, and no value is zero
-    std::size_t held_ = 0;           // of so many names we have a reference
+    std::uint64_t largest_ = 0;      // the bits of the largest magnitude, which have the same order as the values
+    std::vector<nb::object> items_;  // own the names and values of mappings that are not dicts
+    bool ready_ = true;              // in all rows, features are known and increase, and no value is zero
+    std::size_t held_ = 0;           // the number of names to which this object has a reference
 
     std::size_t row_begin(std::size_t row) const { return row ? entries_.row_ends[row - 1] : 0; }
 
@@ -146,9 +146,9 @@ class MappingSource final : public RowSource {
         }
     }
     static std::uint64_t magnitude(double value) { return std::bit_cast<std::uint64_t>(value) << 1 >> 1; }
-    // Throws if one of the entries from `begin` on is no number that can be learned.
+    // Throws if one of the entries from `begin` on is not a valid number.
     void check_values_from(std::size_t begin) const {
-        if (largest_ <= magnitude(largest_value)) return;  // others, and what is not a number, have larger bits
+        if (largest_ <= magnitude(largest_value)) return;  // invalid numbers and NaN have larger bits
         for (std::size_t k = begin; k < entries_.names.size(); ++k) {
             const double value = entries_.values[k];
             if (is_usable(value)) continue;
@@ -158,7 +158,8 @@ class MappingSource final : public RowSource {
         }
     }
 
-    // A dict of plain numbers, whose reading runs no code of the caller's. False: something else is in it.
+    // Adds a dict of plain numbers, whose reading runs no code of the caller. Returns false if it contains something
+    // else.
     bool add_plain(PyObject* x) {
         const std::size_t begin = entries_.names.size(), count = static_cast<std::size_t>(PyDict_GET_SIZE(x));
         entries_.resize(begin + count);
@@ -193,7 +194,7 @@ class MappingSource final : public RowSource {
         return true;
     }
 
-    // Any mapping, from a list of its items that is ours alone.
+    // Adds any mapping, from a private list of its items.
     void add_any(nb::handle x) {
         if (!nb::hasattr(x, "items")) throw InputError("x is " + shown(x) + ", not a mapping of names to numbers");
         const nb::list items(x.attr("items")());

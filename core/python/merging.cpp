@@ -1,4 +1,4 @@
-// Merging: slots that are read, merged, and put into a fresh learner.
+// Merging: reads slots, merges them, and writes them into a new learner.
 
 #include "engine/merging.hpp"
 
@@ -34,7 +34,7 @@ nb::tuple arrays_of(const SlotBlock& from) {
 }
 
 nb::tuple read_slots(const PyLearner& self, const Slots& slots, const Slots& lanes) {
-    if (lanes.size() == 0) throw InputError("slots are read of one lane or more");
+    if (lanes.size() == 0) throw InputError("reading slots needs at least one lane");
     SlotBlock block(slots.size(), lanes.size(), self.learner.slot_width(lanes.size()));
     const auto own_lanes = copy_of(lanes);
     {
@@ -51,12 +51,11 @@ Merging merging_of(const nb::dict& how) {
             flag("shrinks"),
             flag("bounded"),
             flag("proximal"),
-            flag("base"),
             nb::cast<std::vector<double>>(how["t"]),
             nb::cast<double>(how["merged_t"])};
 }
 
-// What is known of a part of a merge, and the learner itself, which stay while the interpreter's lock is free.
+// The data of a part of a merge, and its learner, which stay alive while the interpreter's lock is released.
 struct KeptPart {
     nb::object learner;
     std::vector<std::uint32_t> listed, moved;
@@ -67,7 +66,7 @@ bool load_merged(PyLearner& self, const nb::dict& snapshot, const nb::list& list
     const Snapshot from = snapshot_of(snapshot);
     const Merging how = merging_of(merging);
     const nb::tuple parts(listed_parts);
-    if (how.t.size() != parts.size() || parts.size() <= how.base) throw InputError("there is nothing to merge");
+    if (how.t.size() != parts.size() || parts.empty()) throw InputError("there is nothing to merge");
     std::deque<KeptPart> kept;
     std::vector<MergedPart> to;
     for (const nb::handle part : parts) {
@@ -87,7 +86,7 @@ bool load_merged(PyLearner& self, const nb::dict& snapshot, const nb::list& list
         if (!known || !rising || lanes.empty() || lanes.size() != from.engine.lanes.size() ||
             by.shape(0) != own.moved.size() ||
             (!own.moved.empty() && by.shape(1) != self.learner.slot_width(lanes.size())))
-            throw InputError("the parts of a merge do not fit together");
+            throw InputError("the parts of a merge do not match");
     }
     const nb::gil_scoped_release release;
     return self.learner.load_merged(from, to, how, [&] {
@@ -99,7 +98,7 @@ bool load_merged(PyLearner& self, const nb::dict& snapshot, const nb::list& list
 nb::tuple merged_slots(const nb::list& listed_parts, const nb::dict& merging) {
     const Merging how = merging_of(merging);
     const nb::tuple parts(listed_parts);
-    if (how.t.size() != parts.size() || parts.size() <= how.base) throw InputError("there is nothing to merge");
+    if (how.t.size() != parts.size() || parts.empty()) throw InputError("there is nothing to merge");
     std::vector<SlotBlock> from;
     for (const nb::handle part : parts) {
         const auto [scale, H, values] = nb::cast<std::tuple<Doubles, Grid, Grid>>(part);
@@ -111,7 +110,7 @@ nb::tuple merged_slots(const nb::list& listed_parts, const nb::dict& merging) {
         const bool whole = H.shape(0) == scale.size() && values.shape(0) == scale.size() && block.lanes > 0;
         if (!whole || block.width % block.lanes || block.lanes != from[0].lanes || block.width != from[0].width ||
             block.scale.size() != from[0].scale.size())
-            throw InputError("the parts of a merge do not fit together");
+            throw InputError("the parts of a merge do not match");
     }
     SlotBlock to(from[0].scale.size(), from[0].lanes, from[0].width);
     {
@@ -134,19 +133,18 @@ nb::tuple inverted(const Grid& matrix) {
 
 NewGrid multiplied(const Grid& matrix, const Grid& vectors) {
     const std::size_t n = matrix.shape(0);
-    if (matrix.shape(1) != n || vectors.shape(1) != n) throw InputError("the vectors are not those of the matrix");
+    if (matrix.shape(1) != n || vectors.shape(1) != n) throw InputError("the vectors and the matrix differ in size");
     std::vector<double> to(vectors.size());
     for (std::size_t i = 0; i < vectors.shape(0); ++i)
         multiply(matrix.data(), vectors.data() + i * n, n, to.data() + i * n);
     return table_of(to, vectors.shape(0), n);
 }
 
-// Names by the order in which they are first met.
+// Numbers names in the order in which they first occur.
 class Numbered {
   public:
     explicit Numbered(std::size_t most) : table_(std::bit_ceil(2 * most + 1), none) { hashes_.reserve(most); }
 
-    // The number of a name.
     std::uint32_t add(nb::handle name) {
         const std::string_view text = text_of(name);
         const std::uint64_t hash = seeded_hash(text, NameSeed::of_process());
@@ -178,7 +176,7 @@ class Numbered {
 };
 
 nb::tuple numbered_names(const std::vector<nb::list>& listed) {
-    std::vector<nb::tuple> lists;  // which stay as they are, whatever becomes of those
+    std::vector<nb::tuple> lists;  // immutable copies of the lists
     std::size_t most = 0;
     for (const nb::list& list : listed) most += lists.emplace_back(list).size();
     Numbered numbered(most);

@@ -1,5 +1,5 @@
-// The mixture of members by itself. Learners mix by themselves: this is for tests alone, which compare it with the
-// plain one of unitless.research.mixture.
+// The mixture of members by itself. Learners have their own: this binding is only for tests, which compare it with the
+// plain version in tests/oracles/mixture.py.
 
 #include "ensemble/mixture.hpp"
 

@@ -1,4 +1,4 @@
-// Python's door to the core: what the module has, and errors translated. This folder alone knows of Python.
+// The bindings of the core: the module's content, and the translation of errors. Only this folder knows Python.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -25,7 +25,7 @@ void keep_memory() {
 #endif
 }
 
-// Fields, not text: unitless.errors composes it.
+// Passes fields, not text: unitless.errors composes the message.
 template <class... Fields>
 void raise(const char* name, Fields&&... fields) {
     const nb::object type = nb::module_::import_("unitless.errors").attr(name);
@@ -65,7 +65,7 @@ NB_MODULE(_core, m) {
         "_before_fork",
         [] {
             ForkLocks::hold([](Lock& lock) {
-                const nb::gil_scoped_release release;  // who holds it may need the interpreter to go on
+                const nb::gil_scoped_release release;  // the thread that holds it may need the interpreter to continue
                 lock.lock();
             });
         },

@@ -1,4 +1,4 @@
-// Python strings whose feature numbers were looked up before, found again without reading them.
+// A cache of feature numbers by Python string, which does not read the strings.
 #pragma once
 
 #include <Python.h>
@@ -10,9 +10,9 @@
 
 namespace unitless {
 
-// A string that was ever the key of a dictionary knows its hash, so that finding it again takes a few nanoseconds,
-// whether it is the same object or another with the same text. Rows of a stream nearly always have their names in the
-// same order: then not even that is looked at. `column`: where text means something else in each column.
+// A string that was ever the key of a dictionary stores its hash, so finding it again takes a few nanoseconds, whether
+// it is the same object or another one with the same text. Rows of a stream nearly always have their names in the same
+// order; then not even the hash is needed. `column`: for text whose feature depends on the column.
 class NameCache {
     struct Entry {
         PyObject* name;
@@ -35,7 +35,7 @@ class NameCache {
       public:
         explicit InOrder(const NameCache& cache)
             : cache_(cache), next_(cache.entries_.data()), end_(next_ + cache.entries_.size()) {}
-        // The feature's number, or 0. The name may be no string at all.
+        // The feature's number, or 0. The name may be any object.
         std::uint32_t find(PyObject* name) {
             if (next_ != end_ && next_->name == name) return (next_++)->feature;
             if (!PyUnicode_CheckExact(name)) return 0;
@@ -51,7 +51,7 @@ class NameCache {
         const Entry *next_, *end_;
     };
 
-    // A name that is not there yet.
+    // Adds a name that is not in the cache.
     void add(PyObject* name, std::uint32_t feature, std::uint32_t column = 0) {
         if (entries_.size() == most) forget();
         if (4 * (entries_.size() + 1) > table_.size()) {
@@ -71,7 +71,7 @@ class NameCache {
   private:
     static constexpr std::size_t most = 1 << 14;
     std::vector<Entry> entries_;        // in the order in which they were added
-    std::vector<std::uint32_t> table_;  // from hashes to places among them; its size is a power of two
+    std::vector<std::uint32_t> table_;  // from hashes to positions in `entries_`; its size is a power of two
 
     std::uint32_t place_of(PyObject* name, std::uint32_t column) const {
         const std::size_t mask = table_.size() - 1;

@@ -1,4 +1,4 @@
-// Numbers as Python gives them: floats, integers, booleans, NumPy's scalars, and whatever else can become one.
+// Numbers from Python: floats, integers, booleans, NumPy's scalars, and objects that can be converted.
 
 #pragma once
 
@@ -16,10 +16,10 @@ namespace nb = nanobind;
 
 inline std::string shown(nb::handle object) { return nb::cast<std::string>(nb::str(nb::repr(object))); }
 
-// NumPy's types of scalars, whose conversion to a number runs no code of the caller's.
+// NumPy's scalar types, whose conversion to a number runs no code of the caller.
 class NumpyScalars {
   public:
-    // When the module is made.
+    // Called when the module is created.
     static void load() {
         try {
             const nb::module_ numpy = nb::module_::import_("numpy");
@@ -42,7 +42,7 @@ class NumpyScalars {
     inline static std::array<const PyTypeObject*, names_.size()> types_{};
 };
 
-// Reads a number whose reading runs no code of the caller's. False: it is something else.
+// Reads a number if this runs no code of the caller. Returns false if it is something else.
 inline bool read_plain_number(PyObject* object, double& value) {
     if (PyFloat_Check(object)) {
         value = PyFloat_AS_DOUBLE(object);
@@ -60,7 +60,7 @@ inline bool read_plain_number(PyObject* object, double& value) {
         return false;
     }
     if (!(value == -1.0 && PyErr_Occurred())) return true;
-    PyErr_Clear();  // too large: the general way says so
+    PyErr_Clear();  // too large: the general conversion reports this
     return false;
 }
 

@@ -1,4 +1,4 @@
-// A learner's options as Python writes them: keywords and names become a Setup.
+// Converts a learner's options from Python, keywords and names, to a Setup.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -48,7 +48,7 @@ inline constexpr std::array<std::pair<const char*, Ensemble>, 5> ensembles{{{"no
 inline constexpr std::array<std::pair<const char*, Pairs>, 4> pairings{
     {{"none", Pairs::none}, {"all", Pairs::all}, {"ordered", Pairs::ordered}, {"listed", Pairs::listed}}};
 
-// Interactions as Python writes them: two lists of (name, is it a prefix, column or -1, of namespaces) each.
+// Interactions in Python's form: pairs of lists of (name, whether it is a prefix, column or -1, whether of namespaces).
 using ListedSide = std::vector<std::tuple<std::string, bool, std::int64_t, bool>>;
 using Listed = std::vector<std::pair<ListedSide, ListedSide>>;
 
@@ -69,7 +69,7 @@ Kind known(std::optional<Kind> kind, const std::string& name) {
     return *kind;
 }
 
-// One line for each option; Python has checked the values (options.py).
+// One line per option; Python has checked the values (options.py).
 inline Setup setup_of(const nb::dict& given) {
     const auto text = [&](const char* key) { return nb::cast<std::string>(given[key]); };
     const auto flag = [&](const char* key) { return nb::cast<bool>(given[key]); };
@@ -79,7 +79,7 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.newton = text("rule") == "newton";
     if (!setup.engine.newton) options.rule = known(rule_named(text("rule")), text("rule"));
     setup.engine.coupled = text("loss") == "softmax";
-    const std::string loss = setup.engine.coupled ? "logistic" : text("loss");  // of each head
+    const std::string loss = setup.engine.coupled ? "logistic" : text("loss");  // the loss of each head
     options.loss = known(loss_named(loss), loss);
     options.quantile = nb::cast<double>(given["quantile"]);
     options.importance_aware = flag("importance_aware");

@@ -1,5 +1,5 @@
-// A learner's state as Python has it: a dictionary of numbers and arrays. What only some engines have stands in the
-// dictionary "form" in it, as arrays of float64; the members of an ensemble too, under "member.field".
+// A learner's state in Python: a dictionary of numbers and arrays. Fields that only some engines have are in its
+// dictionary "form", as arrays of float64. So are the members of an ensemble, under "member.field".
 
 #include <limits>
 
@@ -10,21 +10,21 @@
 namespace unitless {
 namespace {
 
-// Fields of any type as numbers, and back.
+// Converts fields of any type to numbers and back.
 template <class Number>
 double as_number(Number field) {
     return static_cast<double>(field);
 }
 double as_number(Offset field) { return field == Offset::removed ? 1.0 : 0.0; }
 
-// False if it is not a number of that type.
+// Returns false if the number is not a value of that type.
 template <class Number>
 bool set_number(Number& field, double number) {
     if constexpr (std::is_floating_point_v<Number>) {
         field = static_cast<Number>(number);
         return true;
     } else {
-        constexpr double exact = 0x1p53;  // float64 has all whole numbers up to this
+        constexpr double exact = 0x1p53;  // float64 represents all integers up to this
         const auto largest = static_cast<double>(std::numeric_limits<Number>::max());
         if (!(number >= 0 && number <= std::min(largest, exact) && number == std::floor(number))) return false;
         field = static_cast<Number>(number);
@@ -36,7 +36,7 @@ bool set_number(Offset& field, double number) {
     return true;
 }
 
-// Arrays of whole numbers are those of 32 bits in Python.
+// Arrays of integers have 32 bits in Python.
 template <class Field>
 constexpr bool is_whole() {
     if constexpr (requires { Field::whole; }) {
@@ -53,8 +53,8 @@ std::vector<To> numbers_of(const Field& field) {
     return numbers;
 }
 
-// At the top, fields have names and types of their own. Otherwise they are arrays of float64 in the dictionary "form",
-// whose names begin with a prefix.
+// At the top level, fields have their own names and types. Otherwise they are arrays of float64 in the dictionary
+// "form", with names that begin with a prefix.
 class Writer {
   public:
     Writer(nb::dict top, nb::dict form) : top_(std::move(top)), form_(std::move(form)) {}
@@ -91,7 +91,7 @@ class Writer {
     }
 
   private:
-    std::optional<nb::dict> top_;  // none below it
+    std::optional<nb::dict> top_;  // empty below the top level
     nb::dict form_;
     std::string prefix_;
 
@@ -103,7 +103,7 @@ class Writer {
     }
 };
 
-// The way back.
+// Reads what Writer wrote.
 class Reader {
   public:
     Reader(nb::dict top, nb::dict form) : top_(std::move(top)), form_(std::move(form)) {}
@@ -114,7 +114,7 @@ class Reader {
         if constexpr (is_optional<Type>) {
             if (has(name)) (*this)(name, field.emplace(), sound);
         } else if (!top_) {
-            if (!has(name)) throw InputError("the model has no numbers '" + prefix_ + name + "'");
+            if (!has(name)) throw InputError("the model has no field '" + prefix_ + name + "'");
             take(name, nb::cast<Doubles>(form_[(prefix_ + name).c_str()]), field);
         } else if constexpr (is_number<Type>) {
             field = nb::cast<Type>((*top_)[name]);
@@ -133,7 +133,7 @@ class Reader {
         Reader inner = within(prefix);
         if (inner.has(mark)) visit_fields(inner, part.emplace());
     }
-    // A member is known by the number of its examples. Members have no members.
+    // Each member has a field with the number of its examples. Members have no members.
     void members(std::vector<MemberState>& all) {
         constexpr std::string_view mark = ".examples";
         if (!prefix_.empty()) return;
@@ -161,7 +161,7 @@ class Reader {
         return top_ ? !(*top_)[name].is_none() : form_.contains((prefix_ + name).c_str());
     }
 
-    // An array becomes the numbers of a field.
+    // Converts an array to the numbers of a field.
     template <class Array, class Field>
     void take(const char* name, const Array& array, Field& field) const {
         const std::size_t count = array.size();
@@ -185,7 +185,7 @@ class Reader {
 
 // ---------------------------------------------------------------------------------------------------- words
 
-// The word for an option's value; None for one that is automatic.
+// The word for an option's value; None if it is automatic.
 template <class Table, class Kind>
 nb::object word_of(const Table& table, Kind kind) {
     for (const auto& [word, other] : table)
@@ -198,7 +198,7 @@ void read_word(const Table& table, const nb::handle& word, Kind& to) {
     if (!word.is_none()) to = by_name(table, nb::cast<std::string>(word));
 }
 
-// Fields that follow from others, which files do not have.
+// Computes fields that follow from others and are not in model files.
 void complete(Snapshot& state) {
     for (Center::Watched& watched : state.encoder.windows) watched.window.inverse = 1.0 / watched.window.scale;
     LabelUnit& unit = state.labels.unit;

@@ -1,5 +1,5 @@
-// Only for wheels that hold their own C++ runtime. The runtime of a newer system takes random numbers from arc4random,
-// which glibc has since 2.36; with this one in its place the wheel also runs where glibc is older.
+// Only for wheels that contain their own C++ runtime. The runtime of a newer system takes random numbers from
+// arc4random, which glibc has since 2.36. This replacement lets the wheel also run with older versions of glibc.
 
 #include <unistd.h>
 

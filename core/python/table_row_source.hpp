@@ -1,6 +1,7 @@
-// One row of a table, as Python gives it: a dict of column names and values. What a value means, its column says: a
-// number, a flag (a number that is 0 or 1), text (a feature `column=value`), words (a feature for each) or a boolean
-// (`column=true`, `column=false`). Keys that are not columns do not matter, and columns without a key have no value.
+// One row of a table from Python: a dict of column names and values. The kind of the column decides the meaning of a
+// value: a number, a flag (a number that is 0 or 1), text (a feature `column=value`), words (a feature for each) or a
+// boolean (`column=true`, `column=false`). Keys that are not columns are ignored, and columns without a key have no
+// value.
 
 #pragma once
 
@@ -20,17 +21,17 @@ namespace unitless {
 
 class TableColumns {
   public:
-    // `kinds`: "number", "flag", "text", "words" or "boolean". `missing`: what a missing value is: "error", "absent" or
-    // "indicator", the feature `column=(missing)`. `marks`: text that stands for one. `trim`: text loses the blanks
-    // around it.
+    // `kinds`: "number", "flag", "text", "words" or "boolean". `missing`: how a missing value is treated: "error",
+    // "absent" or "indicator", the feature `column=(missing)`. `marks`: texts that mean a missing value. `trim`: remove
+    // the blanks around text.
     TableColumns(const std::vector<std::string>& names, const std::vector<std::string>& kinds,
                  const std::string& missing, const std::vector<std::string>& marks, bool trim)
         : may_miss_(missing != "error"), indicators_(missing == "indicator"), marks_(marks), trim_(trim) {
-        if (names.size() != kinds.size()) throw InputError("columns and kinds do not fit together");
+        if (names.size() != kinds.size()) throw InputError("columns and kinds differ in length");
         for (std::size_t j = 0; j < names.size(); ++j) {
             PyObject* key = PyUnicode_FromStringAndSize(names[j].data(), static_cast<Py_ssize_t>(names[j].size()));
             if (!key) throw nb::python_error();
-            PyUnicode_InternInPlace(&key);  // then it nearly always is the very key of the row
+            PyUnicode_InternInPlace(&key);  // then it is nearly always the same object as the row's key
             columns_.push_back({nb::steal(key), names[j], kind_named(kinds[j]), {0, 0, 0}});
         }
     }
@@ -46,12 +47,12 @@ class TableColumns {
         nb::object key;
         std::string name;
         Kind kind;
-        std::uint32_t features[3];  // as far as they are known, by what a value is
+        std::uint32_t features[3];  // cached features, by kind of value (What)
         bool is_number() const { return kind == Kind::number || kind == Kind::flag; }
     };
     enum What : unsigned char { number_or_false = 0, yes = 1, missing = 2 };
     struct Value {
-        PyObject* text;  // ours; null for numbers, booleans and missing values
+        PyObject* text;  // an owned reference; null for numbers, booleans and missing values
         double x;
         std::uint32_t column;
         What what;
@@ -60,7 +61,7 @@ class TableColumns {
     bool may_miss_, indicators_;
     MissingMarks marks_;
     bool trim_;
-    std::uint64_t numbering_ = 0;  // of the features, as far as they are known: see TableRowSource
+    std::uint64_t numbering_ = 0;  // the numbering of the cached features: see TableRowSource
     NameCache cache_;              // of text, by column
     std::vector<Value> spare_;
 
@@ -70,8 +71,8 @@ class TableColumns {
     }
 };
 
-// Its memory is borrowed from the columns' spare, so that a stream of rows allocates nothing. `numbering`: a number
-// that is another one for every learner, and once names that had numbers have been forgotten.
+// It borrows its memory from the columns' spare, so that a stream of rows allocates nothing. `numbering`: a number that
+// differs between learners, and that changes when numbered names are removed.
 class TableRowSource final : public RowSource {
   public:
     TableRowSource(TableColumns& table, const std::uint64_t& numbering)
@@ -83,7 +84,7 @@ class TableRowSource final : public RowSource {
         table_.spare_ = std::move(values_);
     }
 
-    // False: something is in it that has to be looked at with more care; nothing is wrong with it yet.
+    // Returns false if the row needs a slower reader; it may still be valid.
     bool read(PyObject* row) {
         if (!PyDict_CheckExact(row)) return false;
         for (std::uint32_t j = 0; j < table_.columns_.size(); ++j) {
@@ -103,11 +104,11 @@ class TableRowSource final : public RowSource {
     std::size_t features_per_row() const override { return std::max<std::size_t>(1, table_.columns_.size()); }
     DataKind kind() const override { return {.has_columns = true, .columns = table_.columns_.size()}; }
     void check_features(const Encoder& encoder) const override { encoder.check_named(); }
-    void check_values(const Encoder&, std::size_t, std::size_t) override {}  // `read` takes ordinary numbers alone
+    void check_values(const Encoder&, std::size_t, std::size_t) override {}  // `read` accepts only ordinary numbers
     void begin_learning(Encoder& encoder, bool counts) override {
         if (counts) encoder.use_names();
     }
-    // The caller holds the learner's lock, and the interpreter's.
+    // The caller must hold the learner's lock and the interpreter's.
     std::size_t encode(Encoder& to, std::size_t first, std::size_t, Purpose purpose, const double* weight) override {
         if (table_.numbering_ != numbering_) {
             table_.numbering_ = numbering_;
@@ -157,9 +158,9 @@ class TableRowSource final : public RowSource {
         return feature.value_or(0);
     }
 
-    static constexpr double ordinary = 0x1p500;  // products of such numbers are numbers
+    static constexpr double ordinary = 0x1p500;  // products of such numbers are finite
 
-    // Holds a reference to the text until the row is gone.
+    // Keeps a reference to the text for the lifetime of the row.
     void keep(std::uint32_t column, double x, PyObject* text, TableColumns::What what) {
         values_.push_back({text, x, column, what});
         Py_XINCREF(text);
@@ -170,7 +171,7 @@ class TableRowSource final : public RowSource {
         return table_.may_miss_;
     }
 
-    // Only what is certainly read as a table would read it, without running any code of the caller's.
+    // Accepts only objects that a table certainly reads in the same way, without running code of the caller.
     bool take(PyObject* object, TableColumns::Kind kind, std::uint32_t column) {
         using Kind = TableColumns::Kind;
         if (PyFloat_Check(object)) {
@@ -183,7 +184,7 @@ class TableRowSource final : public RowSource {
         if (kind == Kind::text) {
             if (!PyUnicode_CheckExact(object)) return false;
             Py_ssize_t size = 0;
-            const char* const utf8 = PyUnicode_AsUTF8AndSize(object, &size);  // kept in the string
+            const char* const utf8 = PyUnicode_AsUTF8AndSize(object, &size);  // stored in the string
             if (!utf8) {
                 PyErr_Clear();
                 return false;
@@ -195,7 +196,7 @@ class TableRowSource final : public RowSource {
             return true;
         }
         if (kind == Kind::words) {
-            // Python knows which letters beyond ASCII make words.
+            // Only Python knows which letters beyond ASCII belong to words.
             if (!PyUnicode_CheckExact(object) || !PyUnicode_IS_COMPACT_ASCII(object)) return false;
             const std::string_view text = written::trimmed(letters_of(object));
             if (text.empty()) return false;

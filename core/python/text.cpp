@@ -21,7 +21,7 @@ using namespace nanobind::literals;
 namespace unitless {
 namespace {
 
-// A reader that threads may share. The interpreter's lock is free while it reads.
+// A reader that threads may share. It releases the interpreter's lock while it reads.
 template <class Reader>
 class SharedReader {
   public:
@@ -44,7 +44,7 @@ class SharedReader {
     std::shared_ptr<Lock> lock_ = ForkLocks::make();
 };
 
-// An array that owns a vector's memory.
+// An array that owns the memory of a vector.
 template <class Array, class T>
 Array array_of(std::vector<T>&& from) {
     auto* owned = new std::vector<T>(std::move(from));
@@ -89,7 +89,7 @@ TextRows selected(const TextRows& rows, const Booleans& mask) {
     return rows.select([&](std::size_t row) { return mask.data()[row]; });
 }
 
-// Makes rows from the arrays that `TextRows` has in Python.
+// Creates rows from the arrays that `TextRows` has in Python.
 TextRows made(const Bytes& text, const Integers& name_ends, const Slots& ids, const Doubles& values,
               const Integers& row_ends, const Doubles& label, const Doubles& weight, const Bytes& tag_text,
               const Integers& tag_ends, const Doubles& offset) {
@@ -121,8 +121,8 @@ TextRows made(const Bytes& text, const Integers& name_ends, const Slots& ids, co
     return rows;
 }
 
-// (numbers [row][column], missing values by number column, separate number columns, text columns as (codes, offsets,
-// bytes), columns with invalid values as (column, count, first row, its text)), or None.
+// Returns (numbers [row][column], missing values by number column, separate number columns, text columns as (codes,
+// offsets, bytes), columns with invalid values as (column, count, first row, its text)), or None.
 nb::object csv_table(SharedReader<CsvReader>& self, const Bytes& data) {
     std::optional<CsvTable> table =
         self.use([&](CsvReader& reader) { return reader.read(SharedReader<CsvReader>::letters(data), data.size()); });
@@ -162,7 +162,7 @@ nb::tuple written_numbers(const Integers& ends, const Bytes& bytes, const std::s
     return nb::make_tuple(array_of<NewDoubles>(std::move(numbers)), array_of<NewLetters>(std::move(kinds)));
 }
 
-// (rows, numbers, offsets of places, rows before each, numbers before each): see RowPlaces.
+// Returns (rows, numbers, offsets of positions, rows before each, numbers before each): see RowPlaces.
 nb::tuple row_places(const Bytes& data, const std::string& delimiter, const std::string& comment, std::int64_t every,
                      std::int64_t since) {
     const auto one = [](const std::string& text) { return text.empty() ? '\0' : text[0]; };
@@ -192,7 +192,7 @@ void define_text(nb::module_& m) {
             "kinds"_a, "delimiter"_a, "forms"_a = std::vector<std::string>(), "marks"_a = std::vector<std::string>(),
             "text_marks"_a = std::vector<std::string>(), "trim"_a = true)
         .def("read", &csv_table, "data"_a, "Reads whole rows into arrays; None if they need a slower reader.");
-    constexpr auto arrays = nb::rv_policy::automatic;  // the arrays are copies, so that they need not keep the rows
+    constexpr auto arrays = nb::rv_policy::automatic;  // the arrays are copies, so they need not keep the rows alive
     nb::class_<TextRows>(m, "TextRows")
         .def_prop_ro("rows", &TextRows::rows)
         .def_ro("lines", &TextRows::lines)

@@ -1,4 +1,4 @@
-// A list of texts as Python passes it.
+// A list of texts from Python.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace unitless {
 
 // Text k is bytes[ends[k], ends[k + 1]). The ends are copied, because Python may change the array while the
-// interpreter's lock is free.
+// interpreter's lock is released.
 class Texts {
   public:
     Texts(const Integers& ends, const Bytes& bytes)

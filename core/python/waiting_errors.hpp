@@ -1,5 +1,5 @@
-// Rows that were learned one at a time, with what was predicted before: numbers that wait until somebody wants to know
-// how large errors are, or until there are many.
+// Rows that were learned one at a time, with their predictions. They wait until the caller needs the quantiles of
+// errors, or until there are many.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,7 +12,7 @@ namespace unitless {
 
 class WaitingErrors {
   public:
-    // The scores of a row: one, or one for each class that there was. True if it is time to take all rows.
+    // Adds the scores of a row: one, or one per class known at that time. Returns true if it is time to take all rows.
     bool add(const double* scores, std::size_t count, double truth, double weight) {
         scores_.insert(scores_.end(), scores, scores + count);
         truth_.push_back(truth);
@@ -21,9 +21,9 @@ class WaitingErrors {
         return truth_.size() >= many;
     }
     std::size_t size() const { return truth_.size(); }
-    // Scores one row after the other, labels, weights, and how many scores each row has.
+    // The concatenated scores, the labels, the weights, and the number of scores of each row.
     nb::tuple rows() const { return nb::make_tuple(array(scores_), array(truth_), array(weight_), array(widths_)); }
-    // All rows; then there are none.
+    // Returns all rows and removes them.
     nb::tuple take() {
         const nb::tuple taken = rows();
         for (auto* numbers : {&scores_, &truth_, &weight_, &widths_}) numbers->clear();

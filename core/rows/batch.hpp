@@ -1,16 +1,18 @@
-// Rows as engines read them: the one type between what a caller gives and what is learned.
+// Rows as engines read them: the one type between the caller's data and the engines.
 //
-// Types of rows, and what becomes of them:
+// Types of rows:
 //   DenseRows   an array of numbers           (rows/dense.hpp)
 //   SparseRows  a compressed sparse matrix    (rows/sparse.hpp)
 //   NamedRows   rows of (name, value)         (rows/named_rows.hpp)
 //   Table       columns of numbers and text   (rows/table.hpp)
-//   Batch       some rows of any of these, encoded: features have slots, values are centered, products are added
+//   Batch       rows of any of these, encoded: features have slots, values are centered, products are added
 //
-// Ways of a row:
-//   1. encoding/ makes a Batch of it, with some hundred other rows, and the engine learns or predicts the Batch.
-//   2. A row that comes alone is a Batch of one row. If its names are all known and in order, it is one as it is.
-//   3. Dense rows of a plain single learner are read where they lie (engine/dense_reader.hpp), for speed.
+// How a row reaches an engine:
+//   1. encoding/ gathers some hundred rows into a Batch, and the engine learns or predicts the Batch.
+//   2. A row that is learned or predicted by itself is a Batch of one row. If all its names are known and in order, the
+//      Batch points to the caller's entries.
+//   3. Dense rows of a plain single learner are read from the caller's memory, for speed
+//      (DenseReader in engine/capabilities.hpp).
 #pragma once
 
 #include <cstddef>
@@ -23,21 +25,21 @@ namespace unitless {
 
 struct Batch {
     std::size_t rows = 0;
-    // Entries (slot, value), row after row; slots rise within a row, no slot occurs twice, and no value is zero.
+    // The entries (slot, value) of all rows. Slots increase within a row, no slot occurs twice, and no value is zero.
     const std::uint32_t* slots = nullptr;
     const double* values = nullptr;
     const std::size_t* row_ends = nullptr;
     std::size_t first = 0;  // the first entry of the first row
 
-    // Values as they came, for curves and trees: [row][column], `raw_stride` numbers a row. Not-a-number: the row has
-    // no value. Of a column of text, the number of the feature that the row has.
+    // Values before encoding, for curves and trees: [row][column], with `raw_stride` numbers per row. NaN: the row has
+    // no value in this column. The value of a text column is the number of the row's feature.
     const double* raw = nullptr;
     std::size_t raw_stride = 0;
-    const std::uint32_t* raw_counts = nullptr;  // by row: the columns known when it came; null: there are no raw values
+    const std::uint32_t* raw_counts = nullptr;  // by row: the number of columns known at that time; null: no raw values
     const unsigned char* raw_kinds = nullptr;   // by column: 0 numbers, 1 text
 
     Labels labels{};
-    std::size_t row = 0;  // the number of the first row in the caller's data, for messages
+    std::size_t row = 0;  // the number of the first row in the caller's data, for error messages
 };
 
 inline namespace UNITLESS_ISA {
@@ -50,7 +52,7 @@ inline double weight_of(const Batch& batch, std::size_t r) { return weight_of(ba
 inline double offset_of(const Batch& batch, std::size_t r) { return offset_of(batch.labels, r); }
 inline double label_scale_of(const Batch& batch, std::size_t r) { return label_scale_of(batch.labels, r); }
 
-// The most entries that a row has.
+// The length of the longest row.
 inline std::size_t longest_row(const Batch& batch) {
     std::size_t longest = 0;
     for (std::size_t r = 0; r < batch.rows; ++r) {
@@ -60,7 +62,7 @@ inline std::size_t longest_row(const Batch& batch) {
     return longest;
 }
 
-// Rows [from, to).
+// Rows [from, to) of the batch.
 inline Batch part_of(const Batch& batch, std::size_t from, std::size_t to) {
     Batch part = batch;
     part.rows = to - from;

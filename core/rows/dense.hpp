@@ -1,4 +1,4 @@
-// Dense rows as the caller has them: numbers of any type and stride.
+// Dense rows in the caller's memory: numbers of any type and stride.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@ namespace unitless {
 
 enum class Type { f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 };
 
-// A column of numbers and the slot that it feeds.
+// A column of numbers, and the slot of its feature.
 struct Column {
     const char* data;
     std::ptrdiff_t stride;
     Type type;
     std::uint32_t slot;
-    bool indicator = false;  // of booleans: never centered
+    bool indicator = false;  // a column of booleans, which is never centered
     std::string_view name = {};
-    std::int64_t number = -1;  // where it has no name
+    std::int64_t number = -1;  // identifies a column without a name
 };
 
-// Rows of equally typed numbers that lie side by side; column j feeds slot 1 + j. Used when `columns` is null.
-// Otherwise `columns` has one entry per column.
+// If `columns` is null, the rows are contiguous numbers of one type, and column j has slot 1 + j. Otherwise `columns`
+// has one entry per column.
 struct DenseRows {
     const char* data;
     std::ptrdiff_t row_stride;
@@ -30,10 +30,10 @@ struct DenseRows {
     const Column* columns;
     std::size_t column_count;
     std::size_t rows;
-    bool indicators = false;  // all of them
+    bool indicators = false;  // all columns are indicators
 };
 
-// Rows [first, first + count); `columns` holds theirs.
+// Returns rows [first, first + count). `columns` is memory for their columns.
 inline DenseRows rows_of(const DenseRows& input, std::size_t first, std::size_t count, std::vector<Column>& columns) {
     DenseRows part = input;
     part.rows = count;

@@ -1,4 +1,4 @@
-// Dense rows that lie side by side become rows of (slot, value), zeros left out.
+// Converts contiguous dense rows to rows of (slot, value) without zeros.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// Writes those of eight numbers that are not zero, and their slots (`slot` and the seven that follow); gives how many.
-// There is room for eight whatever they are.
+// Writes the nonzero ones of eight numbers with their slots (`slot` and the seven that follow), and returns their
+// count. The arrays must always have space for eight.
 UNITLESS_INLINE std::size_t collect_eight(const Vec8& x, std::uint32_t slot, std::uint32_t* slots, double* values) {
 #if defined(__AVX512F__)
     const __m512i magnitude = _mm512_set1_epi64(0x7fffffffffffffff);
@@ -35,7 +35,7 @@ UNITLESS_INLINE std::size_t collect_eight(const Vec8& x, std::uint32_t slot, std
 #endif
 }
 
-// The arrays have room for all numbers and `row_margin` more.
+// The arrays must have space for all numbers and `row_margin` more.
 template <class T>
 void collect_rows(const DenseRows& input, std::uint32_t* slots, double* values, std::size_t* row_ends) {
     std::size_t n = 0;

@@ -1,4 +1,4 @@
-// From the caller's numbers, of any type and stride, to rows of doubles in the kernel's order.
+// Converts the caller's numbers, of any type and stride, to rows of doubles in the kernel's order.
 #pragma once
 
 #include <cstring>
@@ -54,10 +54,10 @@ void with_type(Type type, Action action) {
     }
 }
 
-// Where a slot stands in a row: the bias, slot 0, is not among them.
+// The position of a slot in a row. Slot 0, the bias, has none.
 inline std::size_t position(std::uint32_t slot) { return slot - 1; }
 
-// A row whose numbers lie side by side, as doubles.
+// Converts a row of contiguous numbers to doubles.
 inline void widen(const DenseRows& input, std::size_t row, double* to) {
     const char* from = input.data + static_cast<std::ptrdiff_t>(row) * input.row_stride;
     with_type(input.type, [&](auto x) { widen_row<decltype(x)>(from, input.column_count, to); });
@@ -65,7 +65,7 @@ inline void widen(const DenseRows& input, std::size_t row, double* to) {
 
 #if defined(__AVX512F__) && __has_builtin(__builtin_shufflevector)
 
-// Eight numbers as one register of doubles.
+// Converts eight numbers to one register of doubles.
 using Eight = double __attribute__((vector_size(64)));
 template <class T>
 Eight eight(const T* from) {
@@ -79,7 +79,7 @@ inline void store(Eight x, double* to) { std::memcpy(to, &x, sizeof x); }
 inline Eight even_pairs(Eight a, Eight b) { return __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13); }
 inline Eight odd_pairs(Eight a, Eight b) { return __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15); }
 
-// Eight columns for the slots from `slot` on whose numbers are of type T and follow one another.
+// Whether these eight columns have type T, contiguous values and consecutive slots.
 template <class T>
 bool is_strip(const Column* columns, Type type) {
     for (std::size_t i = 0; i < 8; ++i)
@@ -88,8 +88,8 @@ bool is_strip(const Column* columns, Type type) {
     return true;
 }
 
-// Such columns, eight rows at a time: eight registers that hold a column each become eight that hold a row each. Where
-// the next rows lie is prefetched: the processor does not predict so many streams.
+// Converts a strip of eight such columns, eight rows at a time: transposes eight registers that hold a column each. It
+// prefetches the next rows, because the processor does not predict this many streams.
 template <class T>
 void widen_strip(const Column* columns, std::size_t first, std::size_t rows, double* to, std::size_t row_length) {
     const T* from[8];
@@ -116,11 +116,12 @@ void widen_strip(const Column* columns, std::size_t first, std::size_t rows, dou
     }
 }
 
-// As many columns from j on as can be taken at once; how many that were.
+// Converts as many columns from j on as can be done at once, and returns their number.
 inline std::size_t widen_some(const DenseRows& input, std::size_t j, std::size_t first, std::size_t rows, double* block,
                               std::size_t row_length) {
     if (input.column_count < 8 || rows % 8) return 0;
-    const std::size_t again = j + 8 > input.column_count ? j + 8 - input.column_count : 0;  // some once more
+    // The number of columns that are converted a second time.
+    const std::size_t again = j + 8 > input.column_count ? j + 8 - input.column_count : 0;
     const Column* const columns = input.columns + (j - again);
     double* const to = block + position(columns[0].slot);
     if (is_strip<std::int64_t>(columns, Type::i64)) {
@@ -141,7 +142,7 @@ inline std::size_t widen_some(const DenseRows&, std::size_t, std::size_t, std::s
 
 #endif
 
-// Rows [first, first + rows) of columns that do not lie side by side, column by column. Positions that no column feeds
+// Converts rows [first, first + rows) of columns that are not contiguous, column by column. Positions without a column
 // must be zero already.
 inline void widen_block(const DenseRows& input, std::size_t first, std::size_t rows, double* block,
                         std::size_t row_length) {
@@ -159,7 +160,7 @@ inline void widen_block(const DenseRows& input, std::size_t first, std::size_t r
 
 inline void clear(double* block, std::size_t count) { std::memset(block, 0, count * sizeof(double)); }
 
-// Which input column feeds this position: for error messages.
+// The input column of this position, for error messages.
 inline std::size_t column_of(const DenseRows& input, std::size_t at) {
     if (!input.columns) return at;
     std::size_t j = 0;

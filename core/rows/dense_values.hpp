@@ -1,4 +1,4 @@
-// Single values of dense input, and the largest of them: for checks and messages.
+// Single values of dense input, and their largest magnitude, for checks and messages.
 #pragma once
 
 #include <bit>
@@ -25,7 +25,7 @@ inline double value_at(const DenseRows& input, std::size_t row, std::size_t j) {
     return value;
 }
 
-// Do the numbers lie where the processor wants numbers of their size to lie? The kernels read them as such.
+// Whether all numbers are aligned to their size, as the kernels require.
 inline bool is_aligned(const DenseRows& input) {
     const auto fits = [](const char* data, std::ptrdiff_t stride, Type type) {
         std::size_t size = 1;
@@ -38,12 +38,12 @@ inline bool is_aligned(const DenseRows& input) {
     return true;
 }
 
-// How large the largest magnitude in a run of numbers is, roughly; not a number if one of them may be unusable. Only
-// the leading 32 bits are looked at, as integers, which vectorises everywhere.
+// An upper bound of the magnitudes of some numbers; NaN if one of them may be unusable. It compares only the leading 32
+// bits, as integers, because this vectorizes everywhere.
 template <class T>
 double largest_of(const char* from, std::ptrdiff_t stride, std::size_t count) {
     if constexpr (!std::is_floating_point_v<T>) {
-        return 0;  // never beyond what matters
+        return 0;  // integers are always usable
     } else {
         std::int32_t largest = 0;
         const auto scan = [&](std::ptrdiff_t step) {

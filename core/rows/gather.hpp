@@ -1,5 +1,5 @@
-// Collects rows of several pieces in any order. Rows are records, which are equally long, or lists of entries, which
-// are not.
+// Collects rows of several pieces in any order. Rows are records of equal length, or lists of entries of different
+// lengths.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace unitless {
 // The rows to collect.
 struct Picked {
     const std::int64_t* piece;
-    const std::int64_t* row;  // its number in the piece
+    const std::int64_t* row;  // the row's number within the piece
     std::size_t count;
 };
 
@@ -36,7 +36,7 @@ inline void prefetch(const char* from, std::size_t bytes) {
 #endif
 }
 
-// Writes rows [first, last) of adjacent columns into records of `width` bytes. False if a value does not fit.
+// Writes rows [first, last) of adjacent columns into records of `width` bytes. Returns false if a value does not fit.
 using PackColumns = bool (*)(const Records& columns, std::size_t count, std::size_t first, std::size_t last, char* to,
                              std::size_t width);
 
@@ -44,7 +44,7 @@ using PackColumns = bool (*)(const Records& columns, std::size_t count, std::siz
 template <std::size_t size>
 bool pack_unchanged(const Records& columns, std::size_t count, std::size_t first, std::size_t last, char* to,
                     std::size_t width) {
-    if (count == 1) {  // the size is then known to the compiler, which needs no call for the copy
+    if (count == 1) {  // the compiler knows the size, and copies without a call
         for (std::size_t r = first; r < last; ++r) std::memcpy(to + r * width, columns.row(r), size);
     } else {
         for (std::size_t r = first; r < last; ++r) std::memcpy(to + r * width, columns.row(r), count * size);
@@ -52,7 +52,7 @@ bool pack_unchanged(const Records& columns, std::size_t count, std::size_t first
     return true;
 }
 
-// Writes numbers as whole numbers of a narrower type, if that loses nothing, not even the sign of zero.
+// Writes numbers as integers of a narrower type, if this loses nothing, not even the sign of zero.
 template <class From, class To>
 bool pack_narrow(const Records& columns, std::size_t count, std::size_t first, std::size_t last, char* to,
                  std::size_t width) {
@@ -62,7 +62,7 @@ bool pack_narrow(const Records& columns, std::size_t count, std::size_t first, s
     for (std::size_t r = first; r < last; ++r) {
         const char* const from = columns.row(r);
         char* const record = to + r * width;
-        for (std::size_t k = 0; k < count; ++k) {  // neither side need be aligned
+        for (std::size_t k = 0; k < count; ++k) {  // source and target may be unaligned
             From x;
             std::memcpy(&x, from + k * sizeof x, sizeof x);
             const To narrow = static_cast<To>(x >= least && x <= most ? x : From{0});
@@ -75,16 +75,16 @@ bool pack_narrow(const Records& columns, std::size_t count, std::size_t first, s
 
 struct PackedColumn {
     Records from;
-    std::size_t size, packed_size;  // bytes of a value here and in the record
-    std::size_t offset;             // its place in the record
+    std::size_t size, packed_size;  // bytes of a value in the column and in the record
+    std::size_t offset;             // position in the record
     PackColumns pack;
-    std::size_t count = 1;  // adjacent columns, here and in the record
+    std::size_t count = 1;  // the number of columns that are adjacent both in memory and in the record
 };
 
-// Turns columns into records of `width` bytes. It goes through blocks of rows, so that the records of a block stay in
-// the cache until all columns are in them. False if a value does not fit.
+// Converts columns to records of `width` bytes. It works in blocks of rows, so that the records of a block stay in the
+// cache for all columns. Returns false if a value does not fit.
 inline bool pack(std::vector<PackedColumn> columns, std::size_t rows, char* to, std::size_t width) {
-    // Columns that are adjacent here and in the record become one.
+    // Merges columns that are adjacent both in memory and in the record.
     std::size_t merged = 0;
     for (std::size_t j = 1; j < columns.size(); ++j) {
         PackedColumn& last = columns[merged];
@@ -127,7 +127,7 @@ inline void gather(const std::vector<Records>& pieces, Picked rows, std::size_t 
     }
 }
 
-// Rows of entries: row r has those from starts[r] up to starts[r + 1].
+// Rows of entries: row r has the entries [starts[r], starts[r + 1]).
 struct Entries {
     const std::int64_t* starts;
     std::size_t rows;
@@ -135,8 +135,8 @@ struct Entries {
     std::size_t entries;
 };
 
-// Collects rows of entries of `size` bytes each. False if they do not have `count` entries in all. Each start is read
-// once, because another thread may change it.
+// Collects rows of entries of `size` bytes each. Returns false if the rows do not have `count` entries in total. It
+// reads each start once, because another thread may change it.
 inline bool gather(const std::vector<Entries>& pieces, Picked rows, std::size_t size, char* to, std::size_t count) {
     for (std::size_t i = 0; i < rows.count; ++i) {
         const Entries& from = pieces[static_cast<std::size_t>(rows.piece[i])];

@@ -1,4 +1,4 @@
-// What is to be learned of each row: its label, its sample weight, and the offset of its score.
+// What a learner learns for each row: its label, its sample weight, and the offset of its score.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace unitless {
 
-// One number per row in each array; a null array stands for weights of 1, label scales of 1 and offsets of 0.
+// Each array has one number per row. A null array means weights of 1, label scales of 1 or offsets of 0.
 struct Labels {
-    const double* y = nullptr;  // as the loss takes them; null: rows that are only predicted
+    const double* y = nullptr;  // encoded for the loss; null: the rows are only predicted
     const double* weight = nullptr;
     const double* label_scale = nullptr;  // the label's running unit, which multiplies the learning rate
-    std::size_t new_classes = 0;          // how many of the classes among them are new
-    const double* offset = nullptr;       // added to the row's score before the loss sees it
+    std::size_t new_classes = 0;          // the number of new classes among the labels
+    const double* offset = nullptr;       // added to the row's score before the loss is computed
 };
 
 inline namespace UNITLESS_ISA {
@@ -23,7 +23,7 @@ inline double offset_of(const Labels& labels, std::size_t r) { return labels.off
 inline double label_scale_of(const Labels& labels, std::size_t r) {
     return labels.label_scale ? labels.label_scale[r] : 1.0;
 }
-// The labels of the rows from r on.
+// The labels from row r on.
 inline Labels labels_from(const Labels& labels, std::size_t r) {
     const auto from = [r](const double* array) { return array ? array + r : nullptr; };
     return {from(labels.y), from(labels.weight), from(labels.label_scale), 0, from(labels.offset)};

@@ -1,5 +1,5 @@
-// Rows of named features. Each name is stored once; an entry of a row is the number of a name, and a value. Names are
-// numbered in the order in which the rows mention them first.
+// Rows of named features. Each name is stored once. An entry of a row is the number of a name and a value. Names are
+// numbered in the order in which they first occur.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,11 @@
-// How rows are to be predicted.
+// Options of a prediction.
 #pragma once
 
 namespace unitless {
 
 struct PredictOptions {
-    bool extrapolate = false;  // the plain linear model w x, without the limits of what has been seen
-    bool average = false;      // with the average of the weights, where the model keeps one
+    bool extrapolate = false;  // the plain linear model w x, without the limits of the values seen so far
+    bool average = false;      // uses the average of the weights, if the model has one
 };
 
 }  // namespace unitless

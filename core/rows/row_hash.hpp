@@ -1,5 +1,5 @@
-// The hash of a row's number, for random order and random samples of rows. It is a permutation of 64 bits, that of
-// splitmix64, so that no two rows have the same hash. `data/shuffle.py` has it and its inverse in Python.
+// The hash of a row's number, for random order and random samples of rows. It is the 64-bit permutation of splitmix64,
+// so no two rows have the same hash. `data/rows/shuffle.py` has the permutation and its inverse in Python.
 #pragma once
 
 #include <cstdint>

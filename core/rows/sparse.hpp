@@ -1,4 +1,4 @@
-// A compressed sparse matrix as the caller has it. Indices are 32 or 64 bit.
+// A compressed sparse matrix in the caller's memory. Indices have 32 or 64 bits.
 #pragma once
 
 #include <cstddef>

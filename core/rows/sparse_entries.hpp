@@ -1,7 +1,7 @@
-// The entries of sparse matrices: a quick check of all of them, and copies of some rows.
+// The entries of sparse matrices: a quick check of all entries, and copies of some rows.
 //
-// A matrix is the caller's memory, which another thread may change at any time. What is read is read once into a
-// register or into memory of our own, checked there, and used from there.
+// The caller owns the matrix, and another thread may change it at any time. So each value is read once into a register
+// or into memory of the core, and checked and used there.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// As unsigned numbers, columns below zero are too large.
+// Columns below zero are too large when read as unsigned numbers.
 template <class Index>
 std::make_unsigned_t<Index> column_limit(const SparseRows& input) {
     constexpr std::uint64_t most = std::uint64_t{1} << (8 * sizeof(Index) - 1);
     return static_cast<std::make_unsigned_t<Index>>(input.columns < most ? input.columns : most);
 }
 
-// Are rows [first, end) well-formed, with numbers below 2^500 in size? In blocks of rows that stay in the cache.
+// Whether rows [first, end) are well-formed, with magnitudes below 2^500. Works in blocks of rows that stay in the
+// cache.
 template <class Index>
 bool are_ordinary(const SparseRows& input, std::size_t first, std::size_t end) {
     using Column = std::make_unsigned_t<Index>;
@@ -47,9 +48,9 @@ bool are_ordinary(const SparseRows& input, std::size_t first, std::size_t end) {
     return true;
 }
 
-// Copies the entries of `rows` rows from `first` on; a column's slot is 1 + its bits in `mask`. False if they are not
-// as a batch wants them (slots rise within a row, no value is zero), or if the matrix is malformed: `entries`, for
-// which there is memory, were counted before.
+// Copies the entries of `rows` rows from `first` on. A column's slot is 1 + (column & mask). `entries` is the number of
+// entries that was counted before, and the size of the memory. Returns false if the rows break the rules of a batch
+// (slots increase within a row, no value is zero), or if the matrix is malformed.
 template <class Index>
 bool copy_rows(const SparseRows& input, std::size_t first, std::size_t rows, std::size_t entries, std::uint32_t mask,
                std::uint32_t* slots, double* values, std::size_t* row_ends) {
@@ -76,7 +77,7 @@ bool copy_rows(const SparseRows& input, std::size_t first, std::size_t rows, std
         values[k] = input.values[begin + k];
         zero |= values[k] == 0;
     }
-    // As one long row: slots may only fall where a row begins.
+    // Compares neighbors over all rows at once: slots may decrease only where a row begins.
     std::uint32_t falls = 0, between_rows = 0;
     for (std::size_t k = 1; k < entries; ++k) falls += slots[k] <= slots[k - 1];
     for (std::size_t r = 0; r + 1 < rows; ++r) {

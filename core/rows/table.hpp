@@ -1,5 +1,5 @@
-// A table as people have it: columns of numbers, and columns of text whose values become features `column=value`, or,
-// where they are words (a comment, a title), a feature for each word and for each pair of neighbouring words.
+// A table: columns of numbers, and columns of text. A text value becomes a feature `column=value`. In a column of free
+// text (a comment, a title), each word and each pair of neighboring words becomes a feature.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace unitless {
 
 struct TableColumn {
     std::string name;
-    Column numbers{};                     // of a column of numbers
-    const std::int32_t* codes = nullptr;  // of a column of text: each row's place among its values, or -1 for none
-    const char* text = nullptr;           // the values, one after another:
+    Column numbers{};                     // for a column of numbers
+    const std::int32_t* codes = nullptr;  // for a column of text: the position of each row's value, or -1 if missing
+    const char* text = nullptr;           // the concatenated values:
     const std::int64_t* ends = nullptr;   // value k is text[ends[k], ends[k + 1])
     std::size_t values = 0;
-    bool words = false;  // the text is to be taken word by word
+    bool words = false;  // free text: features are words
 
     bool is_text() const { return codes != nullptr; }
     std::string_view value(std::size_t k) const {
         return {text + ends[k], static_cast<std::size_t>(ends[k + 1] - ends[k])};
     }
-    // Could the column have a feature of this name, or one that begins so?
+    // Whether the column could have a feature of this name, or one that begins with it.
     bool may_have(std::string_view feature, bool prefix) const {
         if (!is_text()) return prefix ? name.starts_with(feature) : name == feature;
         const std::string stem = name + '=';
@@ -32,15 +32,15 @@ struct TableColumn {
     }
 };
 
-// What follows the '=' in the name of the feature of a missing value.
+// The part after the '=' in the name of the feature for a missing value.
 inline constexpr std::string_view missing_value = "(missing)";
 
 struct Table {
     std::vector<TableColumn> columns;
     std::size_t rows = 0;
-    bool missing = false;     // not-a-number means that there is none
-    bool indicators = false;  // that there is none is a feature of its own: `column=(missing)`
-    bool whole = false;       // no value is known to be missing
+    bool missing = false;     // NaN means that the value is missing
+    bool indicators = false;  // a missing value is a feature of its own: `column=(missing)`
+    bool whole = false;       // all values are known to be present
 };
 
 }  // namespace unitless

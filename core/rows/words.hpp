@@ -1,8 +1,8 @@
-// The words of a text, as scikit-learn's vectorizers find them: two or more letters, digits and underscores, in lower
-// case; and the pairs of words that follow one another.
+// The words of a text, by the rule of scikit-learn's vectorizers: two or more letters, digits and underscores, in lower
+// case. Also the pairs of neighboring words.
 //
-// Only ASCII letters are known here. All other bytes count as letters and stay as they are. A caller whose text has
-// such bytes must find its words first, and give them in lower case with blanks between them.
+// This code knows only ASCII letters. All other bytes count as letters and stay unchanged. If a text has such bytes,
+// the caller must split it into words first, and pass them in lower case, separated by blanks.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ class Words {
     std::string_view pair(std::size_t i) const { return between(places_[i].first, places_[i + 1].second); }
 
   private:
-    // By byte: the lower-case letter, or 0 if the byte is not part of words.
+    // By byte: the character in lower case, or 0 if the byte is not part of a word.
     static constexpr std::array<char, 256> letters = [] {
         std::array<char, 256> table{};
         for (std::size_t c = 0; c < 256; ++c) {
@@ -55,7 +55,7 @@ class Words {
         return table;
     }();
 
-    std::string plain_;                                        // the words, each with a blank behind it
+    std::string plain_;                                        // the words, each followed by a blank
     std::vector<std::pair<std::size_t, std::size_t>> places_;  // by word: its begin and end in `plain_`
 
     std::string_view between(std::size_t begin, std::size_t end) const {

@@ -1,7 +1,7 @@
 // exp, expm1, log, log1p and 1/sqrt in plain arithmetic.
 //
-// The C library's versions differ in the last bit between systems and between instruction sets, and then so would
-// every prediction. These use only IEEE +, -, *, / and integer operations on the bit pattern, in a fixed order, so
+// The results of the C library differ in the last bit between systems and instruction sets, and so would every
+// prediction. These functions use only IEEE +, -, *, / and integer operations on the bit pattern, in a fixed order, so
 // they give the same bits wherever floating-point contraction is off. Errors are a few units in the last place.
 #pragma once
 
@@ -23,7 +23,7 @@ T larger(T a, T b) {
     return a < b ? b : a;
 }
 inline double absolute(double x) { return __builtin_fabs(x); }
-// x where y is positive, -x where it is negative.
+// Returns x if y is positive, -x if y is negative.
 inline double with_sign(double x, double y) {
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     return __builtin_bit_cast(double,
@@ -32,7 +32,7 @@ inline double with_sign(double x, double y) {
 inline double square_root(double x) { return __builtin_sqrt(x); }
 inline bool is_finite(double x) { return absolute(x) <= __DBL_MAX__; }
 
-// (e^r - 1 - r) / r^2 for |r| <= 0.35: the Taylor series, paired (Estrin) so that its latency is short.
+// (e^r - 1 - r) / r^2 for |r| <= 0.35: the Taylor series in Estrin's form, which shortens its latency.
 inline double exp_tail(double r) {
     const double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
     const double a = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
@@ -41,7 +41,7 @@ inline double exp_tail(double r) {
     return (a + r4 * b) + r8 * c;
 }
 
-// 2^(i/256), each as 2^(a/16) 2^(b/256).
+// 2^(i/256), each computed as 2^(a/16) 2^(b/256).
 struct RootsOfTwo {
     double at[256];
 };
@@ -61,15 +61,15 @@ inline constexpr RootsOfTwo roots_of_two = [] {
     return table;
 }();
 
-// e^x = power (1 + grown) for |x| <= 700. With x = (k + f) ln 2/256, |f| <= 1/2, k = 256 n + i: power is 2^n 2^(i/256),
-// from a table, and grown a series so short that little waits for it. k * high is exact; the rest of k ln 2/256 goes
-// into the power, which is known earlier.
+// e^x = power (1 + grown) for |x| <= 700. With x = (k + f) ln 2/256, |f| <= 1/2, k = 256 n + i: `power` is 2^n
+// 2^(i/256), from a table, and `grown` is a short series with a short latency. k * high is exact. The remaining part of
+// k ln 2/256 is added to the power, which is known earlier.
 struct Exponential {
     double power, grown;
 
     UNITLESS_INLINE explicit Exponential(double x) {
         constexpr double high = 0x1.62e42fef80000p-9, low = 0x1.1cf79abc9e3b4p-44;  // ln 2/256
-        constexpr double shift = 0x1.8p52;  // adding it rounds to an integer, which then stands in the low bits
+        constexpr double shift = 0x1.8p52;  // adding it rounds to an integer in the low bits
         const double shifted = x * 0x1.71547652b82fep+8 + shift, k = shifted - shift;
         const auto n = static_cast<std::int32_t>(__builtin_bit_cast(std::uint64_t, shifted));
         const auto root = __builtin_bit_cast(std::uint64_t, roots_of_two.at[n & 255]);
@@ -81,9 +81,9 @@ struct Exponential {
     static bool takes(double x) { return absolute(x) <= 700; }
 };
 
-// In two factors: a power of two alone may not be a number.
+// Computes e^x as a product of two factors, because the power of two alone may overflow.
 UNITLESS_RARE inline double exp_of_extreme(double x) {
-    if (!(x < 709.79)) return x > 0 ? infinity : x;  // the latter: NaN
+    if (!(x < 709.79)) return x > 0 ? infinity : x;  // the second case is NaN
     if (x < -745.2) return 0.0;
     const Exponential half(0.5 * x);
     const double root = half.power + half.power * half.grown;
@@ -131,7 +131,7 @@ inline double log(double x) {
     return k * ln2_high + (2.0 * s + (2.0 * s * q * tail + k * ln2_low));
 }
 
-// ln(1 + x) for x > -1. The quotient undoes the rounding of 1 + x (Kahan).
+// ln(1 + x) for x > -1. The quotient corrects the rounding of 1 + x (Kahan).
 inline double log1p(double x) {
     const double u = 1.0 + x;
     if (u == 1.0) return x;

@@ -1,6 +1,5 @@
-// exp, expm1, log, log1p for eight or four numbers at once, for the lanes: the same ideas as in elementary.hpp without
-// branches. Arguments that leave the range of floating-point numbers are held at its ends, so that nothing becomes
-// infinite.
+// exp, expm1, log, log1p for eight or four numbers at once: the methods of elementary.hpp without branches. Arguments
+// outside the range of floating-point numbers are limited to its ends, so that no result is infinite.
 #pragma once
 
 #include "simd/elementary.hpp"
@@ -9,13 +8,13 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// x = n ln 2 + r with |r| <= ln 2/2: gives 2^n, and e^r - 1 by its series.
+// With x = n ln 2 + r, |r| <= ln 2/2: `power` is 2^n, and `grown` is e^r - 1 by its series.
 template <int n>
 struct Exponentials {
     Vec<n> power, grown;
 
     UNITLESS_INLINE explicit Exponentials(const Vec<n>& argument) {
-        constexpr double shift = 0x1.8p52;  // adding it rounds to an integer, which then stands in the low bits
+        constexpr double shift = 0x1.8p52;  // adding it rounds to an integer in the low bits
         const Vec<n> x = larger(smaller(argument, Vec<n>::all(709.0)), Vec<n>::all(-708.0));
         const Vec<n> shifted = x * 0x1.71547652b82fep+0 + shift, whole = shifted - shift;
         const Vec<n> r = (x - whole * 0x1.62e42fefa0000p-1) - whole * 0x1.cf79abc9e3b3ap-40;
@@ -41,7 +40,7 @@ UNITLESS_INLINE Vec<n> expm1(const Vec<n>& x) {
     return (e.power - 1.0) + e.power * e.grown;
 }
 
-// 2 artanh(s) = ln((1 + s)/(1 - s)) for |s| <= 0.172, for x = 2^k m with m in [1/sqrt 2, sqrt 2).
+// ln x = k ln 2 + ln m with x = 2^k m, m in [1/sqrt 2, sqrt 2), and ln m = 2 artanh(s), |s| <= 0.172.
 template <int n>
 UNITLESS_INLINE Vec<n> log(const Vec<n>& argument) {
     using Register = typename Vec<n>::Register;
@@ -51,7 +50,7 @@ UNITLESS_INLINE Vec<n> log(const Vec<n>& argument) {
     Vec<n> k, m;
     for (int i = 0; i < Vec<n>::registers; ++i) {
         const Bits bits = (Bits)x.part[i];
-        // The exponent, counted from 2^-1074, as a number: put under the leading bit of 2^52.
+        // Converts the exponent, counted from 2^-1074, to a double: it becomes the low bits of 2^52.
         const Bits exponent = (bits - half_root + (std::uint64_t{1} << 62)) >> 52;
         k.part[i] = (Register)(exponent | 0x4330000000000000ULL) - (0x1p52 + 1024.0);
         m.part[i] = (Register)(bits - ((exponent - 1024) << 52));
@@ -62,7 +61,7 @@ UNITLESS_INLINE Vec<n> log(const Vec<n>& argument) {
     return k * 0x1.62e42fefa0000p-1 + (2.0 * s + (2.0 * s * q * tail + k * 0x1.cf79abc9e3b3ap-40));
 }
 
-// The quotient undoes the rounding of 1 + x (Kahan).
+// ln(1 + x). The quotient corrects the rounding of 1 + x (Kahan).
 template <int n>
 UNITLESS_INLINE Vec<n> log1p(const Vec<n>& x) {
     const Vec<n> u = 1.0 + x, gap = u - 1.0;

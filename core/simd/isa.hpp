@@ -1,7 +1,7 @@
-// Which instruction set this translation unit is compiled for.
+// The instruction set of this translation unit.
 //
-// The kernel's source is compiled once per instruction set. Everything that it inlines lives in the inline namespace
-// UNITLESS_ISA, so that the linker can never merge, say, an AVX2 copy of a function into the baseline's code.
+// Kernels are compiled once per instruction set. All functions that they inline are in the inline namespace
+// UNITLESS_ISA, so that the linker can never merge, for example, an AVX2 copy of a function into the baseline's code.
 #pragma once
 
 #ifndef UNITLESS_ISA
@@ -16,8 +16,8 @@
 #define UNITLESS_TEXT(a) UNITLESS_TEXT_(a)
 #define UNITLESS_ISA_NAME UNITLESS_TEXT(UNITLESS_ISA)
 
-// For the few functions on the way from one example's update to the next one's prediction. Sanitizers write their
-// checks into every copy, which takes a compiler minutes: there the functions stay functions.
+// For the few functions between the update of one example and the prediction of the next. With sanitizers the compiler
+// would take minutes, because they add checks to every inlined copy; so there the functions are not forced inline.
 #if defined(UNITLESS_SANITIZED)
 #define UNITLESS_INLINE inline
 #define UNITLESS_INLINE_LAMBDA
@@ -25,5 +25,5 @@
 #define UNITLESS_INLINE __attribute__((always_inline)) inline
 #define UNITLESS_INLINE_LAMBDA __attribute__((always_inline))
 #endif
-// And for the ones that are seldom on it.
+// For functions that are seldom called from these.
 #define UNITLESS_RARE __attribute__((noinline, cold))

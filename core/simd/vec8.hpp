@@ -1,7 +1,8 @@
-// Eight doubles that move together: one AVX-512 register, two AVX2, four SSE2 or NEON.
+// Eight doubles: one AVX-512 register, two AVX2 registers, or four SSE2 or NEON registers.
 //
-// Eight is fixed whatever the machine: sums run in eight accumulators (slot mod 8) that are added up in one fixed
-// order, so every instruction set gives the same bits. Lanes, whose numbers never meet, may also be four.
+// The number is eight on every machine. Sums run in eight accumulators (slot mod 8), which are added in one fixed
+// order, so every instruction set gives the same bits. Registers of lanes, which are never added to each other, may
+// also have four.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +27,10 @@ inline constexpr int widest_register = 4;
 inline constexpr int widest_register = 2;
 #endif
 
-// A register of so many doubles, its bits, and one in memory that need not be aligned as a register is.
+// A register of `count` doubles, its bits, and its unaligned form in memory.
 template <int count>
 struct RegisterOf;
-// Clang takes no notice of an alignment on the right of `using`.
+// Clang ignores an alignment on the right of `using`.
 #define UNITLESS_REGISTER(count)                                                                                      \
     template <>                                                                                                       \
     struct RegisterOf<count> {                                                                                        \
@@ -71,11 +72,11 @@ struct Vec {
         for (int i = 0; i < registers; ++i) *reinterpret_cast<Unaligned*>(to + i * register_width) = part[i];
     }
 
-    // ---- Of eight alone
+    // ---- For eight numbers only
 
     static Vec first(double x)
         requires(n == 8)
-    {  // the rest is 0
+    {  // the others are 0
         Vec r{};
 #if defined(__AVX512F__)
         r.part[0] = (Register)_mm512_zextpd128_pd512(_mm_set_sd(x));
@@ -102,8 +103,8 @@ struct Vec {
         }
         return r;
     }
-    // Only the first `count`; the rest is 0. Nothing beyond them is touched, and nothing goes through
-    // memory, where a wide load would wait for the narrow stores before it.
+    // Loads only the first `count` numbers; the others are 0. It reads nothing beyond them, and does not build the
+    // register in memory, where a wide load would wait for the narrow stores before it.
     static Vec load(const double* from, std::size_t count)
         requires(n == 8)
     {
@@ -155,7 +156,8 @@ struct Vec {
 #endif
         return r;
     }
-    // The first `count` of eight numbers, the rest 0, for `gather`: in one store, which a load of all eight follows.
+    // Copies the first `count` of eight numbers, the others 0, for `gather`. It uses one store, because a load of all
+    // eight follows.
     static void load_places(const std::uint32_t* from, std::size_t count, std::uint32_t* to)
         requires(n == 8)
     {
@@ -169,7 +171,7 @@ struct Vec {
         for (std::size_t i = 0; i < width; ++i) to[i] = i < count ? from[i] : 0;
 #endif
     }
-    // Rounded to floats.
+    // Stores the numbers as floats.
     void store(float* to) const
         requires(n == 8)
     {
@@ -187,7 +189,7 @@ struct Vec {
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
   private:
-    // All bits of those places of register i that are among the first `count` of the eight.
+    // A mask with all bits set for those positions of register i that are among the first `count` of the eight.
     template <class Integer>
     static __m256i first_of(std::size_t count, int i) {
         static constexpr Integer bits[24] = {-1, -1, -1, -1, -1, -1, -1, -1};
@@ -198,7 +200,7 @@ struct Vec {
 using Vec8 = Vec<8>;
 using Vec4 = Vec<4>;
 
-// One of the eight, without a way through memory.
+// Returns number i without a store to memory.
 template <int i>
 UNITLESS_INLINE double at(const Vec8& a) {
     return a.part[i / Vec8::register_width][i % Vec8::register_width];
@@ -229,7 +231,7 @@ inline Vec<n> operator-(const Vec<n>& a) {
     return -1.0 * a;
 }
 
-// Yes or no for each number. `select(a < b, x, y)` reads the same for a Vec and for a double.
+// One bool per number. `select(a < b, x, y)` has the same form for a Vec and for a double.
 template <int n>
 struct Mask {
     using Bits = typename Vec<n>::Bits;
@@ -266,7 +268,7 @@ using Mask8 = Mask<8>;
     }
 
 #if defined(__AVX512F__)
-// A register of eight has masks of its own.
+// AVX-512 has mask registers.
 template <>
 struct Mask<8> {
     __mmask8 bits;
@@ -369,10 +371,12 @@ inline Vec<n> larger(const Vec<n>& a, const Vec<n>& b) {
     return r;
 }
 
-// 1/sqrt(h) to 1e-13; 0 where h is below the smallest normal number. A guess from the bit pattern, within 13%, and
-// three Newton steps, whose constants are moved so that the error of each is centered. The results of the first two are
-// multiples, 2^(-4/9) and 2^(-1/3) times what they stand for, so that the next step does without h/2. Plain arithmetic,
-// so it vectorizes and has the same bits everywhere; multiplying h by 4^k divides it by 2^k exactly.
+// 1/sqrt(h) with relative error below 1e-13; 0 where h is below the smallest normal number.
+//
+// A guess from the bit pattern, with an error below 13%, and three Newton steps, whose constants are chosen so that the
+// error of each step is centered. The first two steps give 2^(-4/9) and 2^(-1/3) times the value; this folds the factor
+// 1/2 of h/2 into the constants. Plain arithmetic vectorizes and gives the same bits everywhere. Multiplying h by 4^k
+// divides the result by 2^k exactly.
 inline constexpr std::uint64_t inverse_root_guess = 0x5fe3fe4af2992400ULL;
 template <class T>
 UNITLESS_INLINE T newton_inverse_root(T h, T y) {
@@ -409,7 +413,7 @@ inline Vec8 square_root(const Vec8& x) {
     return r;
 }
 
-// Where |x| <= s does not hold, not-a-number included.
+// True where |x| <= s is false, also for NaN.
 template <int n>
 inline Mask<n> beyond(const Vec<n>& x, const Vec<n>& s) {
     return ~(absolute(x) <= s);
@@ -420,7 +424,7 @@ inline bool any_beyond(const Vec<n>& x, const Vec<n>& s) {
 }
 inline bool any_nonzero(const Vec8& x) { return any(~(x == 0.0)); }
 
-// Lists the chunks of eight in which something is other than zero. The others add nothing to any sum, to the bit.
+// Lists the chunks of eight that have a nonzero number. The other chunks change no bit of any sum.
 inline std::size_t find_active(const double* x, std::size_t chunks, std::uint32_t* active) {
     std::size_t n = 0;
     for (std::size_t c = 0; c < chunks; ++c) {

@@ -1,4 +1,4 @@
-// Characters of ASCII, whatever the locale, and text between two of them.
+// ASCII characters, independent of the locale, and text between two pointers.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 inline bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
 
-// Whether text is a word of lower-case letters, in whatever case the text is.
+// Whether text equals a word of lower-case letters, ignoring the case of the text.
 inline bool equals_ignoring_case(std::string_view text, std::string_view word) {
     return std::equal(text.begin(), text.end(), word.begin(), word.end(),
                       [](char c, char letter) { return (c | 0x20) == letter; });

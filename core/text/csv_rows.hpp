@@ -32,7 +32,7 @@ class RowEnds {
           delimiter_(delimiter),
           newline_(newline) {}
 
-    // The end of the next row, behind its newline; null if the text ends before the row does.
+    // The end of the next row, after its newline; null if the text ends before the row does.
     const char* next() {
         const char* newline = find(newline_, begin_);
         while (quote_ < newline) {
@@ -51,7 +51,7 @@ class RowEnds {
         begin_ = newline == stop_ ? stop_ : newline + 1;
         return newline == stop_ ? nullptr : begin_;
     }
-    // The next row with its newline, which the last row of the text may lack; empty behind the last row.
+    // The next row with its newline, which the last row of the text may lack; empty after the last row.
     std::string_view next_row() {
         const char* const begin = begin_;
         next();
@@ -60,8 +60,8 @@ class RowEnds {
 
   private:
     const char *text_, *stop_;
-    const char* begin_;  // of the next row
-    const char* quote_;  // the first one that `next` has not passed; `stop_` if there is none
+    const char* begin_;  // the beginning of the next row
+    const char* quote_;  // the first quote that `next` has not passed; `stop_` if there is none
     char delimiter_, newline_;
 
     const char* find(char c, const char* from) const {
@@ -74,7 +74,7 @@ class RowEnds {
     }
 };
 
-// The end of the first whole row of a text, or of the last one; 0 if there is none.
+// The end of the first complete row of a text, or of the last one; 0 if there is none.
 inline std::size_t row_end(const char* data, std::size_t size, char delimiter, bool first) {
     RowEnds ends({data, size}, delimiter);
     const char* last = data;

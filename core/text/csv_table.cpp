@@ -17,8 +17,8 @@ namespace {
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
-// Reads eight fields of one digit each at once; false if there are others. Columns of zeros and ones and of small
-// counts have them.
+// Reads eight fields of one digit each at once; returns false if there are others. Columns of zeros and ones, and of
+// small counts, have such fields.
 bool eight_digits([[maybe_unused]] const char* p, [[maybe_unused]] char delimiter, [[maybe_unused]] double* to) {
 #if defined(__SSE2__)
     const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -46,7 +46,7 @@ std::optional<bool> boolean_of(std::string_view word) {
     return std::nullopt;
 }
 
-// Whether there is a carriage return without a newline behind it. Other CSV readers end a row there.
+// Whether there is a carriage return without a newline after it. Other CSV readers end a row there.
 bool has_bare_return(std::string_view text) {
     for (std::size_t at = 0; (at = text.find('\r', at)) != text.npos; ++at)
         if (at + 1 < text.size() && text[at + 1] != '\n') return true;
@@ -91,7 +91,7 @@ std::optional<CsvTable> CsvReader::read(const char* data, std::size_t size) {
     if (text.find('"') == text.npos) {
         chunk_.read(data, size, true,
                     [&](const char* begin, const char* end) { good = good && read_rows(begin, end, table); });
-    } else {  // a newline may be part of a value, so that the text cannot be cut into lines
+    } else {  // a newline may be part of a value, so the text cannot be divided into lines
         const std::string_view padded = chunk_.padded(text);
         good = read_rows(padded.data(), padded.data() + padded.size(), table);
     }
@@ -114,7 +114,7 @@ std::optional<CsvTable> CsvReader::read(const char* data, std::size_t size) {
     return table;
 }
 
-// With memory for all rows, if they are about as long as the first one.
+// Allocates memory for all rows, on the assumption that they are about as long as the first one.
 CsvTable CsvReader::new_table(std::string_view text) {
     for (NameTable& values : values_) values.clear();
     for (auto& codes : missing_codes_) codes.clear();
@@ -129,15 +129,15 @@ CsvTable CsvReader::new_table(std::string_view text) {
     return table;
 }
 
-// Reads a field that ends at `end`, which is returned; null if there is a bare carriage return in it.
+// Reads a field that ends at `end`, and returns `end`; null if the field contains a bare carriage return.
 const char* CsvReader::read_plain_field(const char* at, const char* end, std::string_view& field) const {
     field = between(at, end);
     if (*end == '\n' && field.ends_with('\r')) field.remove_suffix(1);
     return has_bare_returns_ && field.find('\r') != field.npos ? nullptr : end;
 }
 
-// Reads the field whose opening quote is at `at`. Returns its end, or null if nothing closes it. Inline, because files
-// that quote every field take 10% longer with a call.
+// Reads the field whose opening quote is at `at`. Returns its end, or null if there is no closing quote. Inline,
+// because a call makes files that quote every field 10% slower.
 inline const char* CsvReader::read_quoted_field(const char* at, const char* stop, FieldEnds& ends,
                                                 std::string_view& field) {
     bool has_pairs = false;
@@ -162,7 +162,7 @@ std::string_view CsvReader::without_pairs(std::string_view value) {
     return {unquoted_.data(), size};
 }
 
-// Reads [at, stop). False if a row does not have one field per column, or a field is malformed.
+// Reads [at, stop). Returns false if a row does not have one field per column, or a field is malformed.
 bool CsvReader::read_rows(const char* at, const char* stop, CsvTable& table) {
     FieldEnds ends(at, delimiter_);
     while (at != stop) {
@@ -189,12 +189,12 @@ bool CsvReader::read_rows(const char* at, const char* stop, CsvTable& table) {
     return true;
 }
 
-// Reads adjacent number columns. Returns the beginning of the field behind them, or null.
+// Reads adjacent number columns. Returns the beginning of the field after them, or null.
 const char* CsvReader::read_numbers(const char* at, const char* stop, FieldEnds& ends, const Run& run,
                                     CsvTable& table) {
     const std::size_t place = places_[run.first];
     const bool at_row_end = run.first + run.count == kinds_.size();
-    const std::size_t delimited = run.count - at_row_end;  // columns behind which there is a delimiter
+    const std::size_t delimited = run.count - at_row_end;  // columns with a delimiter after them
     double* const to = table.numbers.get() + table.rows * number_count_ + place;
     for (std::size_t i = 0; i < run.count; ++i) {
         const char* end = nullptr;
@@ -222,12 +222,12 @@ const char* CsvReader::read_numbers(const char* at, const char* stop, FieldEnds&
     return at;
 }
 
-// Whether a field of this column may end here: the last one of a row with the line, the others with a delimiter.
+// Whether a field of this column may end here: the last one of a row ends with the line, the others with a delimiter.
 bool CsvReader::ends_field(const char* end, std::size_t column) const {
     return *end == (column + 1 == kinds_.size() ? '\n' : delimiter_);
 }
 
-// Adds a cell of any kind but `number`. False if its text is not UTF-8.
+// Adds a cell of any kind but `number`. Returns false if its text is not UTF-8.
 bool CsvReader::add(CsvTable& table, std::size_t column, std::string_view field) {
     const std::size_t place = places_[column];
     switch (kinds_[column]) {

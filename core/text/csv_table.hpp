@@ -1,8 +1,8 @@
-// Reads rows of delimited text whose columns are known into arrays.
+// Reads rows of delimited text into arrays; the kinds of the columns are known.
 //
 // Each row must have one field per column, and text must be UTF-8. If not, the reader returns nothing; a slower reader
-// then reads the text and reports what is wrong. A cell of a number column that is not a number counts as missing, and
-// as an invalid value.
+// then reads the text and reports the problem. A cell of a number column that is not a number counts as missing, and as
+// an invalid value.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,12 @@
 
 namespace unitless {
 
-// Columns of the kind `number` share a matrix. Those of the kind `separate_number`, such as labels and weights, have an
-// array each.
+// Columns of the kind `number` share a matrix. Columns of the kind `separate_number`, such as labels and weights, have
+// an array each.
 enum class CsvKind : int { ignored = 0, number = 1, text = 2, boolean = 3, separate_number = 4 };
 
 struct CsvText {
-    std::vector<std::int32_t> codes;    // by row: which value it has; -1: missing
+    std::vector<std::int32_t> codes;    // by row: the number of its value; -1: missing
     std::vector<std::int64_t> offsets;  // value k is text[offsets[k], offsets[k + 1])
     std::vector<char> text;
 };
@@ -35,8 +35,8 @@ struct CsvText {
 // The cells of a column that could not be read as the column's kind.
 struct CsvInvalid {
     std::int64_t count = 0;
-    std::size_t row = 0;  // of the first one
-    std::string text;     // of the first one
+    std::size_t row = 0;  // the row of the first one
+    std::string text;     // the text of the first one
 
     void add(std::size_t at, std::string_view cell) {
         if (count++ == 0) {
@@ -51,9 +51,9 @@ struct CsvTable {
         void operator()(double* memory) const { std::free(memory); }
     };
     std::size_t rows = 0, number_count = 0;
-    std::size_t capacity = 0;                   // rows for which `numbers` has memory
+    std::size_t capacity = 0;                   // the number of rows for which `numbers` has memory
     std::unique_ptr<double[], Free> numbers;    // [row][number column]; NaN: missing
-    std::vector<std::int64_t> missing;          // by number column: how many cells
+    std::vector<std::int64_t> missing;          // by number column: the number of missing cells
     std::vector<std::vector<double>> separate;  // [separate number column][row]
     std::vector<CsvText> texts;                 // by column of text or booleans
     std::vector<CsvInvalid> invalid;            // by column
@@ -72,11 +72,11 @@ struct CsvTable {
 
 class CsvReader {
   public:
-    // `forms`: how the numbers of each column are written. `marks`: cells that are missing values, in columns of
+    // `forms`: how the numbers of each column are written. `marks`: texts that mean a missing value in columns of
     // numbers and booleans; `text_marks`: in columns of text. `trim`: remove the blanks around text.
     CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms = {},
               MissingMarks marks = MissingMarks({}), MissingMarks text_marks = MissingMarks({}), bool trim = true);
-    // Reads whole rows; nothing if they need a slower reader.
+    // Reads complete rows; returns nothing if they need a slower reader.
     std::optional<CsvTable> read(const char* data, std::size_t size);
 
   private:
@@ -91,7 +91,7 @@ class CsvReader {
     std::vector<NumberForm> forms_;  // by column
     MissingMarks marks_, text_marks_;
     bool trim_;
-    std::size_t most_plain_digits_;    // fields of so many digits are numbers without a look at the marks
+    std::size_t most_plain_digits_;    // fields of at most this many digits are numbers, not marks
     std::vector<std::size_t> places_;  // by column: its index among those of its kind
     std::size_t number_count_ = 0, separate_count_ = 0, text_count_ = 0;
     std::vector<Run> runs_;

@@ -1,5 +1,5 @@
-// Finds all ends of tokens in a text: the places of blanks, tabs, newlines, colons and one more character. It looks at
-// 64 bytes at a time. The readers then go from token to token without a look at the characters between.
+// Finds the ends of all tokens in a text: the positions of blanks, tabs, newlines, colons and one more character. It
+// processes 64 bytes at a time. The readers then go from token to token without reading the characters between.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace unitless {
 template <char also>
 class Delimiters {
   public:
-    // Finds those of [begin, end), and perhaps some behind. The text_padding bytes behind must be readable.
+    // Finds the delimiters of [begin, end), and perhaps some after it. text_padding bytes after `end` must be readable.
     void find(const char* begin, const char* end) {
         count_ = 0;
         for (; begin < end; begin += 64) {
             if (count_ + 64 + 8 > capacity_) grow();
             std::uint64_t positions = positions_of(begin, ' ', ':', '\n', '\t', also);
             const std::size_t found = count_ones(positions);
-            // Each turn writes eight places, found or not, which needs fewer branches. The next block overwrites those
-            // that are too many.
+            // Each iteration writes eight positions, found or not, which needs fewer branches. The next block
+            // overwrites the surplus.
             constexpr std::uint64_t never_zero = std::uint64_t{1} << 63;  // because ctz of zero is undefined
             const char** to = places_.get() + count_;
             for (std::size_t written = 0; written < found; written += 8, to += 8) {

@@ -1,5 +1,5 @@
-// Guesses the next feature's name. Most rows name the same features in the same order, so that a name is expected to be
-// followed by the one that followed it before. To compare it with the text takes two words, and gives its length.
+// Predicts the next feature's name. Most rows name the same features in the same order, so a name is expected to be
+// followed by the one that followed it before. Comparing it with the text takes two words, and gives its length.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace unitless {
 
 class ExpectedNames {
   public:
-    static constexpr std::size_t longest = 16;  // with the colon behind the name
+    static constexpr std::size_t longest = 16;  // including the colon after the name
 
     struct Name {
         std::uint64_t words[2], masks[2];
@@ -22,17 +22,17 @@ class ExpectedNames {
         }
     };
 
-    // What a name can follow: the start of a row, or the name with a number.
+    // The predecessor of a name: the start of a row, or the name with a number.
     static constexpr std::uint32_t start = 0;
     static constexpr std::uint32_t after(std::uint32_t number) { return number + 1; }
 
     void clear() { followers_.clear(); }
 
-    // The name that is expected there, or null.
+    // The expected name after this predecessor, or null.
     const Name* follower(std::uint32_t of) const {
         return of < followers_.size() && followers_[of].length ? &followers_[of] : nullptr;
     }
-    // Expects the name at p, whose length includes the colon.
+    // Stores the name at p, whose length includes the colon, as the expected one.
     void learn(std::uint32_t of, std::uint32_t number, const char* p, std::size_t length) {
         if (followers_.size() <= of) followers_.resize(of + 1);
         Name& name = followers_[of];

@@ -1,4 +1,4 @@
-// Finds the ends of fields, one after another: the places of a delimiter and of newlines. It looks at 64 bytes at a
+// Finds the ends of fields, one after another: the positions of a delimiter and of newlines. It processes 64 bytes at a
 // time, so that the processor knows the next field before it has read the current one.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace unitless {
 
-// 64 bytes behind the last newline must be readable.
+// 64 bytes after the last newline must be readable.
 class FieldEnds {
   public:
     FieldEnds(const char* begin, char delimiter) : delimiter_(delimiter) { look(begin); }
@@ -20,7 +20,7 @@ class FieldEnds {
         unread_ &= unread_ - 1;
         return end;
     }
-    // Continues at a place that is not before the last field's end.
+    // Continues at a position that is not before the last field's end.
     void go_to(const char* place) {
         const auto skipped = static_cast<std::size_t>(place - block_);
         if (skipped < 64) {

@@ -32,14 +32,14 @@ bool LibsvmReader::read_line(const char* const*& at, const char* begin) {
     return good;
 }
 
-// `begin`: of the label. `at`: its end, then the end of the row.
+// `begin`: the beginning of the label. `at`: its end, then the end of the row.
 bool LibsvmReader::read_row(const char* const*& at, const char* begin) {
     double label;
     if (**at == ':' || !parse_number(begin, token_end(*at), label)) {
         const std::string_view word = word_at(begin, '#');
         if (word.find(',') != word.npos)
             return rows_.fail("there are several labels, ", word,
-                              "write one: learn each of them as a problem of its own");
+                              "write one label per row, and train one model per label");
         if (**at == ':') return rows_.fail("the line begins with a feature, ", word, "put the label before it");
         return rows_.fail("the label is not a number: ", word, number_advice);
     }
@@ -59,7 +59,7 @@ bool LibsvmReader::read_features(const char* const*& place) {
             return rows_.fail("there is a feature without a value, ", word_at(begin, '#'), "write index:value");
         }
         const char* const number = delimiter + 1;
-        // The table knows how indices were written before: only a new one is parsed.
+        // The table stores the written forms of indices, so only a new index is parsed.
         std::uint32_t id =
             begin == delimiter ? NameTable::none : rows_.names.find(0, begin, between(begin, delimiter).size());
         if (id == NameTable::none) [[unlikely]] {
@@ -67,7 +67,7 @@ bool LibsvmReader::read_features(const char* const*& place) {
             if (!index || *index < first_ || *index >= end_of_indices) return fail_at_index(begin, delimiter);
             if (*index >= highest_.next) mention_gap(*index);
             id = id_of(*index);
-            // The gap has used up entries that were reserved for this and the following features.
+            // The gap has used entries that were reserved for this and the following features.
             rows_.reserve(static_cast<std::size_t>(delimiters_.places() + delimiters_.count() - at));
         }
         delimiter = *++at;
@@ -99,7 +99,7 @@ std::uint32_t LibsvmReader::id_of(std::uint64_t index) {
 bool LibsvmReader::fail_at_index(const char* begin, const char* end) {
     const std::string_view index = between(begin, end);
     if (index == "qid")
-        return rows_.fail("there is a query, ", word_at(begin, '#'), "leave it out: ranking is not offered");
+        return rows_.fail("there is a query, ", word_at(begin, '#'), "leave it out: ranking is not supported");
     const auto whole = parse_whole(begin, end);
     if (whole && *whole < first_)
         return rows_.fail("there is a feature with index ", index,

@@ -1,9 +1,9 @@
 // Reads the text format of libsvm and svmlight: label index:value ... [# comment]
 //
-// The name of a feature is its index. Before an index beyond the highest so far, the reader mentions the indices that
+// The name of a feature is its index. Before an index beyond the highest so far, the reader inserts the indices that
 // the text leaves out, with the value 0. So features are numbered in the order of their indices, as in other programs,
-// whichever of them the first rows have. This ends with the first gap that is so wide that the indices must be hashes:
-// there may be billions of them.
+// whichever of them the first rows have. This ends with the first gap that is so wide that the indices must be hashes,
+// because there may be billions of them.
 #pragma once
 
 #include "text/delimiters.hpp"
@@ -17,15 +17,15 @@ class LibsvmReader {
     // Indices count from 1, or from 0.
     explicit LibsvmReader(bool zero_based) : first_(zero_based ? 0 : 1), highest_{first_} {}
 
-    // Reads the complete lines of a chunk; with `last`, also the text behind the last newline. The next chunk must
-    // begin with the bytes after `bytes_used`.
+    // Reads the complete lines of a chunk; with `last`, also the text after the last newline. The next chunk must begin
+    // with the byte after `bytes_used`.
     TextRows read(const char* data, std::size_t size, bool last);
 
     struct Highest {
         std::uint64_t next;  // one after the highest index so far
         bool dense = true;   // no gap was too wide
     };
-    // The only state that a chunk leaves for the next one.
+    // The only state that one chunk passes to the next.
     Highest highest() const { return highest_; }
     void set_highest(Highest highest) { highest_ = highest; }
 

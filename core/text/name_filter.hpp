@@ -2,7 +2,7 @@
 //   - one letter: the namespaces that begin with it, as in Vowpal Wabbit's --ignore and --keep;
 //   - the name of a namespace;
 //   - with a ^, the name of a feature: namespace^feature.
-// * stands for any number of characters, ? for one.
+// * matches any number of characters, ? matches one.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline bool matches_pattern(std::string_view pattern, std::string_view text) {
         } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
             ++p;
             ++t;
-        } else if (star != pattern.npos) {  // the * matches one character more
+        } else if (star != pattern.npos) {  // the * matches one more character
             p = star + 1;
             t = ++resumed;
         } else {
@@ -60,11 +60,11 @@ class NameFilter {
         return texts;
     }
 
-    // Removes the features that are not used, and their names.
+    // Removes unused features and their names.
     void apply(NamedRows& rows) {
         if (ignore_.empty() && only_.empty()) return;
         constexpr std::uint32_t unused = 0xffffffff;
-        std::vector<std::uint32_t> number(rows.names(), unused);  // new ones, by old ones
+        std::vector<std::uint32_t> number(rows.names(), unused);  // new numbers, by old number
         std::vector<char> text;
         std::vector<std::size_t> ends;
         for (std::size_t i = 0; i < number.size(); ++i) {

@@ -1,7 +1,7 @@
-// Gives numbers to names, in the order in which they are added. It is emptied for each chunk of text.
+// Assigns numbers to names, in the order in which they are added. It is cleared for each chunk of text.
 //
-// A name is looked up by its written part and the number of the space in which that part is written, such as a
-// namespace. So a reader puts a namespace and a name together only once. Up to eight bytes are compared as one word.
+// A name is looked up by its written part and the number of the space in which the part is written, such as a
+// namespace. So a reader joins a namespace and a name only once. Up to eight bytes are compared as one word.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +38,13 @@ class NameTable {
         return {text_.data() + begin, ends_[number] - begin};
     }
 
-    // The number of a name, or none. The written part is not empty, and eight bytes from its beginning are readable.
+    // The number of a name, or none. The written part must not be empty, and eight bytes from its beginning must be
+    // readable.
     std::uint32_t find(std::uint32_t space, const char* written, std::size_t length) const {
         return length <= 8 ? find<false>(load_short(written, length), space, written, length)
                            : find<true>(long_hash({written, length}, seed_), space, written, length);
     }
-    // Gives a number to a new name: `prefix` and its written part.
+    // Assigns a number to a new name: `prefix` and its written part.
     std::uint32_t add(std::uint32_t space, std::string_view prefix, const char* written, std::size_t length) {
         text_.insert(text_.end(), prefix.begin(), prefix.end());
         text_.insert(text_.end(), written, written + length);
@@ -56,17 +57,17 @@ class NameTable {
         const std::uint32_t number = find(space, written, length);
         return number == none ? add(space, prefix, written, length) : number;
     }
-    // Makes a name that has a number known by another space and written part. The part must be an end of the name.
+    // Adds another space and written part for a name that has a number. The part must be an end of the name.
     void add_alias(std::uint32_t number, std::uint32_t space, const char* written, std::size_t length) {
         if (2 * ++used_ > entries_.size()) grow();
         const std::uint64_t word = length <= 8 ? load_short(written, length) : long_hash({written, length}, seed_);
         added_.push_back(put({word, key_of(space, length), number, epoch_}));
     }
 
-    // Names that are added after `mark` can be removed by `rewind`, which gets the number of names before.
+    // `rewind` removes the names that were added after `mark`; `size` is the number of names before.
     void mark() { added_.clear(); }
     void rewind(std::size_t size) {
-        // The latest goes first, because a search for it passes the places of the earlier ones.
+        // The latest is removed first, because a search for it passes the positions of the earlier ones.
         for (; !added_.empty(); added_.pop_back(), --used_) entries_[added_.back()].epoch = 0;
         ends_.resize(size);
         text_.resize(size == 0 ? 0 : ends_[size - 1]);
@@ -89,7 +90,7 @@ class NameTable {
     static std::uint64_t key_of(std::uint32_t space, std::size_t length) {
         return static_cast<std::uint64_t>(space) << 40 ^ length;
     }
-    // One multiplication by the secret seed is enough: names that collide cannot be chosen without it.
+    // One multiplication by the secret seed is enough: without the seed, an attacker cannot choose names that collide.
     std::size_t place(std::uint64_t word, std::uint64_t key) const {
         return static_cast<std::size_t>(folded_product(word ^ (key << 7) ^ seed_.first, seed_.second) >> shift_);
     }
@@ -117,7 +118,7 @@ class NameTable {
         std::vector<Entry> old(2 * entries_.size());
         old.swap(entries_);
         shift_ -= 1;
-        // `rewind` needs the entries since `mark` to come last, in their order.
+        // `rewind` requires that the entries since `mark` are the last ones, in order.
         std::vector<Entry> young;
         for (const std::size_t at : added_) {
             young.push_back(old[at]);

@@ -1,8 +1,8 @@
-// Decimal text to the nearest double, whatever the locale.
+// Converts decimal text to the nearest double, independent of the locale.
 //
-// Whole numbers of up to 8 digits and decimals of up to 19 are read eight digits at a time, without a branch per digit.
-// If a double holds the digits exactly, and the power of ten too, their product or quotient is rounded once and is
-// therefore correct. The standard library reads everything else.
+// Integers of up to 8 digits and decimals of up to 19 are read eight digits at a time, without a branch per digit. If a
+// double holds the digits and the power of ten exactly, their product or quotient is rounded once and is therefore
+// correct. The standard library reads everything else.
 #pragma once
 
 #include <bit>
@@ -38,7 +38,7 @@ class PowersOfTen {
 };
 inline constexpr PowersOfTen<double, 23> powers;  // a double holds them exactly
 inline constexpr PowersOfTen<std::uint64_t, 17> whole_powers;
-constexpr std::uint64_t exact = std::uint64_t{1} << 53;  // a double holds all whole numbers up to this one
+constexpr std::uint64_t exact = std::uint64_t{1} << 53;  // a double holds all integers up to this one
 
 // Reads 1 to 8 digits. The digits move to the end of the word, with zeros before them.
 inline bool up_to_eight(const char* p, std::size_t count, std::uint64_t& out) {
@@ -61,13 +61,13 @@ inline bool up_to_sixteen(const char* p, std::size_t count, std::uint64_t& out) 
     return first && last;
 }
 
-// Reads digits[.digits][e[+-]digits] with at least one digit before the e. False if the text is something else, or the
-// number is not finite.
+// Reads digits[.digits][e[+-]digits] with at least one digit before the e. Returns false if the text is something else,
+// or the number is not finite.
 [[gnu::noinline]] inline bool parse_any(const char* p, const char* end, double& out) {
     const char* const begin = p;
     std::uint64_t mantissa = 0;
     std::int64_t exponent = 0, significant = 0;
-    std::int64_t places = 0;  // how far the first digit that is not zero stands before the decimal point
+    std::int64_t places = 0;  // the distance of the first nonzero digit before the decimal point
     bool any = false;
     const auto take = [&] {
         any = true;
@@ -108,13 +108,13 @@ inline bool up_to_sixteen(const char* p, std::size_t count, std::uint64_t& out) 
         out = exponent < 0 ? whole / power : whole * power;
         return true;
     }
-    // from_chars reports numbers that are too large and too small by the same error.
+    // from_chars reports the same error for numbers that are too large and too small.
     if (places > 400) return false;
     if (places < -400) {
         out = 0;
         return true;
     }
-#if defined(__APPLE__)  // its from_chars reads whole numbers only; there, no locale is the C locale
+#if defined(__APPLE__)  // its from_chars reads only integers; there, a null locale is the C locale
     out = strtod_l(std::string(begin, end).c_str(), nullptr, nullptr);
     return out <= 1.7976931348623157e308;
 #else
@@ -129,7 +129,7 @@ inline bool up_to_sixteen(const char* p, std::size_t count, std::uint64_t& out) 
 
 }  // namespace decimal
 
-// Reads all of [p, end) as a number. False if it is not one, or not finite. 24 bytes from p on must be readable.
+// Reads all of [p, end) as a number. Returns false if it is not a finite number. 24 bytes from p on must be readable.
 inline bool parse_number(const char* p, const char* end, double& out) {
     const bool negative = *p == '-';
     p += negative | (*p == '+');
@@ -153,12 +153,12 @@ inline bool parse_number(const char* p, const char* end, double& out) {
             return false;
         }
     }
-    // Without a branch, which the processor could not predict: signs are random.
+    // No branch, because signs are random and the processor could not predict it.
     out = std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | static_cast<std::uint64_t>(negative) << 63);
     return true;
 }
 
-// Reads all of [p, end) as a whole number of up to 16 digits.
+// Reads all of [p, end) as an integer of up to 16 digits.
 inline std::optional<std::uint64_t> parse_whole(const char* p, const char* end) {
     std::uint64_t whole;
     const auto count = static_cast<std::size_t>(end - p);

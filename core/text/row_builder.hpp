@@ -1,5 +1,5 @@
-// Builds rows of named features from text. A row that turns out to be bad leaves nothing behind, not even the names
-// that it was first to use.
+// Builds rows of named features from text. A row that turns out to be invalid leaves nothing behind, not even the names
+// that it used first.
 #pragma once
 
 #include <cstdio>
@@ -14,7 +14,7 @@
 
 namespace unitless {
 
-// Text in quotes for a message: short, and printable.
+// Quotes text for a message: short, and printable.
 inline std::string printable(std::string_view text) {
     constexpr std::size_t most = 40;
     const bool plain = text.size() <= most && is_utf8(text);
@@ -44,7 +44,7 @@ class RowBuilder {
         rows_ = {};
     }
 
-    // Makes sure that `add` can be called so often.
+    // Reserves memory for `entries` calls of `add`.
     void reserve(std::size_t entries) {
         if (entries_ + entries > capacity_) grow(entries);
     }
@@ -58,12 +58,13 @@ class RowBuilder {
         ids_[entries_] = id;
         values_[entries_++] = value;
     }
-    // Forgets the entries of a row that has added no names, so that it can be read again.
+    // Discards the entries of a row that has added no names, so that it can be read again.
     void restart_row() { entries_ = row_begin_; }
     void end_row(double label, double weight, std::string_view tag = {}, double offset = 0) {
         rows_.end_row(entries_, label, weight, rows_.lines, tag, offset);
     }
-    // Remembers why the row is bad, for `drop_row`. Always false, for readers to return. `text` must live until then.
+    // Records why the row is invalid, for `drop_row`. Always returns false, for readers to return. `text` must live
+    // until then.
     bool fail(const char* what, std::string_view text, const char* advice) {
         problem_ = {what, text, advice};
         return false;
@@ -95,7 +96,7 @@ class RowBuilder {
     };
 
     TextRows rows_;
-    // These stay from chunk to chunk, so that their memory is allocated and first touched once.
+    // Reused for all chunks, so that their memory is allocated and first accessed only once.
     std::unique_ptr<std::uint32_t[]> ids_;
     std::unique_ptr<double[]> values_;
     std::size_t entries_ = 0, capacity_ = 0, row_begin_ = 0, row_names_ = 0;

@@ -1,4 +1,4 @@
-// Counts the rows of a text without reading their values, and finds places where a reader can start.
+// Counts the rows of a text without reading their values, and finds positions where a reader can start.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace unitless {
 struct RowPlaces {
     std::int64_t rows = 0;
     std::int64_t numbers = 0;  // rows as messages count them: in CSV the rows, in other text all lines
-    std::vector<std::int64_t> offsets, rows_before, numbers_before;  // by place
+    std::vector<std::int64_t> offsets, rows_before, numbers_before;  // by position
 };
 
-// How many rows other CSV readers find in a part of a text that ends with its first newline outside quotes. They skip
-// empty lines, and for them a carriage return outside quotes ends a row too.
+// The number of rows that other CSV readers find in a part of a text that ends with its first newline outside quotes.
+// They skip empty lines, and for them a carriage return outside quotes also ends a row.
 inline std::int64_t count_csv_rows(std::string_view text, char delimiter) {
     if (text.ends_with('\n')) text.remove_suffix(1);
     if (text.ends_with('\r')) text.remove_suffix(1);
@@ -35,8 +35,8 @@ inline bool is_blank_line(std::string_view line, char comment) {
     return first == line.npos || (comment && line[first] == comment);
 }
 
-// Finds a place after every `every` rows of a text of whole rows; `since` rows came after the last place before the
-// text. Without a delimiter each line is a row.
+// Finds a position after every `every` rows of a text of complete rows. `since`: the number of rows between the last
+// position before the text and the text. Without a delimiter each line is a row.
 inline RowPlaces find_row_places(std::string_view text, char delimiter, char comment, std::int64_t every,
                                  std::int64_t since) {
     RowPlaces found;

@@ -1,4 +1,4 @@
-// Cuts a chunk of text into windows of whole lines, behind each of which text_padding bytes are readable.
+// Divides a chunk of text into windows of complete lines, each followed by text_padding readable bytes.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace unitless {
 class TextChunk {
   public:
     // Calls `read_lines(begin, end)` for all complete lines, in order; end[-1] is a newline. With `last`, the text
-    // behind the last newline is a line too. Returns the number of bytes that were read.
+    // after the last newline is a line too. Returns the number of bytes that were read.
     template <class ReadLines>
     std::size_t read(const char* data, std::size_t size, bool last, ReadLines read_lines) {
         if (size == 0) return 0;
@@ -34,7 +34,7 @@ class TextChunk {
         return used;
     }
 
-    // A copy of lines that has the bytes behind it, and a newline at the end. It is valid until the next call.
+    // A copy of lines with padding after it, and a newline at the end. It is valid until the next call.
     std::string_view padded(std::string_view lines) {
         copy_.assign(lines);
         if (!lines.ends_with('\n')) copy_.push_back('\n');
@@ -44,7 +44,7 @@ class TextChunk {
     }
 
   private:
-    // A window and the places of its delimiters must fit into the first-level cache together.
+    // A window and the positions of its delimiters must fit into the first-level cache together.
     static constexpr std::size_t window = 8192;
     std::string copy_;
 

@@ -13,16 +13,16 @@
 
 namespace unitless {
 
-// What a reader would return if the lines of the rows followed one another in this order: each name once, numbered by
-// first mention. Before all other features the first row mentions the indices from `first` to before `next` with the
-// value 0, because the libsvm reader does so for indices that a text leaves out. Rows keep the line numbers of their
-// chunks. Bad lines are left out.
+// Returns what a reader would return if the lines of the rows followed one another in this order: each name once,
+// numbered by first occurrence. Before all other features, the first row has the indices [first, next) with the value
+// 0, because the libsvm reader inserts indices that a text leaves out. Rows keep the line numbers of their chunks.
+// Invalid lines are left out.
 inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows, std::uint64_t first = 0,
                          std::uint64_t next = 0) {
     constexpr std::uint32_t unknown = 0xffffffff;
     TextRows to;
     NamedRows& features = to.features;
-    std::vector<std::size_t> used(pieces.size());  // by chunk: how many of its entries are picked
+    std::vector<std::size_t> used(pieces.size());  // by chunk: the number of its entries that are picked
     std::size_t entries = 0;
     for (std::size_t i = 0; i < rows.count; ++i) {
         const auto piece = static_cast<std::size_t>(rows.piece[i]), row = static_cast<std::size_t>(rows.row[i]);
@@ -50,8 +50,8 @@ inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows, std:
         features.ids.push_back(number_of(indices.emplace_back(std::to_string(index))));
         features.values.push_back(0);
     }
-    // By chunk and number there. Chunks of which few entries are picked have no table: to fill it would take longer
-    // than to look each name up.
+    // By chunk and number within it. Chunks with few picked entries have no table, because filling it would take longer
+    // than looking up each name.
     std::vector<std::vector<std::uint32_t>> known(pieces.size());
     for (std::size_t i = 0; i < rows.count; ++i) {
         const auto piece = static_cast<std::size_t>(rows.piece[i]), row = static_cast<std::size_t>(rows.row[i]);

@@ -1,4 +1,4 @@
-// What a reader makes of a chunk of text: rows of named features with their labels, and the lines that are bad.
+// The result of reading a chunk of text: rows of named features with their labels, and the invalid lines.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace unitless {
 
 struct TextRows {
-    // A line that is not a row. The caller knows the file and adds its name and the line's number to the message.
+    // A line that is not a valid row. The caller adds the file's name and the line's number to the message.
     struct Bad {
         std::size_t line;
         std::string problem;
@@ -22,11 +22,11 @@ struct TextRows {
     std::vector<double> offset;  // empty if no row has one
     std::vector<char> tag_text;
     std::vector<std::size_t> tag_ends;  // tag i is tag_text[tag_ends[i-1], tag_ends[i]); empty if no row has a tag
-    std::vector<std::size_t> line;      // of each row; 0 is the first line of the chunk
-    std::vector<Bad> bad;               // the first bad lines, up to a limit
-    std::size_t bad_count = 0;          // all bad lines
+    std::vector<std::size_t> line;      // by row; 0 is the first line of the chunk
+    std::vector<Bad> bad;               // the first invalid lines, up to a limit
+    std::size_t bad_count = 0;          // the number of all invalid lines
     std::size_t lines = 0, bytes_used = 0;
-    // libsvm's indices from `first_index` to before `next_index` have all been mentioned, in their order.
+    // All of libsvm's indices [first_index, next_index) have occurred, in order.
     std::uint64_t first_index = 0, next_index = 0;
 
     std::size_t rows() const { return features.rows(); }
@@ -36,7 +36,7 @@ struct TextRows {
         return {tag_text.data() + begin, tag_ends[row] - begin};
     }
 
-    // The memory that the rows take.
+    // The memory of the rows in bytes.
     std::size_t bytes() const {
         return features.text.size() + tag_text.size() +
                sizeof(double) * (label.size() + weight.size() + offset.size()) +
@@ -45,8 +45,8 @@ struct TextRows {
                (sizeof(std::uint32_t) + sizeof(double)) * features.ids.size();
     }
 
-    // Ends the row whose features are the entries up to `entries_end`. Offsets and tags take memory from the first row
-    // on that has one. Always inline, because the call with so many arguments takes 5% of the time to read short rows.
+    // Ends the row whose features are the entries up to `entries_end`. Offsets and tags take no memory before the first
+    // row that has one. Always inline, because a call with this many arguments takes 5% of the time to read short rows.
     [[gnu::always_inline]] void end_row(std::size_t entries_end, double row_label, double row_weight,
                                         std::size_t row_line, std::string_view row_tag, double row_offset) {
         features.row_ends.push_back(entries_end);
@@ -63,7 +63,7 @@ struct TextRows {
             tag_ends.push_back(tag_text.size());
         }
     }
-    // Ends a row whose label, weight, line, tag and offset are those of another row.
+    // Ends a row with the label, weight, line, tag and offset of another row.
     void end_row_like(const TextRows& from, std::size_t row) {
         end_row(features.ids.size(), from.label[row], from.weight[row], from.line[row], from.tag(row),
                 from.offset.empty() ? 0.0 : from.offset[row]);
@@ -90,7 +90,7 @@ struct TextRows {
                                       features.values.begin() + last);
             to.end_row_like(*this, row);
         }
-        // Chunks that have offsets or tags give them for every selection.
+        // If the chunk has offsets or tags, every selection has them.
         if (!offset.empty()) to.offset.resize(to.rows());
         if (!tag_ends.empty()) to.tag_ends.resize(to.rows());
         return to;

@@ -22,8 +22,8 @@ inline std::string_view word_at(const char* begin, char delimiter) {
     return between(begin, end);
 }
 
-// Reads the lines of [begin, end). `read_line(at, begin)` gets the first delimiter of a line, which it moves on, and
-// the line's first character. It returns false if the line is bad.
+// Reads the lines of [begin, end). `read_line(at, begin)` receives the first delimiter of a line, which it advances,
+// and the line's first character. It returns false if the line is invalid.
 template <char also, class ReadLine>
 void read_lines(const char* begin, const char* end, Delimiters<also>& delimiters, RowBuilder& rows,
                 ReadLine read_line) {
@@ -31,7 +31,7 @@ void read_lines(const char* begin, const char* end, Delimiters<also>& delimiters
     rows.reserve(delimiters.count());
     const char* const* at = delimiters.places();
     while (begin < end) {
-        // A file may consist of several that were joined, so that a byte order mark can begin any line.
+        // A file may be a concatenation of several files, so a byte order mark can begin any line.
         const bool byte_order_mark = std::memcmp(begin, "\xef\xbb\xbf", 3) == 0;
         if (byte_order_mark) [[unlikely]]
             begin += 3;

@@ -21,7 +21,7 @@ bool can_be_text(std::string_view text) {
     return !forbidden && (ascii || is_utf8(text));
 }
 
-// Whether a value is text, and not a number that is written wrongly.
+// Whether a value is text, and not a malformed number.
 bool is_text_value(std::string_view value) {
     while (!value.empty() && (value[0] == '+' || value[0] == '-')) value.remove_prefix(1);
     if (value.empty() || value[0] == '.' || is_digit(value[0])) return false;
@@ -65,7 +65,7 @@ const char* VwReader::read_plain_lines(const char* begin, const char* end) {
     return begin;
 }
 
-// Returns the beginning of the next line, or null if this one is not plain.
+// Returns the beginning of the next line, or null if this line is not plain.
 const char* VwReader::read_plain_line(const char* line, FieldEnds& ends) {
     const char* end = ends.next();
     double label;
@@ -99,7 +99,7 @@ const char* VwReader::read_plain_line(const char* line, FieldEnds& ends) {
     return end + 1;
 }
 
-// Reads plain lines and others. Where most of the text is not plain, lines are not tried as plain ones for a while.
+// Reads plain lines and others. If most of the text is not plain, it does not try plain lines for a while.
 void VwReader::read_window(const char* begin, const char* end) {
     if (windows_to_skip_ > 0) {
         --windows_to_skip_;
@@ -125,7 +125,7 @@ void VwReader::read_any_lines(const char* begin, const char* end) {
                [this](const char* const*& at, const char* line) { return read_line(at, line); });
 }
 
-// `at`: the first delimiter of the line, then the end of the line if it is good.
+// `at`: the first delimiter of the line, then the end of the line if it is valid.
 bool VwReader::read_line(const char* const*& at, const char* begin) {
     Head head{no_label, 1, {}, 0};
     rows_.begin_row();
@@ -265,8 +265,8 @@ std::uint32_t VwReader::space_of(std::string_view name) {
 // The number of a feature that the chunk has not written in this way before, or none after `fail`.
 //
 // A name can be written in several ways: a^x is x in namespace a, or a^x in the nameless namespace. A name with one ^
-// is stored as x in a. A name with several ^ is stored as a whole, because it can be split in several places. So each
-// way to write a name finds it, whichever came first.
+// is stored as x in a. A name with several ^ is stored as a whole, because it can be split in several positions. So
+// each way to write a name finds it, whichever came first.
 std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) {
     if (!can_be_text(written)) {
         rows_.fail("there is a feature whose name is not valid text, ", written, text_advice);

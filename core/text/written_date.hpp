@@ -1,5 +1,5 @@
-// Dates and times as people write them. A form fixes the order of day, month and year. Everything else may vary from
-// value to value: the separators, whether there is a time, seconds, fractions, AM or PM, a time zone.
+// Reads dates and times in text. A form fixes the order of day, month and year. Everything else may vary from value to
+// value: the separators, whether there is a time, seconds, fractions, AM or PM, a time zone.
 #pragma once
 
 #include <array>
@@ -38,13 +38,13 @@ inline std::optional<DateForm> date_form_named(std::string_view name) {
 }
 
 struct Moment {
-    std::int64_t wall = 0;   // microseconds since 1970 on a local clock
-    std::int64_t ahead = 0;  // of UTC, in microseconds
+    std::int64_t wall = 0;   // microseconds since 1970 in local time
+    std::int64_t ahead = 0;  // difference to UTC, in microseconds
 };
 
 namespace written {
 
-// Days since 1970 in the Gregorian calendar. Years begin in March here, so that a leap day is the last day of one.
+// Days since 1970 in the Gregorian calendar. Years begin in March here, so that a leap day is the last day of a year.
 constexpr std::int64_t days_since_1970(std::int64_t year, std::int64_t month, std::int64_t day) {
     year -= month <= 2;
     const std::int64_t era = (year >= 0 ? year : year - 399) / 400, of_era = year - era * 400;
@@ -181,7 +181,7 @@ class DateReader {
         rest_.remove_prefix(static_cast<std::size_t>(count));
         return true;
     }
-    // AM, pm or a.m., if one of them is there.
+    // AM, pm or a.m., if present.
     bool am_or_pm() {
         const std::string_view before = rest_;
         take_any_of(" ");
@@ -195,7 +195,7 @@ class DateReader {
         }
         return true;
     }
-    // Z, UTC, +01:00, GMT+0100 or PST, if one of them is there; then a name in parentheses, if there is one.
+    // Z, UTC, +01:00, GMT+0100 or PST, if present; then a name in parentheses, if present.
     bool zone() {
         std::string_view before = rest_;
         take_any_of(" ");
@@ -242,7 +242,7 @@ class DateReader {
         const char separator = take_any_of("-/.");
         return separator && take_digits(1, 2, number) && take_any_of({&separator, 1});
     }
-    // Years of two digits mean what they mean in POSIX: 69 to 99 are in the twentieth century.
+    // Years of two digits have the meaning of POSIX: 69 to 99 are in the twentieth century.
     bool any_year() {
         if (digits_ahead() >= 4) return take_digits(4, 4, year_);
         if (!take_digits(2, 2, year_)) return false;
@@ -294,7 +294,7 @@ class DateReader {
         }
         return count >= least;
     }
-    // Takes the next character if it is one of these; else '\0'.
+    // Takes the next character if it is one of these; otherwise returns '\0'.
     char take_any_of(std::string_view characters) {
         if (rest_.empty() || characters.find(rest_.front()) == std::string_view::npos) return '\0';
         const char taken = rest_.front();
@@ -315,7 +315,7 @@ class DateReader {
 
 }  // namespace written
 
-// The moment that text stands for, or nothing if it is not a date of this form.
+// The moment that the text describes, or nothing if it is not a date of this form.
 inline std::optional<Moment> read_date(std::string_view text, DateForm form) {
     return written::DateReader(written::trimmed(text)).read(form);
 }

@@ -1,4 +1,4 @@
-// Curves to their state and back.
+// Saving and loading of curves.
 #include "trees/curves.hpp"
 
 #include <utility>
@@ -22,7 +22,7 @@ void Curves::save(CurveState& to) const {
 
 void Curves::load(const CurveState& from) {
     const auto require = [](bool sound) {
-        if (!sound) throw InputError("the curves are not such as learning gives");
+        if (!sound) throw InputError("the curves have a state that learning cannot produce");
     };
     Curves fresh;
     std::size_t leaves = 0, cuts = 0;

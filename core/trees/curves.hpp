@@ -1,10 +1,9 @@
-// Curves: each column of numbers is cut at values that it has shown, and the interval that a value falls into is a
-// feature. Cuts are comparisons of values with values, so that a curve sees their order and nothing else: any monotone
-// change of a column changes no bit. Cuts never move; they only become more, where many values fall.
+// Curves: each column of numbers is cut at some of its values, and the interval of a value is a feature. Cuts compare
+// values with values, so a curve depends only on their order: a monotone transformation of a column changes no bit.
+// Cuts never move; new ones are added where many values fall.
 //
-// A leaf is an interval. It keeps its last values, and counts those that fell into it since it was made; when there
-// are enough of them, it is cut at their median. What a cut does to weights is the leaf learners' to do: `learn`
-// reports each cut.
+// A leaf is an interval. It stores its last values, and counts the values since it was created. When there are enough,
+// it is cut at their median. `learn` reports each cut, and the leaf learners adapt their weights.
 #pragma once
 
 #include <algorithm>
@@ -19,27 +18,28 @@ namespace unitless {
 
 class Curves {
   public:
-    static constexpr std::size_t enough = 32;      // values in a leaf before it may be cut, and those that it keeps
-    static constexpr std::size_t usual = 16;       // leaves of a curve; from there on only large ones are cut,
-    static constexpr std::size_t most = 32;        // up to this
-    static constexpr std::size_t each = most + 1;  // places for leaves of a column: the last is for values missing
+    static constexpr std::size_t enough = 32;  // values in a leaf before it may be cut; it stores this many
+    static constexpr std::size_t usual = 16;   // leaves of a curve; beyond this number only large leaves are cut,
+    static constexpr std::size_t most = 32;    // up to this number
+    // Positions for the leaves of a column; the last is for missing values.
+    static constexpr std::size_t each = most + 1;
     static_assert(most - 1 <= most_thresholds);
 
-    // A leaf has become two: those of its values that are not above the threshold stay, the others go to `right`.
+    // A leaf was cut: its values up to the threshold stay, the others go to `right`.
     struct Cut {
         std::uint32_t leaf, right;
         double share;  // of the values that stay
-        bool first;    // of its column: before, there was no feature
+        bool first;    // the column's first cut: it had no feature before
     };
 
-    // Columns join; text has no curve.
+    // Adds columns. Text columns have no curve.
     void reserve(std::size_t columns, const unsigned char* kinds) {
         for (std::size_t j = numbers_.size(); j < columns; ++j) add_column(kinds[j] == 0);
     }
     std::size_t columns() const { return numbers_.size(); }
 
-    // The leaves of a row, as features; gives how many. Columns that have never been cut have none. `intervals`: where
-    // its values are, which `learn` needs.
+    // Writes the leaves of a row, as features, and returns their number. Columns that were never cut have none.
+    // `intervals`: the positions of its values, for `learn`.
     std::size_t find(const TreeKernel& kernel, const double* row, std::size_t columns, std::uint32_t* leaves,
                      std::vector<std::uint8_t>& intervals) const {
         intervals.resize(numbers_.size());
@@ -54,8 +54,8 @@ class Curves {
         return found;
     }
 
-    // Counts the values of a row that has been learned, of which `find` gave the intervals; `examples` have been
-    // learned in all. Calls action(cut) where a leaf becomes two.
+    // Counts the values of a row that was learned; `find` computed its intervals. `examples`: the number of examples
+    // learned so far. Calls action(cut) when a leaf is cut.
     template <class Action>
     void learn(const double* row, std::size_t columns, const std::vector<std::uint8_t>& intervals,
                std::uint64_t examples, Action action) {
@@ -71,16 +71,16 @@ class Curves {
     }
 
     void save(CurveState& to) const;
-    // Throws InputError if `save` cannot have given that.
+    // Throws InputError if `save` cannot produce this state.
     void load(const CurveState& from);
 
     std::size_t bytes() const { return numbers_.size() * (2 + most_thresholds * 8 + most * (1 + 8 + enough * 8)); }
 
   private:
-    std::vector<char> numbers_;         // by column: whether it holds numbers
-    std::vector<double> thresholds_;    // [column][most_thresholds], rising
+    std::vector<char> numbers_;         // by column: whether it has numbers
+    std::vector<double> thresholds_;    // [column][most_thresholds], increasing
     std::vector<std::uint8_t> counts_;  // of thresholds
-    std::vector<std::uint8_t> places_;  // [column][interval]: the leaf's place
+    std::vector<std::uint8_t> places_;  // [column][interval]: the leaf's position
     std::vector<std::uint64_t> seen_;   // [column][place]
     std::vector<double> rings_;         // [column][place][enough]
 
@@ -98,7 +98,8 @@ class Curves {
         rings_.resize(numbers_.size() * most * enough);
     }
 
-    // At the median of the values kept, or at the largest below it if none is above; not at all if all are equal.
+    // Cuts at the median of the stored values, or at the largest value below it if none is above. Does nothing if all
+    // are equal.
     Cut split(std::size_t column, std::size_t interval, std::size_t place) {
         const std::size_t at = column * most + place;
         double sorted[enough];

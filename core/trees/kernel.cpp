@@ -1,4 +1,4 @@
-// Rows of leaves through the lanes of a leaf learner; rows of values through curves and trees.
+// Runs rows of leaves through the lanes of a leaf learner, and rows of values through curves and trees.
 // Compiled once per instruction set, with UNITLESS_ISA naming it.
 
 #include "trees/kernel.hpp"
@@ -13,8 +13,7 @@ namespace {
 
 Vec8 held(const Vec8& score) { return smaller(larger(score, Vec8::all(-suspicious)), Vec8::all(suspicious)); }
 
-// The scores of an octet: its linear terms, and the weights of the row's leaves, in four sums that do not wait for one
-// another.
+// The scores of an octet: its linear terms plus the weights of the row's leaves, in four independent sums.
 UNITLESS_INLINE Vec8 scores_of(const LearnerTerms<Vec8>& terms, const StagedRow& row, const LeafRow& leaves,
                                const double* weights) {
     const Vec8 linear = dot(terms, Vec8::all(0.0));
@@ -29,7 +28,7 @@ UNITLESS_INLINE Vec8 scores_of(const LearnerTerms<Vec8>& terms, const StagedRow&
     return row.gain * linear + ((part[0] + part[1]) + (part[2] + part[3]));
 }
 
-// The scores of octet o; where the row is to be learned, its scales are applied first.
+// The scores of octet o. If the row is learned, its scales are applied first.
 UNITLESS_INLINE Vec8 predict_octet(Rescale how, const Stage& stage, const StagedRow& row, const LeafRow& leaves,
                                    const LeafLanes& lanes, std::size_t o) {
     const LearnerTerms terms = terms_of<Vec8>(lanes.linear[o], stage, row, lanes.step);
@@ -37,7 +36,7 @@ UNITLESS_INLINE Vec8 predict_octet(Rescale how, const Stage& stage, const Staged
     return scores_of(terms, row, leaves, lanes.leaves[o]);
 }
 
-// Heads that do not know of each other.
+// Independent heads.
 void predict_apart(const Options& options, Rescale how, const Stage& stage, const StagedRow& row,
                    const LaneLabels& labels, std::size_t r, const LeafRow& leaves, const LeafLanes& lanes) {
     for (std::size_t o = 0; o < lanes.octets; ++o) {
@@ -58,7 +57,7 @@ void predict_apart(const Options& options, Rescale how, const Stage& stage, cons
     }
 }
 
-// A rate of which one lane is stopped is stopped as a whole.
+// If one lane of a rate stops, the whole rate stops.
 UNITLESS_RARE void stop_rate(const LeafLanes& lanes, std::size_t rate) {
     for (std::size_t k = rate; k < lanes.heads * lanes.rates; k += lanes.rates) {
         lanes.slope[k] = 0;
@@ -96,13 +95,13 @@ void predict_row(const Options& options, const Stage& stage, const StagedRow& ro
     predict_apart(options, how, stage, row, labels, r, leaves, lanes);
 }
 
-// G += h g^2 of the leader; keeps 1/sqrt(G) and gives its sum over the row's leaves, by head. A leaf's indicator is a
-// term with z = 1.
+// Adds h g^2 of the leader to G, stores 1/sqrt(G), and returns its sum over the row's leaves, by head. A leaf's
+// indicator is a term with z = 1.
 template <bool adaptive>
 void step_leaves(const StagedRow& row, const double* leading, const LeafRow& leaves, const LeafLanes& lanes,
                  double* reach) {
     const double h = row.weight;
-    if (lanes.heads == 1) {  // leaves side by side in a register
+    if (lanes.heads == 1) {  // a register holds leaves
         const double squared = h * (leading[0] * leading[0]);
         Vec8 total = Vec8::all(0.0);
         std::size_t k = 0;
@@ -123,7 +122,7 @@ void step_leaves(const StagedRow& row, const double* leading, const LeafRow& lea
         reach[0] = sum(total) + rest;
         return;
     }
-    for (std::size_t first = 0; first < lanes.head_stride; first += width) {  // heads side by side
+    for (std::size_t first = 0; first < lanes.head_stride; first += width) {  // a register holds heads
         const Vec8 g = Vec8::load(leading + first), squared = h * (g * g);
         Vec8 total = Vec8::all(0.0);
         for (std::size_t k = 0; k < leaves.count; ++k) {
@@ -192,7 +191,7 @@ void locate(const double* thresholds, const std::uint8_t* counts, const double* 
     }
 }
 
-// Some trees side by side, so that one can go on while another waits for memory.
+// Descends several trees at once, so that one can proceed while another waits for memory.
 template <std::size_t some, bool texts>
 UNITLESS_INLINE void descend_some(const Question* nodes, std::size_t nodes_each, const double* row,
                                   std::uint32_t* reached) {
@@ -226,7 +225,7 @@ void descend(const Question* nodes, std::size_t nodes_each, std::size_t trees, c
     for (; i < trees; ++i) descend_some<1, texts>(nodes + i * nodes_each, nodes_each, row, reached + i);
 }
 
-// Which of eight candidates of a leaf have the row on their right side.
+// The candidates, among eight of a leaf, for which the row is on the right side.
 UNITLESS_INLINE Mask8 on_the_right(const double* low, const std::uint32_t* columns, const double* row,
                                    std::uint32_t text) {
     if (text == 0) [[likely]]

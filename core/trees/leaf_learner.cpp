@@ -13,8 +13,8 @@
 namespace unitless {
 namespace {
 
-// A mean residual, over the loss's largest curvature, is how far the predictions of a leaf are to move; each tree does
-// its part of it. Where the curvature is not known, leaves begin where they were split.
+// The mean residual divided by the loss's largest curvature is the change that a leaf's prediction needs; each tree
+// contributes its share. If the curvature has no bound, new leaves start with the weight of the leaf that was split.
 double split_step_of(const LossFacts& facts) {
     return facts.curvature > 0 ? 1.0 / (facts.curvature * static_cast<double>(Trees::count)) : 0.0;
 }
@@ -40,14 +40,14 @@ void LeafLearner::reserve_columns(std::size_t columns) {
     columns_ = columns;
     const auto leaves_for = [&](std::size_t count) { return first_curve_leaf() + count * Curves::each; };
     if (leaves_for(columns) <= lanes_.leaf_capacity()) return;
-    const bool joining = lanes_.leaf_capacity() > 0;  // then there will be more soon
+    const bool joining = lanes_.leaf_capacity() > 0;  // then more columns are likely
     const std::size_t leaves = leaves_for(joining ? 2 * columns : columns);
     evidence_.resize(leaves * head_stride());
     rows_.resize(leaves);
-    lanes_.reserve_leaves(leaves);  // last: if memory runs out before, all of it is done the next time
+    lanes_.reserve_leaves(leaves);  // last: if memory runs out before, the next call does all of it
 }
 
-// Classes join with the state of the head that was never right.
+// New classes get the state of the spare class, the last head.
 void LeafLearner::add_classes(std::size_t count) {
     if (count == 0) return;
     const std::size_t last = heads() - 1, more = heads() + count, stride = head_stride(), wide = stride_of(more);
@@ -86,7 +86,7 @@ LeafLanes LeafLearner::working_memory(Scratch& scratch, std::size_t longest_row,
     all.rate = lanes_.rate_of(0);
     all.label = lanes_.label_of(0);
     all.head = scratch.head_of.data();
-    all.evidence = const_cast<double*>(evidence_.data());  // which only learning changes
+    all.evidence = const_cast<double*>(evidence_.data());  // only learning changes it
     all.rates = rates;
     if (setup_.coupled) all.coupling = take(coupling);
     all.y = take(lanes);
@@ -105,7 +105,7 @@ std::size_t LeafLearner::take_curve_leaves(const LeafRows& rows, std::size_t r, 
     return found;
 }
 
-// Where rows descend ahead, the piece of this one is waited for, and what the next one needs is asked for early.
+// If rows descend in advance, waits for the piece of this row, and prefetches what the next row needs.
 std::size_t LeafLearner::find_leaves(const LeafRows& rows, std::size_t r) {
     const std::size_t found = take_curve_leaves(rows, r, own_.leaves.data());
     if (!trees_ || rows.batch.raw_stride == 0) return found;
@@ -144,7 +144,7 @@ void LeafLearner::descend(const LeafRows& rows, std::size_t piece) {
     descents_[piece].store(Descent::done, std::memory_order_release);
 }
 
-// Two leaves instead of one; `t` and `root_t` belong to the row after which that happens.
+// Splits a leaf into two. `t` and `root_t` belong to the row after which this happens.
 void LeafLearner::split_leaf(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t,
                              double root_t) {
     const std::size_t stride = head_stride();
@@ -155,14 +155,14 @@ void LeafLearner::split_leaf(std::uint32_t leaf, std::uint32_t right, double sha
         G_right = (1.0 - share) * G;
         G *= share;
     }
-    // When a column is cut for the first time, the rows in which it was missing have a leaf of their own.
+    // When a column is cut for the first time, the rows in which it was missing have their own leaf.
     if (first) rows_[leaf] = leaf < first_curve_leaf() ? t : t - rows_[leaf + Curves::most];
     rows_[right] = (1.0 - share) * rows_[leaf];
     rows_[leaf] *= share;
     for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) lanes_.w(right, lane) = lanes_.w(leaf, lane);
 }
 
-// After row r, with which there are so many examples of total weight t.
+// Must be called after row r, when `examples` examples of total weight t have been learned.
 void LeafLearner::learn_trees(const LeafRows& rows, std::size_t r, const double* residuals, double t,
                               std::uint64_t examples) {
     const StagedRow& row = rows.stage.rows[r];
@@ -198,7 +198,7 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
     std::vector<std::size_t>& leaders = own_.leaders;
     leaders.resize(heads());
     std::vector<double> leading(head_stride()), residuals(head_stride());
-    const auto join = [&](double label) {  // when a class is first met, and not before
+    const auto join = [&](double label) {  // with the first row of a class, not before
         const auto met = static_cast<std::size_t>(label) + 1;
         if (met <= class_count()) return;
         add_classes(met - class_count());
@@ -235,7 +235,7 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
         t += h;
         examples += 1;
         if (several) selection_.observe(lanes_, lanes.loss, h, h / t);
-        for (std::size_t head = 0; !several && head < heads(); ++head)  // no other can take its place
+        for (std::size_t head = 0; !several && head < heads(); ++head)  // no other rate can replace it
             lost_ = lost_ || !(lanes.loss[leaders[head]] <= __DBL_MAX__);
         const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
         for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
@@ -284,7 +284,7 @@ void LeafLearner::judge(const LeafRows& rows, std::size_t width, double* predict
                  [&](std::size_t r) { judge_row(labels_from(rows.batch.labels, r), lanes); });
 }
 
-// The heads of a softmax need each other, so that all stay.
+// The heads of a softmax depend on each other, so all octets stay.
 void LeafLearner::keep_leaders(Scratch& scratch, LeafLanes& lanes) const {
     scratch.leaders.resize(heads());
     std::size_t kept = 0, last = 0;
@@ -317,7 +317,7 @@ void LeafLearner::take_leaders(const LeafLanes& lanes, Scratch& scratch, std::si
     for (std::size_t k = 0; k < width; ++k) predictions[k] = odds[std::min(k, met)];
 }
 
-// Judges all rates by the label of one row.
+// Counts the losses of all rates on one row.
 void LeafLearner::judge_row(const Labels& labels, const LeafLanes& lanes) {
     if (!setup_.coupled) return selection_.judge(lanes_, kernel_, setup_.options, labels, lanes.p, 1, 0);
     const double h = weight_of(labels, 0);

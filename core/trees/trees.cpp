@@ -1,4 +1,4 @@
-// Trees to their state and back.
+// Saving and loading of trees.
 #include "trees/trees.hpp"
 
 #include "base/errors.hpp"
@@ -25,7 +25,7 @@ void Trees::save(TreeState& to) const {
             const Leaf at = leaf_at(static_cast<std::uint32_t>(k * most) + i);
             to.facts.push_back(*at.facts);
             to.sums.insert(to.sums.end(), at.whole, at.whole + watched_);
-            if (leaves_[k] >= most) continue;  // it will never be split
+            if (leaves_[k] >= most) continue;  // a tree with all its leaves is never split
             for (std::size_t z = 0; z < candidates_; ++z) {
                 to.watched.insert(to.watched.end(), {at.low[z], static_cast<double>(at.column[z] & ~Question::text),
                                                      static_cast<double>(at.rows[z])});
@@ -38,7 +38,7 @@ void Trees::save(TreeState& to) const {
 
 void Trees::load(const TreeState& from, std::size_t columns) {
     const auto require = [](bool sound) {
-        if (!sound) throw InputError("the trees are not such as learning gives");
+        if (!sound) throw InputError("the trees have a state that learning cannot produce");
     };
     require(from.candidates == 0 || from.candidates == 16 || from.candidates == 24);
     require(from.sizes.size() == (from.candidates == 0 ? 0 : count) && from.random.size() == 2 * from.sizes.size());
@@ -71,10 +71,10 @@ void Trees::load(const TreeState& from, std::size_t columns) {
             const double low = from.low[node];
             const bool is_leaf = child == i, text = !is_leaf && from.high[node] < infinite;
             require(child < 2 * size - 1 && place < size);
-            if (is_leaf) {  // each place once
+            if (is_leaf) {  // each position once
                 require(!met[place] && low == infinite);
                 met[place] = true;
-            } else {  // children come later, two by two
+            } else {  // children come later, in pairs
                 require(child > i && child % 2 == 1 && from.column[node] < columns && low < infinite);
                 ++inner;
             }

@@ -1,10 +1,10 @@
-// Trees over all columns, grown row by row. No rows are kept: a leaf draws candidates for a split from values that it
-// meets, adds up what the model has left to explain (residuals) on both sides of each, and becomes two when the best of
-// them is convincing. Memory is bounded by the number of leaves, whatever the length of the stream.
+// Trees over all columns, grown row by row. They store no rows: a leaf draws candidate splits from the values of its
+// rows, adds up the model's residuals on both sides of each, and is split when the best candidate is significant.
+// Memory is bounded by the number of leaves, whatever the length of the stream.
 //
-// A leaf's life: while it draws, each candidate takes a random column and the value of a row there; the first later row
-// whose value differs sets the cut between the two. Then it watches `need` rows. If no candidate convinces, it
-// draws anew and watches twice as many.
+// While a leaf draws, each candidate takes a random column and the value of a row there; the first later row with a
+// different value sets the threshold between the two. Then the leaf watches `need` rows. If no candidate is
+// significant, it draws again and watches twice as many rows.
 #pragma once
 
 #include <algorithm>
@@ -22,33 +22,36 @@ namespace unitless {
 
 class Trees {
   public:
-    static constexpr std::size_t count = 64;        // trees
-    static constexpr std::size_t most = 256;        // leaves of each
-    static constexpr std::size_t nodes = 2 * most;  // room for the nodes of each
+    static constexpr std::size_t count = 64;        // the number of trees
+    static constexpr std::size_t most = 256;        // leaves of each tree
+    static constexpr std::size_t nodes = 2 * most;  // memory for the nodes of each tree
     static constexpr std::size_t leaf_count() { return count * most; }
     static constexpr std::uint32_t drawing = 5;         // rows in which candidates are drawn
     static constexpr std::uint32_t enough = 24;         // rows that a new leaf watches
-    static constexpr std::uint32_t longest = 1u << 22;  // no leaf watches more
-    static constexpr double convincing = 2.5;           // a gain over the mean squared residual
-    static constexpr double clearly = 1.0 + 0x1p-10;    // a gain over another one
-    static constexpr double far = 0x1p40;               // residuals in a unit: floats hold sums of such squares
-    static constexpr std::size_t most_watched = 8;      // heads whose residuals a tree adds up,
-    static constexpr std::size_t most_groups = 64;      // and groups of such; further heads do not count for splits
+    static constexpr std::uint32_t longest = 1u << 22;  // the largest number of rows that a leaf watches
+    // The least gain of a split, relative to the mean squared residual.
+    static constexpr double convincing = 2.5;
+    static constexpr double clearly = 1.0 + 0x1p-10;  // the least ratio of the best gain to another
+    // Largest residual in its unit: floats can hold sums of its square.
+    static constexpr double far = 0x1p40;
+    static constexpr std::size_t most_watched = 8;  // the number of heads whose residuals a tree adds up,
+    // The number of groups of such heads; further heads do not influence splits.
+    static constexpr std::size_t most_groups = 64;
 
-    // A leaf has become two: the rows that answered no stay, the others go to `right`.
+    // A leaf was split: the rows with the answer no stay, the others go to `right`.
     struct Split {
         std::uint32_t leaf, right;
         double share;            // of the rows that stay
-        bool first;              // of its tree: before, there was no feature
-        std::size_t first_head;  // means are of heads from here on
+        bool first;              // the tree's first split: it had no feature before
+        std::size_t first_head;  // the means are of the heads from here on
         std::size_t heads;
         double stay_mean[most_watched], right_mean[most_watched];  // of the residuals
     };
 
     Trees(std::size_t heads, bool classes) { regroup(heads, classes); }
 
-    // The leaves of a row, as features; gives how many. Trees that have never been split have none. `ahead`: the number
-    // under which the row has descended ahead; trees may have been split since.
+    // Writes the leaves of a row, as features, and returns their number. Trees that were never split have none.
+    // `ahead`: the number of a row that has descended in advance; trees may have been split since.
     static constexpr std::size_t unknown = ~std::size_t{0};
     std::size_t find(const TreeKernel& kernel, const double* row, std::size_t ahead, std::uint32_t* leaves) {
         if (ahead == unknown) {
@@ -58,16 +61,16 @@ class Trees {
         }
         return find_from(kernel, row, reached_, leaves);
     }
-    // The leaves of a row that will not be learned.
+    // The leaves of a row that is not learned.
     std::size_t find(const TreeKernel& kernel, const double* row, std::uint32_t* leaves) const {
         std::uint32_t reached[count] = {};
         return find_from(kernel, row, reached, leaves);
     }
 
-    // From here on rows can descend ahead, by any thread and in any order, through the trees as they are now.
+    // From now on rows can descend in advance, in any thread and order, through the trees as they are now.
     void freeze(std::size_t rows) {
         if (frozen_.empty()) {
-            changed_.reserve(3 * leaf_count());  // three of each split, which must not fail halfway
+            changed_.reserve(3 * leaf_count());  // each split changes three nodes; this must not fail halfway
             frozen_ = nodes_;
         } else {
             for (const std::uint32_t node : changed_) frozen_[node] = nodes_[node];
@@ -81,8 +84,7 @@ class Trees {
         std::fill_n(to, count, 0);
         (frozen_text_ ? kernel.descend : kernel.descend_numbers)(frozen_.data(), nodes, count, row, to);
     }
-    // Asks memory for what is known of the leaves that such a row has reached, which will be needed soon;
-    // fetch_weights(leaf) does so for its weights.
+    // Prefetches the statistics of the leaves that such a row reached; fetch_weights(leaf) prefetches its weights.
     template <class Fetch>
     void prefetch(std::size_t number, Fetch fetch_weights) {
         for (std::size_t k = 0; k < count; ++k) {
@@ -94,8 +96,8 @@ class Trees {
         }
     }
 
-    // Counts the row that `find` was last called with, after it has been learned: `residuals` by head, `weight`
-    // relative to the mean. Calls action(split) where a leaf becomes two.
+    // Counts the row of the last call of `find`, after it was learned. `residuals`: by head; `weight`: relative to the
+    // mean weight. Calls action(split) when a leaf is split.
     template <class Action>
     void learn(const TreeKernel& kernel, const double* row, const unsigned char* kinds, std::size_t columns,
                const double* residuals, double weight, Action action) {
@@ -136,12 +138,12 @@ class Trees {
         }
     }
 
-    // The number of heads has changed. A tree adds up the residuals of up to eight of them; with more, trees take
-    // turns.
+    // Adapts to a new number of heads. A tree adds up the residuals of up to eight heads; if there are more, groups of
+    // heads are distributed over the trees.
     void regroup(std::size_t heads, bool classes) {
         const std::size_t watched = classes ? most_watched : 1;
         const std::size_t groups = std::min((heads + watched - 1) / watched, most_groups);
-        if (candidates_ > 0 && groups != groups_)  // sums would be of other heads
+        if (candidates_ > 0 && groups != groups_)  // the sums would belong to other heads
             for (std::size_t k = 0; k < count; ++k)
                 for (std::uint32_t i = 0; i < leaves_[k]; ++i)
                     begin_drawing(leaf_at(static_cast<std::uint32_t>(k * most) + i));
@@ -152,7 +154,7 @@ class Trees {
     }
 
     void save(TreeState& to) const;
-    // Throws InputError if `save` cannot have given that.
+    // Throws InputError if `save` cannot produce this state.
     void load(const TreeState& from, std::size_t columns);
     std::size_t bytes() const {
         return (nodes_.capacity() + frozen_.capacity()) * sizeof(Question) +
@@ -161,7 +163,7 @@ class Trees {
     }
 
   private:
-    // From the nodes in `reached` on.
+    // Starts at the nodes in `reached`.
     std::size_t find_from(const TreeKernel& kernel, const double* row, std::uint32_t* reached,
                           std::uint32_t* leaves) const {
         descend_of(kernel)(nodes_.data(), nodes, count, row, reached);
@@ -176,10 +178,10 @@ class Trees {
     static constexpr std::size_t none = ~std::size_t{0};
     static constexpr double infinite = std::numeric_limits<double>::infinity();
 
-    // What is known of a leaf, one after another in memory.
+    // The statistics of a leaf, contiguous in memory.
     struct Leaf {
         LeafFacts* facts;
-        float* whole;  // sums of all rows, by head
+        float* whole;  // sums over all rows, by head
         double* low;
         float *rows, *sums;  // by candidate
         std::uint32_t* column;
@@ -198,8 +200,8 @@ class Trees {
     std::uint8_t group_[count] = {};
     Zeros blocks_;
     std::uint32_t reached_[count] = {};  // nodes
-    bool asks_text_ = false;             // some question is about text
-    std::vector<Question> frozen_;       // the nodes as they were, but for those that have changed
+    bool asks_text_ = false;             // whether some test is about text
+    std::vector<Question> frozen_;       // a copy of the nodes; changed nodes are copied again
     bool frozen_text_ = false;
     std::vector<std::uint32_t> changed_, ahead_;
 
@@ -216,8 +218,8 @@ class Trees {
         return static_cast<std::uint32_t>(tree * most) + places_[tree * nodes + node];
     }
 
-    // Sets the unit at the first residual other than zero, and anew where one is far larger than that. Gives whether
-    // there is a unit.
+    // Sets the unit at the first nonzero residual, and again when a residual is far larger. Returns whether there is a
+    // unit.
     bool set_unit(const double* residuals) {
         double largest = 0;
         for (std::size_t head = 0; head < heads_; ++head) largest = std::max(largest, std::fabs(residuals[head]));
@@ -241,7 +243,7 @@ class Trees {
     void make_blocks(std::size_t candidates) {
         std::size_t bytes = watch_header(watched_) + candidates * (8 + 4 + 4 * watched_ + 4);
         bytes = (bytes + 63) / 64 * 64;
-        blocks_ = Zeros(count * most * bytes);  // first: if memory runs out, nothing has changed
+        blocks_ = Zeros(count * most * bytes);  // before any change, because memory may run out
         bytes_ = bytes;
         candidates_ = candidates;
         for (std::size_t k = 0; k < count; ++k) {
@@ -274,9 +276,9 @@ class Trees {
         std::fill_n(at.whole, watched_, 0.0f);
     }
 
-    // While candidates are drawn, `low` is the value met and `rows` is 1 while the cut is open.
+    // While candidates are drawn, `low` is the first value, and `rows` is 1 until the threshold is set.
     void draw(std::size_t tree, const Leaf& at, const double* row, const unsigned char* kinds, std::size_t columns) {
-        constexpr std::uint32_t turns = 4;  // candidates begin with one of the first rows each
+        constexpr std::uint32_t turns = 4;  // candidates begin with different rows
         const std::uint32_t stage = at.facts->stage;
         for (std::size_t z = 0; z < candidates_; ++z) {
             const auto turn = static_cast<std::uint32_t>(z % turns);
@@ -302,7 +304,7 @@ class Trees {
         if (at.facts->stage < drawing) return;
         for (std::size_t z = 0; z < candidates_; ++z) {
             at.rows[z] = 0;
-            if (!kinds[at.column[z]] || at.low[z] == -infinite) continue;  // any text against none
+            if (!kinds[at.column[z]] || at.low[z] == -infinite) continue;  // the test is whether there is any text
             at.column[z] |= Question::text;
             at.facts->text |= 1u << z;
         }
@@ -323,7 +325,7 @@ class Trees {
         for (std::size_t z = 0; z < candidates_; ++z) {
             const double right = static_cast<double>(at.rows[z]), stay = all - right;
             if (!(right > 0 && stay > 0)) continue;
-            double apart = 0;  // the means of both sides, squared and times (stay right)^2
+            double apart = 0;  // the squared difference of the means of both sides, times (stay right)^2
             for (std::size_t i = 0; i < watched_; ++i) {
                 const double whole = static_cast<double>(at.whole[i]);
                 const double sum = static_cast<double>(at.sums[z * watched_ + i]);
@@ -331,7 +333,7 @@ class Trees {
                 apart += one * one;
             }
             const double gain = apart / (stay * right * all);
-            if (gain > clearly * best.gain) best = {z, gain};  // rounding does not choose among equals
+            if (gain > clearly * best.gain) best = {z, gain};  // so that rounding does not choose among equal gains
         }
         return best;
     }

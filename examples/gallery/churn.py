@@ -57,13 +57,15 @@ reached = left.cumsum() / left.sum()
 tenth = len(left) // 10
 print(f"calling 10% reaches {reached[tenth - 1]:.0%} of those who leave")
 
-figure, (reliable, calls) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+plt.style.use("unitless.plot.style")
+figure, (reliable, calls) = plt.subplots(1, 2, figsize=(11, 4.4))
 ul.plot.reliability(found, ax=reliable)
-calls.plot(100 * called, 100 * reached, linewidth=2, label="by probability")
-calls.plot([0, 100], [0, 100], ":", color="gray", label="at random")
+calls.plot(100 * called, 100 * reached)
+calls.plot([0, 100], [0, 100], color="C4")
+calls.text(38, 82, "likeliest first", color="C0", ha="right")
+calls.text(62, 52, "at random", color="C4")
 calls.plot(10, 100 * reached[tenth - 1], "o", color="C0", markersize=9)
 calls.set(xlabel="customers called, %", ylabel="leavers reached, %", title="whom to call", xlim=(0, 100), ylim=(0, 101))
-calls.legend(frameon=False)
 plt.show()
 
 # %% [markdown]

@@ -58,7 +58,8 @@ for name, model in kinds.items():
     print(f"{name:>22}: log loss {metrics['log_loss']:.4f}, AUC {metrics['auc']:.3f}, {model.nbytes / 1e6:5.1f} MB")
 
 # %%
-figure, axis = plt.subplots(figsize=(8, 4.4), layout="constrained")
+plt.style.use("unitless.plot.style")
+figure, axis = plt.subplots(figsize=(8, 4.4))
 ul.plot.history(histories, ax=axis)
 axis.set_title("loss on views before they are learned")
 plt.show()

@@ -76,13 +76,16 @@ for name, chance in said.items():
     print(f"{name:>22}: promised {chance[last].mean():.1%}, log loss {loss:.4f}")
 
 days = np.arange(7 * weeks)
-figure, axis = plt.subplots(figsize=(9, 4.2), layout="constrained")
+plt.style.use("unitless.plot.style")
+figure, axis = plt.subplots(figsize=(9, 4.2))
 day = (hours // 24).astype(int)
-for name, chance in said.items():
-    axis.plot(days, [100 * chance[day == d].mean() for d in days], linewidth=2, label=name)
-axis.plot(days, [100 * bought[day == d].mean() for d in days], ".", color="0.5", label="truth")
-axis.axvspan(0, 7, color="0.92", zorder=0)
+truth = [100 * bought[day == d].mean() for d in days]
+axis.plot(days, truth, ".", color="C4", markersize=7)
+for place, (name, chance) in enumerate(said.items()):
+    promised = [100 * chance[day == d].mean() for d in days]
+    axis.plot(days, promised, color=f"C{place}")
+    axis.annotate(f"  {name}", (days[-1], promised[-1]), color=f"C{place}", va="center", annotation_clip=False)
+axis.annotate("dots: truth", (days[2], truth[2]), xytext=(0, 12), textcoords="offset points", color="C4")
+axis.axvspan(0, 7, color="0.94", zorder=0)
 axis.set(xlabel="day (gray: no week is over yet)", ylabel="purchases promised, %", ylim=(0, None))
-axis.legend(frameon=False, ncols=2)
-axis.grid(alpha=0.3)
 plt.show()

@@ -40,7 +40,8 @@ print(f"typical error {result.metrics['mae']:.0f}; always the mean {result.basel
 # %%
 patient = patients.drop(columns="target").iloc[9]
 why = ul.explain(result, patient)
-figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.4), layout="constrained")
+plt.style.use("unitless.plot.style")
+figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.4))
 ul.plot.importance(result, ax=left, most=8)
 left.set_title("what matters in general", fontsize="medium")
 ul.plot.explanation(why, ax=right, most=6)

@@ -54,10 +54,18 @@ print(f"R²: {result.skill:.3f}")
 # falls fast, and then not at all. The gray bars show where the houses are.
 
 # %%
-figure, axes = plt.subplots(1, 3, figsize=(14, 4), layout="constrained")
+plt.style.use("unitless.plot.style")
+figure, axes = plt.subplots(1, 3, figsize=(14, 4))
 ul.plot.predictions(result, ax=axes[0])
 ul.plot.curves(result, column="to_center_m", ax=axes[1])
 ul.plot.curves(result, column="district", ax=axes[2])
+axes[0].locator_params(nbins=5)
+thousands = "{x:,.0f}k".format
+for axis in (axes[0].xaxis, axes[0].yaxis, axes[1].yaxis, axes[2].xaxis):
+    axis.set_major_formatter(lambda x, _: thousands(x=x / 1000))
+axes[0].set(xlabel="predicted price", ylabel="price", title="prediction and truth")
+axes[1].set(xlabel="meters to the center", ylabel="adds to the price", title="distance")
+axes[2].set(xlabel="adds to the price", ylabel="", title="district")
 plt.show()
 
 # %% [markdown]

@@ -83,13 +83,16 @@ for name, predicted in (("learns on", late), ("trained once", late_frozen)):
     )
 
 # %%
-figure, axis = plt.subplots(figsize=(8, 4.2), layout="constrained")
+plt.style.use("unitless.plot.style")
+figure, axis = plt.subplots(figsize=(8, 4.2))
 where = np.flatnonzero(late_truth == "exfiltration")
 for name, predicted in (("learns on", late), ("trained once", late_frozen)):
-    hits = predicted[where] != "normal"
-    axis.plot(np.arange(1, len(where) + 1), hits.cumsum(), linewidth=2, label=name)
-axis.plot([1, len(where)], [1, len(where)], ":", color="gray", label="all of them")
-axis.set(xlabel="attacks of the new kind so far", ylabel="found", title="a kind of attack that was never seen before")
-axis.legend(frameon=False)
-axis.grid(alpha=0.3)
+    hits = (predicted[where] != "normal").cumsum()
+    color = "C0" if name == "learns on" else "C4"
+    axis.plot(np.arange(1, len(where) + 1), hits, color=color)
+    axis.annotate(f"  {name}", (len(where), hits[-1]), color=color, va="center", annotation_clip=False)
+axis.plot([1, len(where)], [1, len(where)], ":", color="C5", linewidth=1.5)
+axis.annotate("  all of them", (len(where), len(where)), color="C5", va="bottom", annotation_clip=False)
+axis.set(xlabel="attacks of the new kind so far", ylabel="attacks found", ylim=(0, None))
+axis.set_title("a kind of attack that was never seen before")
 plt.show()

@@ -86,10 +86,11 @@ question = "How do I group the rows by a column and fill the missing values?"
 why = ul.explain(result, {"message": question})
 print(f"{question}  ->  {why.prediction}")
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.6), layout="constrained")
+plt.style.use("unitless.plot.style")
+figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.6))
 ul.plot.explanation(why, ax=left, most=8)
 left.set_title(f"why {why.prediction}", fontsize="medium")
-recall = {team: of["recall"] for team, of in result.per_class.items()}
+recall = {team: of["recall"] for team, of in result.details.per_class.items()}
 right.barh(list(recall), [100 * value for value in recall.values()], color="C0")
 right.set(xlabel="of each team's messages, sent to it, %", xlim=(0, 100))
 right.grid(alpha=0.3, axis="x")

@@ -401,20 +401,6 @@ class Mixture:
     def load(self, state: NDArray[np.float64]) -> None:
         """Go on from there."""
 
-def follow_classes(
-    by_class: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    leader: int,
-    classes: NDArray[np.int64],
-    weight: NDArray[np.float64] | None,
-    open: bool,
-) -> int:
-    """Count classes, row after row, each scored by those before it; gives the most frequent one.
-
-    `sums`: the weight in all, that of the most frequent class, and of scored rows the weight, errors, log losses and
-    squares.
-    """
-
 ERROR_LEVELS: list[float]
 
 def error_reach(state: NDArray[np.float64], level: float, steady: bool) -> float:

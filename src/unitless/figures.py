@@ -1,7 +1,8 @@
-"""Pictures of progress, of learning rates, of scores, of curves. They need matplotlib: `pip install 'unitless[plot]'`.
+"""Draw progress, learning rates, metrics and curves. This needs matplotlib: `pip install 'unitless[plot]'`.
 
-Figures are made without pyplot, so that nothing is shown, no window system is needed and no global state is touched.
-The functions `ul.plot_*`, which draw on an axis, are in plotting.py; only they use pyplot, if they are given no axis.
+Figures are made without pyplot: no window opens, and no global state changes. The functions of `ul.plot` draw on an
+axis; only they use pyplot, to make a figure where none is given. Every figure has the style of plot/style.mplstyle.
+Lines are named where they end, so that no legend covers them.
 
     >>> import unitless as ul
     >>> from unitless import figures
@@ -12,12 +13,13 @@ The functions `ul.plot_*`, which draw on an axis, are in plotting.py; only they 
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 import os
 import pathlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from . import whole_file
 from .errors import OptionError
@@ -30,19 +32,54 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIXES = (".png", ".svg", ".pdf")
-_STYLES = ("-", "--", "-.", ":")  # from the eleventh line on colours come again, in another style
-_COLOURS = 10
+STYLE = "unitless.plot.style"
+GRAY = "#7d7d7d"  # for lines of reference
+_LINES = ("-", "--", "-.", ":")  # when the colors are used up, they are repeated in another line style
+_NAME = "unitless-line-name"  # the mark of texts that name lines
+_Drawn = TypeVar("_Drawn")
+_Given = ParamSpec("_Given")
 
 
+def styled(draw: Callable[_Given, _Drawn]) -> Callable[_Given, _Drawn]:
+    """Let a function draw in the style of this package, without changing the style of the program."""
+
+    @functools.wraps(draw)
+    def drawn(*arguments: _Given.args, **options: _Given.kwargs) -> _Drawn:
+        try:
+            from matplotlib import style  # noqa: PLC0415  (an optional dependency)
+        except ImportError:
+            raise OptionError("plots need matplotlib: pip install 'unitless[plot]'") from None
+        with style.context(STYLE):
+            return draw(*arguments, **options)
+
+    return drawn
+
+
+def color(place: int) -> str:
+    """The color of the line in this place. "C0" would be looked up when the figure is shown, in another style."""
+    found = _colors()
+    return found[place % len(found)]
+
+
+@functools.cache
+def _colors() -> list[str]:
+    from matplotlib import rc_params_from_file  # noqa: PLC0415  (an optional dependency)
+
+    file = pathlib.Path(__file__).parent / "plot" / "style.mplstyle"
+    cycle = rc_params_from_file(file, use_default_template=False)["axes.prop_cycle"]
+    return [f"#{one.lstrip('#')}" for one in cycle.by_key()["color"]]
+
+
+@styled
 def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str, *, recent: bool = False) -> Figure:
-    """Progressive loss against examples, one line per name; beside it the error rate, where there is one.
+    """Draw the progressive loss against the number of examples, one line per name; for classes also the error rate.
 
     Args:
-        curves: what `Evaluation.curve` (or the coarser `history`) gave, by the name for the legend.
-        metric: what the loss is called.
-        title: what stands above.
-        recent: where there is no error rate, show beside it the loss since the moment before, which the first examples,
-            however far off they were, do not weigh upon.
+        curves: `Evaluation.curve` (or the coarser `history`) by the name of the line.
+        metric: the name of the loss.
+        title: the title of the figure.
+        recent: where there is no error rate, add a panel with the loss between two moments, which large errors on the
+            first examples do not influence.
     """
     curves = {name: _settled(moments) for name, moments in curves.items() if moments}
     errors = {name: moments for name, moments in curves.items() if moments[-1].error_rate is not None}
@@ -65,13 +102,13 @@ def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str, *,
 
 
 def history(panel: Axes, curves: Mapping[str, Sequence[Moment]], of: str, metric: str) -> None:
-    """One field of moments against examples, one line per name.
+    """Draw one field of moments against the number of examples, one line per name.
 
     Args:
-        panel: where to draw.
-        curves: moments by the name for the legend.
+        panel: the axis to draw on.
+        curves: moments by the name of the line.
         of: the field: "loss", "error_rate" or "since_last".
-        metric: what the loss is called.
+        metric: the name of the loss.
     """
     curves = {name: _settled(moments) for name, moments in curves.items() if moments}
     if of == "since_last":
@@ -92,7 +129,8 @@ def history(panel: Axes, curves: Mapping[str, Sequence[Moment]], of: str, metric
 
 def _along_examples(panel: Axes) -> None:
     panel.set(xlabel="examples seen", xscale="log")
-    finish(panel, "at the end", "{x:,.0f}")
+    plain_ticks(panel, "{x:,.0f}")
+    name_lines(panel)
 
 
 def _mean_loss(panel: Axes, name: str, moments: Sequence[Moment], place: int) -> None:
@@ -108,27 +146,28 @@ def _error_rate(panel: Axes, name: str, moments: Sequence[Moment], place: int) -
 
 
 def _named(name: str, value: str) -> str:
-    """An entry of a legend."""
+    """The name of a line with its last value."""
     return f"{name}  {value}" if name else value
 
 
 def _recent(panel: Axes, curves: Mapping[str, Sequence[Moment]], metric: str) -> None:
-    """The loss of each stretch between two moments."""
+    """Draw the loss between two moments."""
     for place, (name, moments) in enumerate(curves.items()):
         points = [(moment.examples, moment.since_last) for moment in moments[1:] if math.isfinite(moment.since_last)]
         last = "diverged" if not points or math.isinf(moments[-1].loss) else _short(points[-1][1])
         panel.plot(*zip(*points, strict=True) if points else ([], []), label=_named(name, last), **_line(place))
     _limit(panel, [moment.since_last for moments in curves.values() for moment in moments[1:]])
-    panel.set_ylabel(f"{metric} since the point before")
+    panel.set_ylabel(f"{metric} since the previous point")
 
 
+@styled
 def sweep(losses: Mapping[str, Mapping[float, float]], ylabel: str, title: str) -> Figure:
-    """Loss against learning rate, one line per name, with the best rate of each marked.
+    """Make a figure of loss against learning rate, one line per name, with the best rate of each marked.
 
     Args:
-        losses: by the name for the legend, the loss of each rate; rates that diverged may have infinity or nothing.
-        ylabel: what the loss is called.
-        title: what stands above.
+        losses: the loss of each rate, by the name of the line; a rate that diverged has infinity or is absent.
+        ylabel: the name of the loss.
+        title: the title of the figure.
     """
     figure, axes = panels(1)
     rates(axes[0], losses, ylabel)
@@ -137,7 +176,7 @@ def sweep(losses: Mapping[str, Mapping[float, float]], ylabel: str, title: str) 
 
 
 def rates(panel: Axes, losses: Mapping[str, Mapping[float, float]], ylabel: str) -> None:
-    """Loss against learning rate, one line per name, with the best rate of each marked."""
+    """Draw loss against learning rate, one line per name, with the best rate of each marked."""
     shown: list[float] = []
     for place, (name, by_rate) in enumerate(losses.items()):
         points = sorted((rate, loss) for rate, loss in by_rate.items() if math.isfinite(loss))
@@ -145,22 +184,24 @@ def rates(panel: Axes, losses: Mapping[str, Mapping[float, float]], ylabel: str)
             panel.plot([], [], label=f"{name}  diverged", **_line(place))
             continue
         best, least = min(points, key=lambda point: point[1])
-        label = f"{name}  {_short(least)} at {best:.3g}"
+        label = f"{name}  {_short(least)} at rate {best:.3g}"
         (line,) = panel.plot(*zip(*points, strict=True), label=label, marker=".", **_line(place))
         panel.plot(best, least, "o", color=line.get_color(), markersize=9, markeredgecolor="white", zorder=3)
         shown += [loss for _, loss in points]
     _limit(panel, shown)
     panel.set(xlabel="learning rate", xscale="log", ylabel=ylabel)
-    finish(panel, "best", "{x:g}")
+    plain_ticks(panel, "{x:g}")
+    name_lines(panel)
 
 
+@styled
 def score(curves: Curves, title: str, per_class: Mapping[Any, Mapping[str, float]] | None = None) -> Figure:
-    """What there is to see of a score: ROC, precision against recall and reliability; or numbers and their residuals.
+    """Make a figure of an evaluation: for classes ROC, precision and recall, reliability; for numbers the residuals.
 
     Args:
-        curves: what was collected of the predictions.
-        title: what stands above.
-        per_class: by class, its precision and recall, where there are more than two.
+        curves: what was computed from the predictions.
+        title: the title of the figure.
+        per_class: precision and recall by class, where there are more than two.
     """
     drawn: list[Any] = []
     for data, draw in (
@@ -181,93 +222,94 @@ def score(curves: Curves, title: str, per_class: Mapping[Any, Mapping[str, float
 
 
 def roc(panel: Axes, curve: Curve, name: str | None = None) -> None:
-    """The ROC curve, as `name` in the legend; on the diagonal lies what knows nothing."""
+    """Draw a ROC curve; a random answer lies on the diagonal."""
     panel.plot(curve.x, curve.y, label=name, **_line(_named_lines(panel)))
-    panel.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle=":")
-    panel.set(xlabel="false positives, of all negative", ylabel="found, of all positive", xlim=(0, 1), ylim=(0, 1.01))
-    finish(panel, "")
-    panel.set_title("ROC")
+    panel.plot([0, 1], [0, 1], color=GRAY, linewidth=1, linestyle=":")
+    panel.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(0, 1), ylim=(0, 1.01))
+    legend_below(panel)
+    panel.set_title("ROC", loc="center")
 
 
 def precision_recall(panel: Axes, curve: Curve, name: str | None = None) -> None:
-    """Precision against recall; the dotted line is the share of positive rows."""
+    """Draw precision against recall; the dotted line is the share of positive rows."""
     panel.plot(curve.x, curve.y, label=name, **_line(_named_lines(panel)))
-    panel.axhline(float(curve.y[-1]), color="grey", linewidth=1, linestyle=":")
+    panel.axhline(float(curve.y[-1]), color=GRAY, linewidth=1, linestyle=":")
     panel.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.01))
-    finish(panel, "")
-    panel.set_title("precision and recall")
+    legend_below(panel)
+    panel.set_title("Precision and recall", loc="center")
 
 
 def reliability(panel: Axes, data: Reliability, name: str | None = None) -> None:
-    """How often what was given a probability was true; on the diagonal, as often as was said."""
-    panel.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle=":")
+    """Draw the observed share of positive rows against the predicted probability; a perfect model is on the diagonal.
+
+    The area of a dot grows with its number of rows.
+    """
+    panel.plot([0, 1], [0, 1], color=GRAY, linewidth=1, linestyle=":")
     (line,) = panel.plot(data.predicted, data.observed, label=name, **_line(_named_lines(panel)))
     size = 20 + 180 * data.weight / data.weight.max()
     panel.scatter(data.predicted, data.observed, s=size, color=line.get_color(), zorder=3)
-    panel.set(xlabel="predicted probability", ylabel="how often it was so", xlim=(0, 1), ylim=(0, 1.01))
-    finish(panel, "")
-    panel.set_title("reliability")
+    panel.set(xlabel="predicted probability", ylabel="observed share", xlim=(0, 1), ylim=(0, 1.01))
+    legend_below(panel)
+    panel.set_title("Reliability", loc="center")
 
 
 def _named_lines(panel: Axes) -> int:
-    """How many lines are in the legend so far: the next one has the next colour."""
+    """How many named lines the axis has; the next one gets the next color."""
     return len(panel.get_legend_handles_labels()[1])
 
 
 def residuals(panel: Axes, data: Bars) -> None:
-    """How far the truth is from the prediction."""
-    panel.bar(data.edges[:-1], data.weight, data.edges[1:] - data.edges[:-1], align="edge", color="C0")
-    panel.axvline(0.0, color="grey", linewidth=1, linestyle=":")
-    panel.set(xlabel="truth - prediction", ylabel="rows")
-    finish(panel, None)
-    panel.set_title("residuals" + (f" ({data.beyond:.1%} further out)" if data.beyond >= 0.001 else ""))
+    """Draw a histogram of the differences between truth and prediction."""
+    panel.bar(data.edges[:-1], data.weight, data.edges[1:] - data.edges[:-1], align="edge", color=color(0))
+    panel.axvline(0.0, color=GRAY, linewidth=1, linestyle=":")
+    panel.set(xlabel="truth − prediction, in the label's unit", ylabel="rows")
+    panel.set_title("Residuals" + (f" ({data.beyond:.1%} not shown)" if data.beyond >= 0.001 else ""), loc="center")
 
 
 def against(panel: Axes, data: Pairs) -> None:
-    """What was predicted against what was true, in a sample of rows."""
+    """Draw the truth against the prediction, for a sample of rows."""
     from numpy import concatenate, quantile  # noqa: PLC0415
 
     both = concatenate([data.predicted, data.truth])
     low, high = quantile(both[abs(both) < math.inf], [0.001, 0.999]).tolist()
-    panel.scatter(data.predicted, data.truth, s=8, alpha=0.4, linewidths=0)
-    panel.plot([low, high], [low, high], color="grey", linewidth=1, linestyle=":")
+    panel.scatter(data.predicted, data.truth, s=8, alpha=0.4, linewidths=0, color=color(0))
+    panel.plot([low, high], [low, high], color=GRAY, linewidth=1, linestyle=":")
     room = 0.03 * (high - low) or 1.0
     panel.set(xlabel="prediction", ylabel="truth", xlim=(low - room, high + room), ylim=(low - room, high + room))
-    finish(panel, None)
-    panel.set_title("prediction and truth")
+    panel.set_title("Prediction and truth", loc="center")
 
 
 def by_class(panel: Axes, per_class: Mapping[Any, Mapping[str, float]]) -> None:
-    """Precision and recall of the most frequent classes."""
+    """Draw precision and recall of the twelve most frequent classes as bars."""
     shown = sorted(per_class.items(), key=lambda item: -item[1]["share"])[:12][::-1]
     for place, name in enumerate(("precision", "recall")):
         values = [of[name] if math.isfinite(of[name]) else 0.0 for _, of in shown]
-        panel.barh([k + 0.2 - 0.4 * place for k in range(len(shown))], values, 0.38, label=name, color=f"C{place}")
+        panel.barh([k + 0.2 - 0.4 * place for k in range(len(shown))], values, 0.38, label=name, color=color(place))
     panel.set_yticks(range(len(shown)), [short_name(label) for label, _ in shown])
-    panel.set(xlim=(0, 1))
-    finish(panel, "")
-    panel.set_title("by class")
+    panel.set(xlim=(0, 1), xlabel="share")
+    panel.grid(visible=False, axis="y")
+    legend_below(panel)
+    panel.set_title("By class", loc="center")
 
 
 def short_name(label: Any) -> str:
-    """What stands beside a picture, not too long."""
+    """A label of at most 16 letters."""
     text = str(label)
     return text if len(text) <= 16 else f"{text[:13]}..."
 
 
 def importance(panel: Axes, ranked: Sequence[tuple[str, float]]) -> None:
-    """Bars, the largest on top."""
-    panel.barh(range(len(ranked)), [value for _, value in ranked], 0.7, color="C0")
+    """Draw the importance of features as bars, the largest on top."""
+    panel.barh(range(len(ranked)), [value for _, value in ranked], 0.7, color=color(0))
     panel.set_yticks(range(len(ranked)), [_side_name(name) for name, _ in ranked])
     panel.invert_yaxis()
     panel.set_xlabel("importance: how far the feature moves the prediction")
-    finish(panel, None)
     panel.grid(visible=False, axis="y")
 
 
 def steps(panel: Axes, start: float, parts: Sequence[tuple[str, float]], xlabel: str) -> None:
-    """From `start` one part after the other to the sum of all: where each begins and ends."""
-    from .html import FALL, RISE  # noqa: PLC0415  (the colours that explanations have in notebooks)
+    """Draw how a sum is reached: from `start`, a bar for each part, which begins where the previous one ends."""
+    from .html import FALL, RISE  # noqa: PLC0415  (the colors of explanations in notebooks)
 
     before, ends = start, []
     for _, amount in parts:
@@ -275,9 +317,7 @@ def steps(panel: Axes, start: float, parts: Sequence[tuple[str, float]], xlabel:
         before += amount
     for place, (low, amount) in enumerate(ends):
         panel.barh(place, amount, 0.7, left=low, color=RISE if amount >= 0 else FALL)
-        panel.plot(
-            [low + amount] * 2, [place - 0.35, min(place + 1.35, len(parts) - 0.65)], color="grey", linewidth=0.8
-        )
+        panel.plot([low + amount] * 2, [place - 0.35, min(place + 1.35, len(parts) - 0.65)], color=GRAY, linewidth=0.8)
         inside, away = ("left", 3) if amount >= 0 else ("right", -3)
         panel.annotate(
             f"{amount:+.3g}",
@@ -288,30 +328,29 @@ def steps(panel: Axes, start: float, parts: Sequence[tuple[str, float]], xlabel:
             va="center",
             fontsize="small",
         )
-    panel.axvline(start, color="grey", linewidth=1, linestyle=":")
+    panel.axvline(start, color=GRAY, linewidth=1, linestyle=":")
     reached = [start, *(low + amount for low, amount in ends)]
-    room = 0.15 * (max(reached) - min(reached)) or 1.0  # for the numbers beside the bars
+    room = 0.15 * (max(reached) - min(reached)) or 1.0  # for the numbers next to the bars
     panel.set_xlim(min(reached) - room, max(reached) + room)
     panel.set_yticks(range(len(parts)), [_side_name(name) for name, _ in parts])
     panel.invert_yaxis()
     panel.set_xlabel(xlabel)
-    finish(panel, None)
     panel.grid(visible=False, axis="y")
 
 
 def _side_name(label: Any) -> str:
-    """What stands at the left of a bar."""
+    """The name of a bar, of at most 32 letters."""
     text = str(label)
     return text if len(text) <= 32 else f"{text[:29]}..."
 
 
 def axis(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
-    """The axis that was given, or one of a new figure."""
+    """Return the axis that was given, or the axis of a new figure."""
     return ax if ax is not None else new_figure(width, height).subplots()
 
 
 def new_figure(width: float = 6.4, height: float = 4.4) -> Figure:
-    """A figure of pyplot: notebooks show it by themselves, scripts with `pyplot.show()`."""
+    """Make a figure of pyplot, which notebooks show by themselves and scripts with `pyplot.show()`."""
     try:
         from matplotlib import pyplot  # noqa: PLC0415  (an optional dependency)
     except ImportError:
@@ -319,12 +358,11 @@ def new_figure(width: float = 6.4, height: float = 4.4) -> Figure:
     return pyplot.figure(figsize=(width, height), layout="constrained")
 
 
-_ACROSS = 4  # panels of curves
-_CURVES_TITLE = "what each column adds to the score"
+_CURVES_TITLE = "What each column adds to the score"
 
 
 def curve(panel: Axes, of: Panel, names: Sequence[str]) -> None:
-    """The curve of one column, on a scale of its own."""
+    """Draw the curve of one column, on its own scale."""
     _curve(panel, of, names)
     heights = [float(height) for height in of.heights()]
     if heights and not of.texts:
@@ -333,18 +371,29 @@ def curve(panel: Axes, of: Panel, names: Sequence[str]) -> None:
         _density(panel, of, min(heights) - 3 * room, 2.6 * room)
     panel.set_xlabel("adds to the score" if of.texts else str(of.column))
     panel.set_ylabel(str(of.column) if of.texts else "adds to the score")
-    finish(panel, "" if len(names) > 1 else None)
+    if len(names) > 1:
+        legend_below(panel)
 
 
+@styled
 def curves(
     drawn: Sequence[Panel], names: Sequence[str], title: str = _CURVES_TITLE, figure: Figure | None = None
 ) -> Figure:
-    """Panels of curves, all on one scale; in a figure that is given, or in a new one."""
-    figure, axes = panels(max(1, len(drawn)), 3.6, 3.0, _ACROSS, figure)
+    """Draw the curves of several columns, a panel for each, all on one scale.
+
+    Args:
+        drawn: the panels.
+        names: the names of the lines; empty for a single one.
+        title: the title of the figure.
+        figure: the figure to draw on; None for a new one.
+    """
+    across = 3 if len(drawn) in (5, 6, 9) else 4  # the fewest empty places
+    figure, axes = panels(max(1, len(drawn)), 3.6, 3.0, across, figure)
     for place, (panel, of) in enumerate(zip(axes, drawn, strict=False)):
         _curve(panel, of, names)
-        panel.set_title(short_name(of.column))
-        finish(panel, "" if place == 0 and len(names) > 1 else None)
+        panel.set_title(short_name(of.column), loc="center")
+        if place % across == 0 and not of.texts:
+            panel.set_ylabel("adds to the score")
     heights = [float(height) for of in drawn for height in of.heights()]
     if heights:
         low, high = min(heights), max(heights)
@@ -355,6 +404,8 @@ def curves(
                 _density(panel, of, low - 3 * room, 2.6 * room)
             else:
                 panel.set_xlim(low - room, high + room)
+    if len(names) > 1 and drawn:
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(6, len(names)))
     figure.suptitle(title)
     return figure
 
@@ -364,19 +415,19 @@ def _curve(panel: Axes, of: Panel, names: Sequence[str]) -> None:
         if of.texts:
             thick = 0.8 / len(names)
             at = [k + thick * (place - (len(names) - 1) / 2) for k in range(len(of.texts))]
-            panel.barh(at, of.y[:, place], thick, label=name, color=f"C{place}")
+            panel.barh(at, of.y[:, place], thick, label=name, color=color(place))
         else:
             panel.plot(of.x, of.y[:, place], label=name, **_line(place))
             if of.missing is not None:
-                panel.axhline(float(of.missing[place]), color=f"C{place}", linewidth=1, linestyle=":")
+                panel.axhline(float(of.missing[place]), color=color(place), linewidth=1, linestyle=":")
     if of.texts:
-        panel.axvline(0.0, color="grey", linewidth=1)
+        panel.axvline(0.0, color=GRAY, linewidth=1)
         panel.set_yticks(range(len(of.texts)), [short_name(text) for text in of.texts])
         panel.invert_yaxis()
 
 
 def _density(panel: Axes, of: Panel, bottom: float, height: float) -> None:
-    """Where the values are, along the lower edge."""
+    """Draw the distribution of the values along the lower edge."""
     most = float(of.rows.max(initial=0.0))
     if most > 0:
         widths = of.edges[1:] - of.edges[:-1]
@@ -384,7 +435,7 @@ def _density(panel: Axes, of: Panel, bottom: float, height: float) -> None:
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Before long work: could a picture be saved there?"""
+    """Raise an error if a picture cannot be saved there; called before long work."""
     target = pathlib.Path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise OptionError(f"a picture cannot be saved as {target.name!r}; its name must end in {', '.join(SUFFIXES)}")
@@ -393,26 +444,34 @@ def check_path(path: str | os.PathLike[str]) -> None:
     panels(1)
 
 
+@styled
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a PNG, SVG or PDF, which the name's ending decides: whole or not at all."""
+    """Write a PNG, SVG or PDF, as the name ends: completely or not at all."""
     target = pathlib.Path(path)
     check_path(path)
     content = io.BytesIO()
-    figure.savefig(content, format=target.suffix[1:].lower(), dpi=130)
+    figure.savefig(content, format=target.suffix[1:].lower())
     whole_file.write(target, content.getvalue())
 
 
+@styled
 def panels(
     count: int, width: float = 5.2, height: float = 4.4, across: int | None = None, figure: Figure | None = None
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of so many panels, side by side or so many across."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415  (an optional dependency)
-    except ImportError:
-        raise OptionError("plots need matplotlib: pip install 'unitless[plot]'") from None
+    """Make a figure with panels.
+
+    Args:
+        count: the number of panels.
+        width: the width of a panel in inches.
+        height: its height in inches.
+        across: the number of panels in a row; None for all.
+        figure: the figure to draw on; None for a new one.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415  (an optional dependency)
+
     across = min(count, across or count)
     down = -(-count // across)
-    size = (width * across + (1.8 if count == 1 else 0), height * down)
+    size = (width * across + (1.8 if count == 1 else 0), height * down)  # one panel has room for names at its right
     if figure is None:
         figure = Figure(figsize=size, layout="constrained")
     else:
@@ -423,35 +482,94 @@ def panels(
     return figure, found[:count]
 
 
-def finish(panel: Axes, legend: str | None, ticks: str | None = None) -> None:
-    """What all panels have in common: a grid, no box, a legend if there is something to name, plain numbers below."""
+def plain_ticks(panel: Axes, written: str) -> None:
+    """Write the numbers below a logarithmic axis in full, such as 10,000."""
     from matplotlib.ticker import NullFormatter, StrMethodFormatter  # noqa: PLC0415
 
-    if ticks is not None:
-        panel.xaxis.set_major_formatter(StrMethodFormatter(ticks))
-        panel.xaxis.set_minor_formatter(NullFormatter())
-    panel.grid(alpha=0.3)
-    panel.spines[["top", "right"]].set_visible(False)
-    if legend is not None and panel.get_legend_handles_labels()[1]:
-        panel.legend(title=legend, framealpha=0.8, edgecolor="none", alignment="left")
+    panel.xaxis.set_major_formatter(StrMethodFormatter(written))
+    panel.xaxis.set_minor_formatter(NullFormatter())
+
+
+def legend_below(panel: Axes) -> None:
+    """Name lines that end in the same point, or bars, below the axis, where the legend covers nothing."""
+    names = panel.get_legend_handles_labels()[1]
+    if names:
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=min(3, len(names)), borderaxespad=0.0)
+
+
+def name_lines(panel: Axes) -> None:
+    """Write the name of each line at the right of the axis, at the height at which the line ends, in its color.
+
+    Call this when the limits of the axis are set. Names that would overlap are moved apart.
+    """
+    for text in [one for one in panel.texts if one.get_gid() == _NAME]:
+        text.remove()
+    found = panel.get_legend_handles_labels()
+    lines: list[Any] = list(found[0])  # lines, which have a color; matplotlib declares them as artists
+    names = found[1]
+    ends = [_end(panel, line) for line in lines]
+    figure = panel.get_figure(root=True)
+    height = 72 * panel.get_position().height * (4.0 if figure is None else figure.get_size_inches()[1])
+    places = _apart(ends, 14 / max(height, 14.0))
+    for line, name, end, place in zip(lines, names, ends, places, strict=True):
+        annotation = panel.annotate(
+            name,
+            (1.0, end),
+            xycoords="axes fraction",
+            xytext=(1.02, place),
+            color=line.get_color(),
+            va="center",
+            fontsize="small",
+            annotation_clip=False,
+        )
+        annotation.set_gid(_NAME)
+
+
+def _end(panel: Axes, line: Any) -> float:
+    """The height at which a line ends, as a fraction of the axis; the middle for a line without points."""
+    points = [value for value in line.get_ydata() if math.isfinite(value)]
+    if not points:
+        return 0.5
+    at = panel.transAxes.inverted().transform(panel.transData.transform((panel.get_xlim()[1], points[-1])))[1]
+    return float(min(1.0, max(0.0, at))) if math.isfinite(at) else 1.0
+
+
+def _apart(ends: Sequence[float], least: float) -> list[float]:
+    """Heights close to the ends of lines and at least so far apart, in the same order.
+
+    >>> _apart([0.5, 0.5, 0.9], 0.1)
+    [0.45, 0.55, 0.9]
+    """
+    groups: list[list[float]] = []  # center, number of names
+    order = sorted(range(len(ends)), key=lambda k: ends[k])
+    for k in order:
+        groups.append([ends[k], 1.0])
+        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < least * (groups[-1][1] + groups[-2][1]) / 2:
+            center, size = groups.pop()
+            below = groups[-1]
+            below[0] = (below[0] * below[1] + center * size) / (below[1] + size)
+            below[1] += size
+    heights = [center + least * (k - (size - 1) / 2) for center, size in groups for k in range(int(size))]
+    heights = [max(height, least * (k + 0.5)) for k, height in enumerate(heights)]  # not below the axis
+    return [height for _, height in sorted(zip(order, heights, strict=True))]
 
 
 def _line(place: int) -> dict[str, Any]:
-    style = _STYLES[place // _COLOURS % len(_STYLES)]
-    return {"color": f"C{place % _COLOURS}", "linestyle": style, "linewidth": 2}
+    style = _LINES[place // len(_colors()) % len(_LINES)]
+    return {"color": color(place), "linestyle": style, "linewidth": 2}
 
 
 def _settled(moments: Sequence[Moment]) -> Sequence[Moment]:
-    """Without the first few examples, whose means are noise: of n, those before the cube root of n."""
+    """Leave out the moments before the cube root of the number of examples, whose means are noise."""
     start = moments[-1].examples ** (1 / 3)
     return [moment for moment in moments if moment.examples >= start]
 
 
 def _limit(panel: Axes, values: list[float]) -> None:
-    """An axis on which what ran away does not flatten all the rest.
+    """Set the limits of the vertical axis so that a line that diverges does not flatten the others.
 
-    Logarithmic if values are more than a hundredfold apart, up to ten thousand times the least. Otherwise the largest
-    quarter is cut off where it goes far beyond the others.
+    The axis is logarithmic if values differ by more than a factor of 100; it ends at 10,000 times the least value.
+    Otherwise the largest quarter of the values is cut off where it is far above the others.
     """
     values = sorted(value for value in values if math.isfinite(value))
     if not values:
@@ -469,5 +587,5 @@ def _limit(panel: Axes, values: list[float]) -> None:
 
 
 def _short(value: float) -> str:
-    """Three digits, or an exponent for what is far from 1."""
+    """A number with three digits; "diverged" for infinity."""
     return f"{value:.3g}" if math.isfinite(value) else "diverged"

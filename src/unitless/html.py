@@ -1,6 +1,6 @@
 """Small pieces of HTML for notebooks and reports: tables, facts, bars. Self-contained and without scripts.
 
-Styles stand at the elements, because notebooks that are not trusted remove style sheets. Colours are inherited or
+Styles stand at the elements, because notebooks that are not trusted remove style sheets. Colors are inherited or
 translucent, so that all of it can be read on light and on dark pages. Whatever is not `Html` already is text, and is
 escaped.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import shown
+from .sections import Facts, Section, Table
 
 RISE, FALL = "#2f81c9", "#d9772b"  # of bars; both can be seen on white and on black
 _LINE = "1px solid rgba(128,128,128,.35)"
@@ -111,6 +112,35 @@ def card(title: Any, *parts: Any) -> Html:
     """What a notebook shows of an object: a title and what there is to say."""
     heading = tag("div", title, "font-weight:600;margin:.2em .7em;")
     return tag("div", joined([heading, *parts]), "overflow-x:auto;line-height:1.35;font-size:90%;")
+
+
+def sections(title: str, described: Iterable[Section]) -> Html:
+    """What a notebook shows of a result: a card of its sections."""
+    parts: list[Any] = []
+    for section in described:
+        content = section.content
+        if content and section.title:
+            parts.append(tag("div", section.title, "font-weight:600;margin:.6em .7em 0;"))
+        for part in content:
+            if isinstance(part, Facts):
+                parts.append(facts(part.known))
+            elif isinstance(part, Table):
+                parts.append(_table(part))
+            else:
+                parts += map(note, part.lines)
+    return card(title, *parts)
+
+
+def _table(described: Table) -> Html:
+    """A table; bars stand after the columns of text."""
+    if described.lengths is None:
+        return table(described.header, described.rows, left=described.left)
+    k = described.left
+    rows = [
+        [*row[:k], share_bar(length, 1.0), *row[k:]]
+        for row, length in zip(described.rows, described.lengths, strict=True)
+    ]
+    return table([*described.header[:k], "", *described.header[k:]], rows, left=k + 1)
 
 
 def name(value: Any) -> str:

@@ -69,7 +69,7 @@ class FlagColumn(NamedTuple):
 
 
 class WordsColumn(NamedTuple):
-    """A column of text with words: each word and each pair of neighbouring words is a feature (see data/words.py)."""
+    """A column of text with words: each word and each pair of neighboring words is a feature: data/columns/words.py."""
 
     texts: TextColumn
 

@@ -5,7 +5,6 @@ To add a loss: its formulas in `core/` (loss.hpp), its record here, and its orac
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -34,9 +33,7 @@ class Link:
     name: LinkName
     function: Callable[[Float64], Float64]
     onnx: str  # the ONNX operator that computes it
-    inverse: Callable[
-        [float], float
-    ]  # the score that stands for something; for probabilities and means of 0 and 1 finite
+    inverse: Callable[[Float64], Float64]  # the scores that stand for something; finite, also those of 0 and 1
 
     @property
     def gives_probabilities(self) -> bool:
@@ -64,17 +61,22 @@ def _exp(scores: Float64) -> Float64:
 _LARGEST = 700.0  # a score whose exponential is still a number
 
 
-def _log_odds(probability: float) -> float:
-    if not 0 < probability < 1:
-        return _LARGEST if probability >= 1 else -_LARGEST
-    return math.log(probability) - math.log1p(-probability)
+def _log_odds(probabilities: Float64) -> Float64:
+    import numpy as np  # noqa: PLC0415
+
+    with np.errstate(divide="ignore"):
+        odds = np.log(probabilities) - np.log1p(-np.asarray(probabilities))
+    return np.asarray(np.clip(odds, -_LARGEST, _LARGEST))
 
 
-def _log(mean: float) -> float:
-    return math.log(mean) if mean > 0 else -_LARGEST
+def _log(means: Float64) -> Float64:
+    import numpy as np  # noqa: PLC0415
+
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.maximum(np.log(means), -_LARGEST))
 
 
-IDENTITY = Link("identity", _identity, "Identity", float)
+IDENTITY = Link("identity", _identity, "Identity", _identity)
 LOGISTIC = Link("logistic", _logistic, "Sigmoid", _log_odds)
 EXP = Link("exp", _exp, "Exp", _log)
 

@@ -18,7 +18,7 @@ _PAUSE = 0.2  # seconds between two looks
 
 @contextlib.contextmanager
 def watching(given: Watcher | Literal[False] | None) -> Iterator[Watcher | None]:
-    """Who is told after every batch: the function that was given; if none was, in a notebook, a bar.
+    """Choose the callback after every batch: the function that was given; otherwise, in a notebook, a bar.
 
     Args:
         given: the option `progress` of `train`, `score` and others; False for no bar.

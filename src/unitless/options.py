@@ -221,7 +221,7 @@ class Options:
 
     def _check_sparse(self) -> None:
         """Refuse what sparse models cannot be."""
-        asked = Option("l2") if self.sparsity == 0 else Option("sparsity")
+        asked = self._penalty
         if not RULES[self.rule].penalized:
             fitting = losses.listed([rule.name for rule in RULES.values() if rule.penalized], "and")
             raise OptionError(
@@ -242,9 +242,8 @@ class Options:
                 raise OptionError(Phrase(Option(name, value), " does not go with ", asked, ": leave out one of them"))
         if self.model_type not in ("linear", "auto"):
             raise OptionError(
-                Phrase(
-                    asked, " is for linear models: leave it out, or leave out ", Option("model_type", self.model_type)
-                )
+                Phrase(asked, " is for linear models, which have no curves and trees: leave it out, or give ")
+                + Phrase(Option("model_type", "linear"), " instead of ", Option("model_type", self.model_type))
             )
 
     def _check_model_type(self) -> None:
@@ -274,6 +273,22 @@ class Options:
     def sparse(self) -> bool:
         """Whether weights are penalized, so that some are zero or small."""
         return is_sparse(vars(self))
+
+    @property
+    def _penalty(self) -> Option:
+        """The option that penalizes weights."""
+        return Option("l2") if self.sparsity == 0 else Option("sparsity")
+
+    @property
+    def penalty_note(self) -> Phrase | None:
+        """That a penalty, and not the data, has made the model linear; None if it has not."""
+        if not self.sparse or self.model_type != "auto":
+            return None
+        return Phrase(
+            *(self._penalty, " makes the model linear, because curves and trees have no penalty: give "),
+            *(Option("model_type", "linear"), " to confirm, or leave out ", self._penalty),
+            " to let the data choose the model type",
+        )
 
     @property
     def known_model_type(self) -> ModelType | None:

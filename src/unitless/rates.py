@@ -23,7 +23,7 @@ PENALTIES = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0)
 """What `sparsity="auto"` chooses from. They have no unit: a weight is penalized by how far it moves predictions."""
 
 _FIRST_PENALTIES = 4
-"""With so many of them it begins; the others are taken up when their neighbour leads."""
+"""With so many of them it begins; the others are taken up when their neighbor leads."""
 
 
 @dataclass(frozen=True)

@@ -63,3 +63,34 @@ def place(fields: Mapping[str, Any]) -> str:
     """Where a row stands, in words; its fields are those of `data.located_rows.Place.at`."""
     file, unit = fields.get("file"), "row" if "row" in fields else "line"
     return f"{unit} {fields[unit]:,}" + (f" of {file}" if file else "")
+
+
+def share(value: float) -> str:
+    """A share as a percentage."""
+    return f"{value:.2%}" if math.isfinite(value) else "-"
+
+
+def count(value: int, what: str) -> str:
+    """A number of things: 1 row, 2,000 rows."""
+    return f"{value:,} {what}{'s' * (value != 1)}"
+
+
+def rates(value: Any) -> str:
+    """A learning rate, or the range of those of the classes."""
+    values = sorted(value.values()) if isinstance(value, Mapping) else [value]
+    if not values:
+        return ""
+    first, last = rate(values[0]), rate(values[-1])
+    return first if first == last else f"{first} to {last}, by class"
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """Names with commas between them; of many, the first ones and their number."""
+    listed = ", ".join(short(name, 40) for name in names[:most])
+    return f"{listed}, ... ({len(names):,})" if len(names) > most else listed
+
+
+def invalid(column: str, value: Any, where: str, what: str, count: int) -> str:
+    """That values of a column are not what the column holds: the first one, and how many there are."""
+    more = f"; so are {count - 1:,} more" if count > 1 else ""
+    return f"column {column!r}: {value!r} in {where} is not {what} that can be used, and is treated as missing{more}"

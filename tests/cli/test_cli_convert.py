@@ -18,9 +18,9 @@ from vowpalwabbit import Workspace
 
 import unitless as ul
 from unitless.cli import main
-from unitless.data import Position, ReadOptions, conversion, open_source
-from unitless.data.table_schema import decide
-from unitless.data.tables import as_they_hold
+from unitless.data import ReadOptions, conversion, open_source
+from unitless.data.columns.table_schema import infer_schema
+from unitless.data.columns.tables import with_types
 
 Capture = pytest.CaptureFixture[str]
 
@@ -53,8 +53,8 @@ def said(capsys: Capture, *arguments: str, code: int = 0) -> tuple[str, str]:
 
 
 def read(name: str) -> pa.Table:
-    table = pa.concat_tables([chunk.content for chunk in open_source(name, ReadOptions()).chunks(Position())])
-    return as_they_hold(table, decide(table, ReadOptions(), name, False, leave_out=False))
+    table = pa.concat_tables([chunk.content for chunk in open_source(name, ReadOptions()).open().chunks()])
+    return with_types(table, infer_schema(table, ReadOptions(), name, False, leave_out=False))
 
 
 def bits(model: Any) -> list[Any]:
@@ -83,7 +83,7 @@ def test_a_model_learns_the_same_bits_from_the_text_of_a_table(
         "data.csv", target, reading=ul.Reading(ignore=OTHERS[target].split(",")), center=False, shuffle=False
     )
     text = ul.train(f"out.{to}", center=False, shuffle=False)
-    assert text._target.task == table._target.task
+    assert text.details.target.task == table.details.target.task
     assert bits(text.model) == bits(table.model)
     if "vw" in to:
         assert text.model._snapshot()["names"] == table.model._snapshot()["names"]
@@ -101,7 +101,7 @@ def test_missing_values_and_weights_make_the_same_bits_too(folder: pathlib.Path,
     assert bits(ul.train("out.vw", center=False, shuffle=False).model) == bits(one.model)
 
 
-def test_labels_are_told(folder: pathlib.Path, capsys: Capture) -> None:
+def test_labels_are_reported(folder: pathlib.Path, capsys: Capture) -> None:
     assert "'yes' is 1, 'no' is -1" in said(capsys, "data.csv", "o.vw", "-t", "answer")[1]
     _, err = said(capsys, "data.csv", "o.vw", "-t", "answer", "--positive", "no")
     assert "'no' is 1, 'yes' is -1" in err
@@ -110,7 +110,7 @@ def test_labels_are_told(folder: pathlib.Path, capsys: Capture) -> None:
     assert ", ".join(f"{name!r} is {k}" for k, name in enumerate(order, 1)) in err
 
 
-def test_names_lose_what_the_text_cannot_hold(folder: pathlib.Path, capsys: Capture) -> None:
+def test_names_lose_characters_that_the_format_cannot_express(folder: pathlib.Path, capsys: Capture) -> None:
     (folder / "odd.csv").write_text('the age,job,y\n1,"a: b|c",1.5\n0,d,2.5\n')
     assert "became _ in 2" in said(capsys, "odd.csv", "odd.vw", "-t", "y")[1]
     assert (folder / "odd.vw").read_text() == "1.5 | the_age:1 job=a__b_c\n2.5 | job=d\n"
@@ -124,7 +124,7 @@ def test_libsvm_has_no_place_for_text(folder: pathlib.Path, capsys: Capture) -> 
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl", "jsonl.zst", "parquet", "arrow", "feather"])
-def test_tables_stay_what_they_are(folder: pathlib.Path, capsys: Capture, suffix: str) -> None:
+def test_tables_keep_their_values(folder: pathlib.Path, capsys: Capture, suffix: str) -> None:
     said(capsys, "data.csv", f"out.{suffix}")
     assert read(f"out.{suffix}").to_pylist() == read("data.csv").to_pylist()
     said(capsys, f"out.{suffix}", "again.csv")
@@ -142,8 +142,8 @@ def test_other_programs_read_the_files(folder: pathlib.Path, capsys: Capture) ->
 def test_whole_numbers_may_turn_out_to_have_fractions(
     folder: pathlib.Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unitless.data.text_stream.CHUNK", 256)
-    monkeypatch.setattr("unitless.data.text_stream.Text.chunks.__defaults__", (256,))
+    monkeypatch.setattr("unitless.data.sources.text_stream.CHUNK", 256)
+    monkeypatch.setattr("unitless.data.sources.text_stream.Text.chunks.__defaults__", (256,))
     (folder / "late.csv").write_text("a,b\n" + "1,x\n" * 200 + "1.5,y\n")
     said(capsys, "late.csv", "late.parquet")
     assert pyarrow.parquet.read_table("late.parquet")["a"].to_pylist() == [1.0] * 200 + [1.5]
@@ -311,7 +311,7 @@ def test_a_model_of_vowpal_wabbit_becomes_one_of_ours(folder: pathlib.Path, caps
     assert "bad.txt: line" in said(capsys, "bad.txt", "m.unitless", code=1)[1]
 
 
-def test_what_a_model_cannot_become_is_said(folder: pathlib.Path, capsys: Capture) -> None:
+def test_impossible_conversions_of_a_model_are_named(folder: pathlib.Path, capsys: Capture) -> None:
     ul.train("data.csv", "size", reading=ul.Reading(ignore=OTHERS["size"].split(",")), bits=8, output="hashed.unitless")
     assert "hashed" in said(capsys, "hashed.unitless", "m.json", code=2)[1]
     ul.train("data.csv", "size", output="m.unitless")
@@ -335,7 +335,7 @@ def test_usage_is_explained(folder: pathlib.Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.onnx", "x.unitless"])
-def test_what_is_no_model_does_not_become_one(
+def test_other_files_are_not_converted_to_models(
     name: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -32,7 +32,7 @@ def test_commands_and_pages_show_the_members(table: str, capsys: Capture) -> Non
     model = ul.load("m.unitless")
     assert model.ensemble == "newton"
     line = shares_shown(model.members)
-    assert f"ensemble     {line}\n" in shown
+    assert f"ensemble    {line}\n" in shown
     assert line in pathlib.Path("page.html").read_text("utf-8")
     assert line in ul.Predictor(model)._repr_html_()
     assert main(["inspect", "m.unitless", "-n", "3"]) == 0
@@ -64,7 +64,7 @@ def test_results_have_the_shares_of_members() -> None:
     assert ul.train(X[:, :3], y, model_type="linear", ensemble=False, passes=1).model.members == {"linear": 1.0}
 
 
-def test_a_page_says_where_the_members_together_move_the_prediction(tmp_path: pathlib.Path) -> None:
+def test_a_page_shows_the_effect_of_all_members_together(tmp_path: pathlib.Path) -> None:
     X, y = ensembles.problem(200)
     result = ul.train(X, y, model_type="linear", passes=1)
     directions, importance = result.model._form_reading().directions(), result.model.importance

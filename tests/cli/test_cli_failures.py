@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+import unitless as ul
 from unitless.cli import failures, main
-from unitless.errors import InputError, Option, Phrase
+from unitless.errors import Option, Phrase
 
 
 @pytest.mark.parametrize(("code", "said"), [(None, 0), (0, 0), (1, 1), (3, 3), (True, 1)])
@@ -21,7 +22,7 @@ def test_an_exit_keeps_its_code(code: int | None, said: int) -> None:
     assert failures.answered(stop) == said
 
 
-def test_an_exit_with_a_text_says_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exit_with_a_text_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     def stop() -> int:
         raise SystemExit("the disk is on fire")
 
@@ -30,11 +31,11 @@ def test_an_exit_with_a_text_says_it(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize("how", ["raise BrokenPipeError(errno.EPIPE, 'gone')", "sys.exit(1)"])
-def test_output_that_nobody_reads_any_more_is_no_failure(how: str) -> None:
+def test_a_closed_output_pipe_is_not_a_failure(how: str) -> None:
     script = f"""
 import errno, sys
 from unitless.cli import failures, main
-from unitless.errors import InputError, Option, Phrase
+from unitless.errors import Option, Phrase
 def work():
     try:
         raise BrokenPipeError(errno.EPIPE, "gone")
@@ -71,9 +72,9 @@ def test_options_are_written_as_the_command_line_has_them(option: Option, shown:
     assert failures.flag(option) == shown
 
 
-def test_what_users_call_their_features_is_not_taken_for_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_feature_names_are_not_mistaken_for_options(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> int:
-        raise InputError(
+        raise ul.InputError(
             "column 'model=golf' is on_error='skip'", advice=Phrase("use ", Option("on_error", "skip")), file="a.csv"
         )
 
@@ -84,7 +85,7 @@ def test_what_users_call_their_features_is_not_taken_for_an_option(capsys: pytes
 @pytest.mark.parametrize("words", [["train", "a.vw", "--loss_function", "logistic"], ["train", "-d", "a.vw"]])
 def test_options_of_vowpal_wabbit_are_answered_with_their_page(words: list[str], capsys: Any) -> None:
     assert main(words) == 2
-    assert "docs/vowpal-wabbit-options.md" in capsys.readouterr().err
+    assert "docs/reference/vowpal-wabbit-options.md" in capsys.readouterr().err
 
 
 def test_a_command_that_people_look_for_is_answered_with_where_it_is(capsys: Any) -> None:

@@ -1,4 +1,4 @@
-"""The help of the command line: groups, examples, colours, completion, and names that mean the same everywhere."""
+"""The help of the command line: groups, examples, colors, completion, and names that mean the same everywhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -36,10 +37,10 @@ def test_help_shows_commands_in_groups_each_with_an_example() -> None:
             assert (at := shown.find(examples(command)[0], at)) > 0
 
 
-def test_colours_can_be_switched_off() -> None:
-    colour = re.compile(r"\x1b\[(?:[0-9]+;)*[349][0-7][;m]")
-    assert colour.search(output("train", "--help", FORCE_COLOR="1", TERM="xterm-256color"))
-    assert not colour.search(output("train", "--help", FORCE_COLOR="1", TERM="xterm-256color", NO_COLOR="1"))
+def test_colors_can_be_switched_off() -> None:
+    color = re.compile(r"\x1b\[(?:[0-9]+;)*[349][0-7][;m]")
+    assert color.search(output("train", "--help", FORCE_COLOR="1", TERM="xterm-256color"))
+    assert not color.search(output("train", "--help", FORCE_COLOR="1", TERM="xterm-256color", NO_COLOR="1"))
     assert "\x1b" not in output("train", "--help")
 
 
@@ -53,7 +54,23 @@ def test_the_shell_completes_commands_and_options_and_leaves_files_to_itself(wor
     assert "complete -o default -F" in output(_UNITLESS_COMPLETE="source_bash")  # which completes names of files
 
 
-# A server has several models, and follows a folder; the same words elsewhere are about one model, and one file.
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.NAME)
+def test_help_shows_at_most_30_options_and_help_all_shows_every_one(command: ModuleType) -> None:
+    options = [option for option in command.OPTIONS if not option.argument]
+    written, rare = {one.written for one in options}, {one.written for one in options if one.advanced}
+    listed = re.compile(r"^│ [* ]* *(--[a-z0-9-]+)", re.MULTILINE)
+    shown = set(listed.findall(output(command.NAME, "--help")))
+    assert shown == (written - rare) | {"--help"} | ({"--help-all"} if rare else set())
+    assert len(shown) <= 30
+    if rare:
+        assert set(listed.findall(output(command.NAME, "--help-all"))) == written | {"--help", "--help-all"}
+
+
+def test_the_help_of_every_option_ends_with_its_default() -> None:
+    assert [(name, one.written) for name, one in OPTIONS if not one.required and "Default: " not in one.text] == []
+
+
+# A server takes several models, and a replica reads a folder; elsewhere these options are about one model or file.
 SETTINGS_OF_A_SERVER = {("serve", "--model"), ("serve", "--replica-of")}
 
 
@@ -67,7 +84,7 @@ def test_an_option_is_written_alike_in_every_command() -> None:
 
 
 def _way(option: Flag) -> tuple[Any, ...]:
-    """How an option is given: all its names; is it a switch; can it be given several times."""
+    """How an option is given: all its names, whether it is a switch, whether it can be given several times."""
     return (*option.names, option.kind is bool, option.many)
 
 

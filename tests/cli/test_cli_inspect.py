@@ -7,7 +7,6 @@ import io
 import json
 import os
 import pathlib
-import shutil
 from typing import Any
 
 import numpy as np
@@ -35,14 +34,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         ul.train("people.csv", "size", reading=ul.Reading(ignore=["answer", "day"]), output="size.unitless")
         ul.train("people.csv", "answer", reading=ul.Reading(ignore="day"), output="answer.unitless")
     return folder
-
-
-@pytest.fixture
-def folder(made: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    """A copy of it, to work in."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def said(capsys: Capture, *arguments: str, code: int = 0) -> tuple[str, str]:
@@ -79,7 +70,7 @@ def test_of_classes_the_largest_importance_is_shown_with_its_class(folder: pathl
     assert "--class is for" in said(capsys, "size.unitless", "--class", "no", code=2)[1]
 
 
-def test_the_table_says_what_the_model_is(folder: pathlib.Path, capsys: Capture) -> None:
+def test_the_table_describes_the_model(folder: pathlib.Path, capsys: Capture) -> None:
     out, err = said(capsys, "size.unitless")
     for part in ("regression", "300 rows of people.csv", "rule nag", "job=pilot", "importance"):
         assert part in out
@@ -89,7 +80,7 @@ def test_the_table_says_what_the_model_is(folder: pathlib.Path, capsys: Capture)
     assert about["examples"] >= about["training"]["rows"] == 300
 
 
-def test_interrupted_training_is_told(folder: pathlib.Path, capsys: Capture) -> None:
+def test_interrupted_training_is_reported(folder: pathlib.Path, capsys: Capture) -> None:
     model = ul.load("size.unitless")
     model._training["progress"].update(done=False, rows=120)
     model.save("half.unitless")
@@ -98,7 +89,7 @@ def test_interrupted_training_is_told(folder: pathlib.Path, capsys: Capture) -> 
 
 @pytest.mark.parametrize("name", ["size", "answer"])
 @pytest.mark.parametrize("interactions", [None, 2])
-def test_an_explanation_adds_up_to_what_predict_says(
+def test_an_explanation_adds_up_to_the_prediction(
     folder: pathlib.Path, capsys: Capture, name: str, interactions: Any
 ) -> None:
     target = {"size": "size", "answer": "answer"}[name]
@@ -121,7 +112,7 @@ def test_a_row_in_json_is_read_as_the_table_was(folder: pathlib.Path, capsys: Ca
     assert said(capsys, "m.unitless", "--explain", json.dumps(row), "--json")[0] == one
 
 
-def test_a_limit_is_told(folder: pathlib.Path, capsys: Capture) -> None:
+def test_a_limit_is_reported(folder: pathlib.Path, capsys: Capture) -> None:
     (folder / "line.csv").write_text("x,z,y\n" + "".join(f"{i % 50},{i % 7},{2 * (i % 50)}\n" for i in range(2000)))
     ul.train("line.csv", "y", rule="ag", model_type="linear", output="line.unitless")
     out, _ = said(capsys, "line.unitless", "--explain", '{"x": 1000}')

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import pathlib
-import shutil
 
 import numpy as np
 import pytest
 
 import unitless as ul
 from unitless.cli import main
-from unitless.data.progress import Progress
-from unitless.inference.predictor import Predictor
 
 Capture = pytest.CaptureFixture[str]
 
@@ -32,14 +29,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
             pathlib.Path(f"{part}.csv").write_text("\n".join(lines) + "\n")
             ul.train(f"{part}.csv", "answer", reading=ul.Reading(ignore="size"), output=f"{part}.unitless", passes=1)
     return folder
-
-
-@pytest.fixture
-def folder(made: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    """A copy of it, to work in."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def said(capsys: Capture, *arguments: str, code: int = 0) -> tuple[str, str]:
@@ -62,8 +51,8 @@ def test_the_merged_model_predicts_tables_as_the_library_merges(folder: pathlib.
 def test_rows_add_up_and_training_is_done(folder: pathlib.Path, capsys: Capture) -> None:
     out, _ = said(capsys, "a.unitless", "b.unitless", "-o", "c.unitless", "--json")
     assert json.loads(out)["examples"] == 800
-    progress = Progress.read(ul.load("c.unitless")._training["progress"])
-    assert (progress.rows, progress.learned, progress.done) == (800, 800, True)
+    progress = ul.load("c.unitless")._training["progress"]
+    assert (progress["rows"], progress["learned"], progress["done"]) == (800, 800, True)
     again = ul.train("a.csv", resume="c.unitless", passes=1)
     assert again.model.examples == 1200
 
@@ -74,8 +63,8 @@ def test_rounds_are_merged_from_their_base(folder: pathlib.Path, capsys: Capture
     said(capsys, "a2.unitless", "b2.unitless", "--base", "a.unitless", "-o", "c.unitless")
     merged = ul.load("c.unitless")
     assert merged.examples == 1200
-    assert Progress.read(merged._training["progress"]).rows == 1200
-    assert next(Predictor(merged).batches("b.csv")).values[0] in ("yes", "no")
+    assert merged._training["progress"]["rows"] == 1200
+    assert next(ul.Predictor(merged).batches("b.csv")).values[0] in ("yes", "no")
 
 
 def test_models_that_mean_other_things_are_not_merged(folder: pathlib.Path, capsys: Capture) -> None:

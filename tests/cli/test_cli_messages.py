@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import pathlib
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import unitless as ul
 from unitless.cli import display, main
+from unitless.training import summary
 
 Capture = pytest.CaptureFixture[str]
 FILES = {
@@ -98,10 +101,11 @@ def test_explaining_needs_names_and_values(folder: pathlib.Path, capsys: Capture
         (2, True, "90 rows, interrupted in pass 3, in their own order", " of pass 3"),
     ],
 )
-def test_an_interruption_in_a_later_pass_says_which(passes: int, interrupted: bool, rows: str, after: str) -> None:
-    details = SimpleNamespace(learned=90, held_out=0, unlabeled=0, skipped=0, shuffled="", selected_pass=1)
-    outcome = SimpleNamespace(rows=100, passes=passes, fitted=False, selected="last", details=details)
-    assert display.learned(outcome, interrupted) == rows
+def test_an_interruption_in_a_later_pass_names_the_pass(passes: int, interrupted: bool, rows: str, after: str) -> None:
+    counts = {"learned": 90, "held_out": 0, "unlabeled": 0, "skipped": 0}
+    details = SimpleNamespace(**counts, shuffled="", fitted=False, interrupted=interrupted)
+    outcome: Any = SimpleNamespace(rows=100, passes=passes, details=details)
+    assert summary.rows(outcome) == rows
     assert not interrupted or display.of_pass(outcome) == after
 
 
@@ -112,3 +116,13 @@ def test_a_terminal_without_a_character_gets_its_number(folder: pathlib.Path) ->
         assert main(["train", "names.csv", "--target", "y", "--output", "m", "--quiet"]) == 0
         assert main(["inspect", "m", "--all"]) == 0
     assert "job=\\u0142ó" in out.buffer.getvalue().decode("latin-1")  # type: ignore[attr-defined]
+
+
+def test_progress_shows_the_root_of_the_squared_loss(tmp_path: pathlib.Path, capsys: Capture) -> None:
+    path = tmp_path / "numbers.csv"
+    path.write_text("x,y\n" + "".join(f"{k % 7},{100 * (k % 7) + 0.5}\n" for k in range(64)))
+    assert main(["train", str(path), "--target", "y", "--no-shuffle"]) == 0
+    printed = capsys.readouterr().err.splitlines()[1:]
+    assert printed[0].split() == ["RMSE", "since", "last", "examples"]
+    losses = [moment.loss for moment in ul.train(str(path), "y", shuffle=False).details.history]
+    assert [line.split()[0] for line in printed[1:]] == [display.number(math.sqrt(loss)) for loss in losses]

@@ -70,7 +70,7 @@ def test_all_writes_a_report(tmp_path: pathlib.Path, capsys: pytest.CaptureFixtu
     assert "Tried" in page
 
 
-def test_a_figure_goes_where_it_is_told(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_figure_is_written_to_the_given_folder(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["paper", "figure1", "--out", str(tmp_path), "--quiet"]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["figure1.png", "figure1.svg"]
     assert "to the last bit" in capsys.readouterr().out
@@ -103,7 +103,7 @@ def test_a_report_is_not_written_over_a_file(tmp_path: pathlib.Path, capsys: pyt
     assert (tmp_path / "report").read_text() == "mine"
 
 
-def test_an_interruption_says_that_results_are_kept(
+def test_an_interruption_reports_the_stored_results(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object, **__: object) -> None:
@@ -111,7 +111,7 @@ def test_an_interruption_says_that_results_are_kept(
 
     monkeypatch.setattr(figure1, "figure1", interrupted)
     assert main(["paper", "figure1", "--quiet"]) == 130
-    assert "what was computed is kept" in capsys.readouterr().err
+    assert "the results so far are stored" in capsys.readouterr().err
 
 
 def test_a_directory_that_the_environment_names_must_be_there(

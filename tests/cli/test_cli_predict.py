@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -17,10 +16,9 @@ from waiting import running
 
 import unitless as ul
 from unitless.cli import main
-from unitless.data import Position, ReadOptions, open_source
-from unitless.data.table_schema import decide
-from unitless.data.tables import as_they_hold
-from unitless.inference.predictor import Predictor
+from unitless.data import ReadOptions, open_source
+from unitless.data.columns.table_schema import infer_schema
+from unitless.data.columns.tables import with_types
 
 Capture = pytest.CaptureFixture[str]
 
@@ -46,14 +44,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return folder
 
 
-@pytest.fixture
-def folder(made: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    """A copy of it, to work in."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def said(capsys: Capture, *arguments: str, code: int = 0) -> tuple[list[str], str]:
     capsys.readouterr()
     assert main(["predict", *arguments]) == code
@@ -61,9 +51,9 @@ def said(capsys: Capture, *arguments: str, code: int = 0) -> tuple[list[str], st
     return out.splitlines(), err
 
 
-def test_a_line_per_row_as_the_library_says(folder: pathlib.Path, capsys: Capture) -> None:
+def test_predict_prints_one_line_per_row_as_the_library_predicts(folder: pathlib.Path, capsys: Capture) -> None:
     lines, err = said(capsys, "people.unitless", "people.csv")
-    parts = Predictor(ul.load("people.unitless")).batches("people.csv")
+    parts = ul.Predictor(ul.load("people.unitless")).batches("people.csv")
     assert lines == ["prediction", *(value for part in parts for value in part.values)]
     assert err == ""
 
@@ -76,13 +66,17 @@ def test_numbers_read_back_the_same(folder: pathlib.Path, capsys: Capture, task:
     arguments = ["--scores"] if task == "regression" else ["--scores", "--probabilities"]
     lines, _ = said(capsys, "m.unitless", "data.csv", *arguments)
     read = pyarrow.csv.read_csv(pyarrow.BufferReader("\n".join(lines).encode()))
-    part = next(Predictor(result.model).batches("data.csv"))
+    part = next(ul.Predictor(result.model).batches("data.csv"))
     names = [name for name in read.column_names if name.startswith("score")]
     assert np.array_equal(np.column_stack([read[name] for name in names]).reshape(part.scores.shape), part.scores)
     assert read["prediction"].to_pylist() == part.values
     if part.probabilities is not None:
-        assert [f"probability_{name}" for name in result.classes] == read.column_names[1 : 1 + len(result.classes)]
-        assert np.array_equal(np.column_stack([read[f"probability_{c}"] for c in result.classes]), part.probabilities)
+        assert [f"probability_{name}" for name in result.predictor.classes] == read.column_names[
+            1 : 1 + len(result.predictor.classes)
+        ]
+        assert np.array_equal(
+            np.column_stack([read[f"probability_{c}"] for c in result.predictor.classes]), part.probabilities
+        )
 
 
 def test_rows_that_cannot_be_read_have_no_prediction(folder: pathlib.Path, capsys: Capture) -> None:
@@ -130,14 +124,14 @@ def test_the_target_is_neither_needed_nor_looked_at(folder: pathlib.Path, capsys
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl", "jsonl.zst", "parquet", "arrow"])
-def test_every_format_says_the_same(folder: pathlib.Path, capsys: Capture, suffix: str) -> None:
+def test_every_output_format_has_the_same_rows(folder: pathlib.Path, capsys: Capture, suffix: str) -> None:
     name = f"out.{suffix}"
     said(capsys, "people.unitless", "people.csv", "--keep", "-p", "--output", name)
     lines, _ = said(capsys, "people.unitless", "people.csv", "--keep", "-p")
-    chunks = open_source(name, ReadOptions(text=("id",))).chunks(Position())
+    chunks = open_source(name, ReadOptions(text=("id",))).open().chunks()
     table = pyarrow.concat_tables([chunk.content for chunk in chunks])
     options = ReadOptions(text=("id",))
-    table = as_they_hold(table, decide(table, options, name, False, leave_out=False))
+    table = with_types(table, infer_schema(table, options, name, False, leave_out=False))
     expected = pyarrow.csv.read_csv(
         pyarrow.BufferReader("\n".join(lines).encode()),
         convert_options=pyarrow.csv.ConvertOptions(column_types={"id": pyarrow.string()}),
@@ -182,7 +176,7 @@ def test_options_that_cannot_be_are_refused(folder: pathlib.Path, capsys: Captur
     assert "--probabilities" in said(capsys, "ages.unitless", "people.csv", "-p", code=2)[1]
     assert "--format-out is 'xml'" in said(capsys, "people.unitless", "people.csv", "--format-out", "xml", code=2)[1]
     (folder / "own.csv").write_text("age,job,prediction\n30,pilot,1\n")
-    assert "'prediction' itself" in said(capsys, "people.unitless", "own.csv", "--keep", code=2)[1]
+    assert "already has a column 'prediction'" in said(capsys, "people.unitless", "own.csv", "--keep", code=2)[1]
     library = ul.Learner()
     library.learn([[1.0]], [1.0])
     library.save("library.unitless")
@@ -190,7 +184,7 @@ def test_options_that_cannot_be_are_refused(folder: pathlib.Path, capsys: Captur
     assert "cannot read 'none'" in said(capsys, "none", "people.csv", code=1)[1]
 
 
-def test_extrapolation_goes_on_beyond_what_was_seen(folder: pathlib.Path, capsys: Capture) -> None:
+def test_extrapolation_continues_beyond_the_training_range(folder: pathlib.Path, capsys: Capture) -> None:
     (folder / "line.csv").write_text("x,y\n" + "".join(f"{i % 50},{2 * (i % 50)}\n" for i in range(2000)))
     ul.train("line.csv", "y", output="line.unitless", model_type="linear", ensemble=False)
     (folder / "far.csv").write_text("x\n1000\n")
@@ -200,7 +194,7 @@ def test_extrapolation_goes_on_beyond_what_was_seen(folder: pathlib.Path, capsys
     assert beyond == pytest.approx(2000, rel=0.05)
 
 
-def test_predictions_are_not_written_over_the_data_nor_under_a_name_that_says_nothing(
+def test_predictions_need_an_output_name_of_their_own_with_a_known_suffix(
     folder: pathlib.Path, capsys: Capture
 ) -> None:
     before = (folder / "people.csv").read_bytes()
@@ -220,3 +214,13 @@ def test_rows_of_another_table_are_refused_in_every_format(folder: pathlib.Path,
         assert lines == []
         assert name in err
         assert "that the model needs" in err or "which the model needs" in err
+
+
+def test_a_terminal_shows_six_digits_and_a_pipe_all_of_them(
+    folder: pathlib.Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    piped = [float(line.split(",")[1]) for line in said(capsys, "people.unitless", "people.csv", "-p")[0][1:]]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    shown = [line.split(",")[1] for line in said(capsys, "people.unitless", "people.csv", "-p")[0][1:]]
+    assert [float(cell) for cell in shown] == [float(f"{value:.6g}") for value in piped]
+    assert any(float(cell) != value for cell, value in zip(shown, piped, strict=True))

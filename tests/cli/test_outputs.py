@@ -65,7 +65,7 @@ TARGET = ("--target", "y")
     ],
     ids=" ".join,
 )
-def test_nothing_is_written_over_what_is_read(
+def test_no_input_file_is_overwritten(
     folder: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

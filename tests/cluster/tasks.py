@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+import unitless as ul
 from unitless.cluster.engine import go_on
-from unitless.errors import InputError, Option, Phrase
+from unitless.errors import Option, Phrase
 
 
 def product(common: Any, item: Any) -> Any:
@@ -33,7 +34,7 @@ def bad_row(common: Any, item: int) -> int:
     if item in (3, 5):
         note(common)
         advice = Phrase("use ", Option("on_error", "skip"))
-        raise InputError("'oops' is not a number", advice=advice, file=f"{item}.csv", row=item, column="area")
+        raise ul.InputError("'oops' is not a number", advice=advice, file=f"{item}.csv", row=item, column="area")
     return item
 
 

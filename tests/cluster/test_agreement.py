@@ -16,14 +16,15 @@ import pyarrow.parquet
 import pytest
 from sources import write
 
+import unitless as ul
 from unitless.cluster.agreement import agree
 from unitless.cluster.blocks import HEADS, DataSpec, batches, survey
 from unitless.cluster.layout import lay_out
-from unitless.data import ReadOptions, Schema, columnar
+from unitless.data import ReadOptions, Schema
 from unitless.data import labels as task_labels
 from unitless.data.label_values import LabelValues
 from unitless.data.labels import Numbers, RawLabels, Texts
-from unitless.errors import InputError, OptionError
+from unitless.data.sources import columnar
 
 
 def agreed(source: Any, target: Any = "y", **options: Any) -> tuple[Schema, RawLabels]:
@@ -39,7 +40,7 @@ def csv_files(folder: Path, *parts: Sequence[Any], column: str = "x") -> str:
     return str(folder)
 
 
-def test_a_column_of_zeros_and_ones_in_one_file_and_other_numbers_in_another_is_a_number(tmp_path: Path) -> None:
+def test_zeros_and_ones_in_one_file_and_other_numbers_in_another_are_numbers(tmp_path: Path) -> None:
     assert agreed(csv_files(tmp_path / "a", [0, 1] * 200, [0, 1] * 200))[0].kinds["x"] == "flag"
     assert agreed(csv_files(tmp_path / "b", [0, 1] * 200, [0, 7] * 200))[0].kinds["x"] == "number"
     assert agreed(csv_files(tmp_path / "c", [0, 1] * 200, [0.5, 1] * 200))[0].kinds["x"] == "number"
@@ -58,7 +59,7 @@ def test_text_in_one_file_and_numbers_in_another_names_the_text(tmp_path: Path, 
     parts: list[Sequence[Any]] = [[1.5, 2, 3] * 100, [4, 5, "oops", "NA"] * 100]
     files = csv_files(tmp_path, *(parts[::-1] if turned else parts))
     odd, even = (0, 1) if turned else (1, 0)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ul.InputError) as caught:
         agreed(files)
     error = caught.value
     assert (error.file, error.row, error.column) == (os.path.join(files, f"{odd}.csv"), 3, "x")
@@ -79,25 +80,25 @@ def test_columns_of_files_with_types_of_their_own(tmp_path: Path) -> None:
     assert agreed(str(tmp_path))[0].kinds["x"] == "number"
     write_parquet("2.parquet", pa.array([None, None, "twelve"] * 100))
     with pytest.raises(
-        InputError, match=r"2.parquet, row 3, column 'x': .*'twelve' here, but at .*0.parquet, row 1 it holds n"
+        ul.InputError, match=r"2.parquet, row 3, column 'x': .*'twelve' here, but at .*0.parquet, row 1 it holds n"
     ):
         agreed(str(tmp_path))
     write_parquet("2.parquet", pa.array([True] * 300))
-    with pytest.raises(InputError, match=r"2.parquet, row 1, column 'x': .*True here"):
+    with pytest.raises(ul.InputError, match=r"2.parquet, row 1, column 'x': .*True here"):
         agreed(str(tmp_path))
     write_parquet("2.parquet", pa.nulls(300))
     assert agreed(str(tmp_path))[0].kinds["x"] == "number"
     write_parquet("2.parquet", pa.array([[1]] * 300))
-    with pytest.raises(InputError, match=r"2.parquet: column 'x' holds list"):
+    with pytest.raises(ul.InputError, match=r"2.parquet: column 'x' holds list"):
         agreed(str(tmp_path))
     write_parquet("2.parquet", np.arange(300), extra=np.arange(300))
     with pytest.raises(
-        InputError, match=r"2.parquet: there is a column 'extra', which .*0.parquet does not have.*ignore"
+        ul.InputError, match=r"2.parquet: there is a column 'extra', which .*0.parquet does not have.*ignore"
     ):
         agreed(str(tmp_path))
     assert "extra" not in agreed(str(tmp_path), ignore=("extra",))[0].kinds
     pa.parquet.write_table(pa.table({"y": [1, 2]}), tmp_path / "2.parquet")
-    with pytest.raises(InputError, match=r"2.parquet: there is no column 'x', which .*0.parquet has"):
+    with pytest.raises(ul.InputError, match=r"2.parquet: there is no column 'x', which .*0.parquet has"):
         agreed(str(tmp_path))
 
 
@@ -113,7 +114,7 @@ def test_more_files_than_heads_are_all_looked_at(tmp_path: Path) -> None:
     hidden = next(number for number, one in enumerate(surveys) if not one.heads)
     pa.parquet.write_table(pa.table({"x": [True], "y": [1]}), tmp_path / f"{hidden:03}.parquet")
     surveys[hidden] = survey(spec, hidden)
-    with pytest.raises(InputError, match=f"{hidden:03}.parquet, from row 1 on: column 'x' holds bool"):
+    with pytest.raises(ul.InputError, match=f"{hidden:03}.parquet, from row 1 on: column 'x' holds bool"):
         agree(spec, surveys)
 
 
@@ -127,7 +128,7 @@ def test_classes_are_the_union_of_all_files(tmp_path: Path) -> None:
     assert schema.target_kind == "text"
     assert isinstance(labels, Texts)
     assert labels.distinct()[0] == ["cat", "dog", "owl"]
-    assert task_labels.decide(LabelValues.of(labels), None, None, None).task == "classes"
+    assert task_labels.infer_target(LabelValues.of(labels), None, None, None).task == "classes"
 
 
 def test_a_file_sorted_by_its_label_shows_all_of_them() -> None:
@@ -138,25 +139,25 @@ def test_a_file_sorted_by_its_label_shows_all_of_them() -> None:
     assert agreed(frame[["x"]].to_numpy(), frame["y"])[1].distinct()[0] == ["0", "1", "2"]
 
 
-def test_labels_that_are_text_in_one_file_and_numbers_in_another_name_file_and_row(tmp_path: Path) -> None:
+def test_labels_of_mixed_types_across_files_are_refused_with_file_and_row(tmp_path: Path) -> None:
     write(tmp_path / "0.csv", "x,y\n" + "1,2\n" * 300)
     write(tmp_path / "1.csv", "x,y\n" + "1,2\n" * 30 + "1,yes\n" * 10)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ul.InputError) as caught:
         agreed(str(tmp_path))
     assert (os.path.basename(caught.value.file), caught.value.row, caught.value.column) == ("1.csv", 31, "y")
     assert "the target is 'yes' here" in str(caught.value)
     assert agreed(str(tmp_path), text=("y",))[1].distinct()[0] == ["2", "yes"]
 
 
-def test_labels_of_mappings_and_beside_arrays() -> None:
+def test_labels_of_mappings_and_next_to_arrays() -> None:
     rows = [{"x": k, "y": "a" if k % 2 else "b"} for k in range(600)]
     assert agreed(rows)[1].distinct()[0] == ["a", "b"] or agreed(rows)[1].distinct()[0] == ["b", "a"]
     rows[300]["y"] = 7
-    with pytest.raises(InputError, match="the target is 7 here, but the first rows held text at row 301"):
+    with pytest.raises(ul.InputError, match="the target is 7 here, but the first rows held text at row 301"):
         agreed(rows)
-    with pytest.raises(InputError, match="the target is 'b' here, but the first rows held numbers at row 4"):
+    with pytest.raises(ul.InputError, match="the target is 'b' here, but the first rows held numbers at row 4"):
         agreed(np.zeros((6, 1)), [1, 2, None, "b", 3, 4])
-    with pytest.raises(OptionError, match="give the labels beside the array"):
+    with pytest.raises(ul.OptionError, match="give the labels beside the array"):
         agreed(np.zeros((6, 1)), "")
 
 
@@ -207,7 +208,7 @@ def test_of_many_groups_only_the_first_rows_are_decoded(tmp_path: Path, monkeypa
     table = pa.table({"x": np.repeat([0, 1, 7, 1], 20_000), "y": np.repeat(np.arange(20), 4000)})
     pa.parquet.write_table(table, path, row_group_size=4000)
     decoded: list[int] = []
-    monkeypatch.setattr(columnar.Parquet, "_group", lambda *args: decoded.append(args[2]))
+    monkeypatch.setattr(columnar.ParquetScan, "_group", lambda *args: decoded.append(args[2]))
     schema, labels = agreed(path)
     assert decoded == []
     assert schema.kinds == {"x": "number"}

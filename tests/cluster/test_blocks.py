@@ -26,14 +26,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sources import mappings, table, write, write_all
 
+import unitless as ul
 from unitless import inputs
 from unitless.cluster import blocks as cut
 from unitless.cluster.agreement import agree
 from unitless.cluster.blocks import Block, DataSpec, FileSurvey, batches, row_numbers, survey
 from unitless.cluster.layout import lay_out
-from unitless.data import Batch, Position, Reader, ReadOptions, columnar, kept_parts, open_source, row_places
+from unitless.data import Batch, Position, Reader, ReadOptions, open_source
 from unitless.data.labels import Texts
-from unitless.errors import InputError
+from unitless.data.sources import columnar, decoded_parts, row_places
 
 FRAME = table(1500)
 FILES = ["t.csv", "t.tsv", "semicolons.csv", "t.parquet", "t.feather", "t.arrows", "t.jsonl"]
@@ -143,7 +144,7 @@ def test_all_blocks_are_all_rows(name: str, target: str, folder: Path) -> None:
     assert sum(one.rows for one in surveys) == len(FRAME)
 
 
-def test_arrays_and_matrices_with_labels_beside_them() -> None:
+def test_arrays_and_matrices_with_separate_labels() -> None:
     rng = np.random.default_rng(0)
     X, y, weight = rng.normal(size=(900, 5)), rng.normal(size=900), rng.uniform(size=900)
     for data in (X, sp.csr_matrix(np.where(X > 1, X, 0)), X.tolist()):
@@ -195,7 +196,7 @@ def test_bad_rows_are_counted_once_and_the_others_are_there(tmp_path: Path) -> N
     }
     assert content(found) == ordinary(spec)
     ((cell,),) = lay_out(surveys, 1, 1, 0, 0, 10).cells
-    with pytest.raises(InputError, match=r"bad.csv, row 2501: .*oops|bad.csv, row 2501: it has 4 columns"):
+    with pytest.raises(ul.InputError, match=r"bad.csv, row 2501: .*oops|bad.csv, row 2501: it has 4 columns"):
         list(batches(replace(spec, options=replace(options, on_error="fail")), cell))
 
 
@@ -226,19 +227,19 @@ def test_rows_of_csv_are_found_where_the_reader_counts_them(
     source = open_source(str(path), ReadOptions(target="y", text=("x", "y"), on_error="skip"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_places, "CLOSEST", every)
-        places = source.places(0, most)
+        places = source.open().places(0, most)
     assert len(places.offsets) <= most + 2
     for place in range(len(places.offsets) - 1):
         start, end = places.position(place), places.position(place + 1)
-        chunks = list(source.chunks(start, end))
+        chunks = list(source.open().chunks(start, end))
         assert sum(chunk.rows + chunk.bad_count for chunk in chunks) == places.before[place + 1] - places.before[place]
         assert all(chunk.position.count <= end.count for chunk in chunks)
-    assert places.rows == sum(chunk.rows + chunk.bad_count for chunk in source.chunks(Position()))
+    assert places.rows == sum(chunk.rows + chunk.bad_count for chunk in source.open().chunks())
 
 
 def test_a_file_of_many_rows_has_a_bounded_number_of_places(tmp_path: Path) -> None:
     path = write(tmp_path / "long.csv", "x,y\n" + "1,2\n" * 100_000)
-    places = open_source(path, ReadOptions(target="y")).places(0, 100)
+    places = open_source(path, ReadOptions(target="y")).open().places(0, 100)
     assert 50 <= len(places.offsets) <= 102
     steps = np.diff(places.before)
     assert steps[:-1].min() == steps[:-1].max() == 64 * 16
@@ -249,31 +250,31 @@ def test_a_group_of_parquet_is_decoded_once_for_all_its_blocks(tmp_path: Path, m
     pa.parquet.write_table(pa.table({"x": np.arange(4000.0), "y": np.arange(4000.0)}), path, row_group_size=1000)
     spec, surveys = surveyed(DataSpec.of(str(path), ReadOptions(target="y")))
     decoded: list[int] = []
-    decode = columnar.Parquet._group
-    monkeypatch.setattr(columnar.Parquet, "_group", lambda *args: (decoded.append(args[2]), decode(*args))[1])
-    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts.KeptParts(kept_parts.MOST_KEPT))
+    decode = columnar.ParquetScan._group
+    monkeypatch.setattr(columnar.ParquetScan, "_group", lambda *args: (decoded.append(args[2]), decode(*args))[1])
+    monkeypatch.setattr(decoded_parts, "_PARTS", decoded_parts.PartCache(decoded_parts.MOST_CACHED))
     for cells in lay_out(surveys, 4, 2, 0, 0, 10).cells:
         for cell in cells:
             list(batches(spec, cell))
     assert sorted(decoded) == [0, 1, 2, 3]
 
 
-def test_groups_too_large_to_be_kept_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columnar, "MOST_KEPT", 1000)
-    monkeypatch.setattr(kept_parts, "MOST_KEPT", 1000)
-    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts.KeptParts(kept_parts.MOST_KEPT))
+def test_groups_too_large_for_memory_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar, "MOST_CACHED", 1000)
+    monkeypatch.setattr(decoded_parts, "MOST_CACHED", 1000)
+    monkeypatch.setattr(decoded_parts, "_PARTS", decoded_parts.PartCache(decoded_parts.MOST_CACHED))
     FRAME.to_parquet(tmp_path / "t.parquet", row_group_size=600)
     (one,) = check(DataSpec.of(str(tmp_path / "t.parquet"), ReadOptions(target="y")))
     assert not one.places.direct
 
 
-def test_compressed_text_too_large_to_be_kept_is_read_from_its_beginning(
+def test_compressed_text_too_large_for_memory_is_read_from_its_start(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unitless.data import text_stream  # noqa: PLC0415
+    from unitless.data.sources import text_stream  # noqa: PLC0415
 
-    monkeypatch.setattr(text_stream, "MOST_KEPT", 1000)
-    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts.KeptParts(kept_parts.MOST_KEPT))
+    monkeypatch.setattr(text_stream, "MOST_CACHED", 1000)
+    monkeypatch.setattr(decoded_parts, "_PARTS", decoded_parts.PartCache(decoded_parts.MOST_CACHED))
     check(DataSpec.of(str(folder / "t.csv.gz"), ReadOptions(target="y")))
 
 
@@ -308,14 +309,14 @@ def test_a_survey_is_small_and_knows_data_that_has_changed(tmp_path: Path) -> No
 
 
 def test_data_that_cannot_be_cut_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="only once"):
+    with pytest.raises(ul.InputError, match="only once"):
         DataSpec.of(pa.table({"x": [1.0], "y": [2.0]}).to_reader(), ReadOptions(target="y"))
-    with pytest.raises(InputError, match="only once"):
+    with pytest.raises(ul.InputError, match="only once"):
         DataSpec.of(({"x": k} for k in range(9)), ReadOptions(target="x"))
     empty = write(tmp_path / "e.csv", "x,y\n")
-    with pytest.raises(InputError, match="has no rows"):
+    with pytest.raises(ul.InputError, match="has no rows"):
         survey(DataSpec.of(empty, ReadOptions(target="y")), 0)
-    with pytest.raises(InputError, match="target has 3 values, but the data has 4 rows"):
+    with pytest.raises(ul.InputError, match="target has 3 values, but the data has 4 rows"):
         survey(DataSpec.of(np.zeros((4, 2)), ReadOptions(), [1, 2, 3]), 0)
 
 
@@ -341,13 +342,13 @@ def test_json_lines_may_have_keys_that_not_all_rows_have(tmp_path: Path) -> None
     )
     check(DataSpec.of(path, ReadOptions(target="y", ignore=("odd",))))
     block = Block(Position(), Position(0, 1 << 40, 4000), 4000, 0)
-    with pytest.raises(InputError, match=r"line 78: the key 'odd' was not in the first rows"):
+    with pytest.raises(ul.InputError, match=r"line 78: the key 'odd' was not in the first rows"):
         list(batches(spec, [block]))
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.csv.gz"])
 def test_threads_read_at_the_same_time(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts.KeptParts(kept_parts.MOST_KEPT))
+    monkeypatch.setattr(decoded_parts, "_PARTS", decoded_parts.PartCache(decoded_parts.MOST_CACHED))
     spec, surveys = surveyed(DataSpec.of(str(folder / name), ReadOptions(target="y")))
     cells = [cell for row in lay_out(surveys, 8, 2, 0, 0, 10).cells for cell in row]
     with ThreadPoolExecutor(4) as pool:

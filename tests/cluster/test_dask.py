@@ -17,12 +17,12 @@ import pandas as pd
 import processes
 import pytest
 import tasks
-
-from unitless.errors import InputError, OptionError, WorkerError
+from every_engine import EveryCluster
 
 pytest.importorskip("distributed")
 import dask.dataframe as dask_frames
 
+import unitless as ul
 from unitless.cluster.on_dask import DaskEngine
 
 
@@ -32,35 +32,14 @@ def engine(clean: None) -> Iterator[DaskEngine]:
         yield engine
 
 
-def test_values_in_order_and_through_trees(engine: DaskEngine) -> None:
-    assert (engine.name, engine.slots) == ("dask", 2)
-    ten = engine.put(10)
-    leaves = [engine.submit(tasks.product, ten, i) for i in range(20)]
-    folded = [engine.combine(tasks.listed, ten, leaves[i : i + 8]) for i in range(0, 20, 8)]
-    top = engine.combine(tasks.listed, None, folded)
-    engine.forget(leaves)
-    engine.forget([*folded, ten])
-    assert engine.get(top) == [None, *([10, *range(10 * i, 10 * min(i + 8, 20), 10)] for i in range(0, 20, 8))]
-
-
-def test_nothing_listens_beyond_this_machine(engine: DaskEngine) -> None:
-    addresses = processes.listening()
-    assert addresses
-    assert all(map(processes.is_loopback, addresses)), addresses
+class TestDask(EveryCluster):
+    name = "dask"
+    first_in_trees = False
 
 
 def test_items_are_not_looked_into(engine: DaskEngine) -> None:
     for item in ((len, "ab"), ["key", {"a": (max, 1, 2)}]):
         assert engine.get(engine.submit(tasks.as_it_is, None, item)) == item
-
-
-def test_progress_is_told(engine: DaskEngine) -> None:
-    seen: list[int] = []
-    handles = [engine.submit(tasks.slow, None, i / 10) for i in range(5)]
-    engine.wait([*handles, handles[0]], seen.append)
-    assert seen == sorted(set(seen))
-    assert seen[-1] == 6
-    assert len(seen) > 2
 
 
 def test_arrays_are_pickled_once(engine: DaskEngine, tmp_path: pathlib.Path) -> None:
@@ -75,27 +54,7 @@ def test_arrays_are_pickled_once(engine: DaskEngine, tmp_path: pathlib.Path) -> 
     assert engine.get(engine.combine(tasks.sizes, None, given)) == [10_000_000] * 3
 
 
-def test_the_first_failure_by_order_is_raised_and_not_retried(engine: DaskEngine, tmp_path: pathlib.Path) -> None:
-    folder = engine.put(tmp_path)
-    handles = [engine.submit(tasks.bad_row, folder, i) for i in range(8)]
-    folded = engine.combine(tasks.listed, None, handles)
-    with pytest.raises(InputError) as caught:
-        engine.wait(handles)
-    assert (caught.value.file, caught.value.row, caught.value.column) == ("3.csv", 3, "area")
-    assert caught.value.text(lambda option: f"--{option.name}").endswith("use --on_error")
-    assert caught.value.__cause__ is None
-    with pytest.raises(InputError):
-        engine.wait([folded])
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_errors_that_are_not_the_users_say_where_they_came_from(engine: DaskEngine) -> None:
-    with pytest.raises(KeyError) as caught:
-        engine.get(engine.submit(tasks.broken, None, "k"))
-    assert "in broken" in str(caught.value.__cause__)
-
-
-def test_workers_that_are_killed_are_replaced(engine: DaskEngine, tmp_path: pathlib.Path) -> None:
+def test_values_of_killed_workers_are_computed_again(engine: DaskEngine, tmp_path: pathlib.Path) -> None:
     folder = engine.put(str(tmp_path))
     kept = [engine.submit(tasks.filled, None, i) for i in range(4)]
     engine.wait(kept)
@@ -114,19 +73,6 @@ def test_all_workers_killed_at_once_lose_nothing(engine: DaskEngine) -> None:
     assert engine.get(engine.combine(tasks.listed, ten, [handle])) == [10, 20]
 
 
-def test_a_task_that_kills_its_workers_is_named(
-    engine: DaskEngine, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    handles = [engine.submit(tasks.killed, engine.put(tmp_path), 1, "partition 7 of round 2")]
-    folded = engine.combine(tasks.listed, None, [engine.combine(tasks.listed, None, handles, "a fold")])
-    with pytest.raises(WorkerError) as caught:
-        engine.wait([folded])
-    assert str(caught.value).startswith("the worker was lost 4 times while it was at partition 7 of round 2; perhaps")
-    assert caught.value.__cause__ is None
-    assert len(list(tmp_path.iterdir())) == 4
-    assert capfd.readouterr() == ("", "")
-
-
 def test_partitions_of_a_frame_are_computed_by_the_tasks(engine: DaskEngine, tmp_path: pathlib.Path) -> None:
     frame = pd.DataFrame({"a": np.arange(100.0), "b": ["x", "y"] * 50})
     for i in range(2):
@@ -139,7 +85,7 @@ def test_partitions_of_a_frame_are_computed_by_the_tasks(engine: DaskEngine, tmp
     rows = [engine.get(engine.submit(tasks.first_row, None, table)) for table in tables]
     assert rows == [(50, [{"a": 0.0, "b": "x", "c": 1.0}]), (50, [{"a": 1.0, "b": "y", "c": 2.0}])]
     assert engine.tables(frame) is None
-    with pytest.raises(OptionError, match=r"give the frame as it was before persist\(\)"):
+    with pytest.raises(ul.OptionError, match=r"give the frame as it was before persist\(\)"):
         engine.tables(engine._client.persist(lazy))
 
 
@@ -152,14 +98,16 @@ def test_ctrl_c_and_the_client_of_others_stays(engine: DaskEngine) -> None:
             other.wait(handles)
     assert engine.get(engine.submit(tasks.product, None, 3)) == 3
     assert time.monotonic() - start < 10
-    with pytest.raises(OptionError, match="workers has no use for a cluster that is there"):
+    with pytest.raises(ul.OptionError, match="workers has no use for a cluster that is there"):
         DaskEngine(2, client=engine._client)
 
 
 def test_a_cluster_at_an_address(engine: DaskEngine) -> None:
     with DaskEngine(address=engine._client.scheduler.address) as other:
         assert other.get(other.submit(tasks.product, other.put(2), 3)) == 6
-    with pytest.raises(WorkerError, match=r"the Dask cluster at tcp://127\.0\.0\.1:1 cannot be reached: .*; is it run"):
+    with pytest.raises(
+        ul.WorkerError, match=r"the Dask cluster at tcp://127\.0\.0\.1:1 cannot be reached: .*; is it run"
+    ):
         DaskEngine(address="tcp://127.0.0.1:1")
 
 

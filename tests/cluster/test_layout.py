@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from unitless.cluster.blocks import Block, FileSurvey
 from unitless.cluster.layout import BLOCKS_PER_CELL, Layout, fitting, lay_out
-from unitless.data.row_places import RowPlaces
+from unitless.data.sources.row_places import RowPlaces
 
 
 def of_groups(file: int, *groups: int, direct: bool = True) -> FileSurvey:

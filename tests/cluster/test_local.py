@@ -9,87 +9,59 @@ import pickle
 import threading
 import time
 import weakref
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import tasks
+from every_engine import EveryEngine
 
 import unitless as ul
 from unitless import _core
 from unitless.cluster.engine import Failed, carried_out, combined, go_on, reach
 from unitless.cluster.local import LocalEngine
-from unitless.errors import InputError, WorkerError
 
 
-def test_values_in_order_and_through_trees() -> None:
+@pytest.fixture
+def engine() -> Iterator[LocalEngine]:
     with LocalEngine(2) as engine:
-        assert (engine.name, engine.slots) == ("local", 2)
-        ten = engine.put(10)
-        leaves = [engine.submit(tasks.product, ten, i) for i in range(20)]
-        folded = [engine.combine(tasks.listed, ten, leaves[i : i + 8]) for i in range(0, 20, 8)]
-        top = engine.combine(tasks.listed, None, folded)
-        engine.forget(leaves)
-        engine.forget([*folded, ten])  # tasks that need them have them still
-        assert engine.get(top) == [None, *([10, *range(10 * i, 10 * min(i + 8, 20), 10)] for i in range(0, 20, 8))]
+        yield engine
 
 
-def test_a_task_can_need_what_another_gives() -> None:
+class TestLocal(EveryEngine):
+    name = "local"
+
+
+def test_a_task_can_use_the_value_of_another() -> None:
     with LocalEngine(1) as engine:
         slow = engine.submit(tasks.slow, None, 0.05)
         assert engine.get(engine.submit(tasks.product, slow, 2)) == 0.1
 
 
-def test_progress_is_told() -> None:
-    seen: list[int] = []
-    with LocalEngine(2) as engine:
-        engine.wait([engine.submit(tasks.slow, None, i / 20) for i in range(5)], seen.append)
-        engine.wait([])
-    assert seen == sorted(set(seen))
-    assert seen[-1] == 5
-    assert len(seen) > 2
+def test_failures_of_any_kind_come_back_from_workers(engine: LocalEngine) -> None:
+    with pytest.raises(RuntimeError, match="UnpicklableError: 1 and 2"):
+        engine.get(engine.submit(tasks.unpicklable, None, 1))
+    with pytest.raises(ul.WorkerError, match="not enough memory on a worker"):
+        engine.get(engine.submit(tasks.out_of_memory, None, 1))
 
 
-def test_the_first_failure_by_order_is_raised_whichever_comes_first(tmp_path: pathlib.Path) -> None:
-    with LocalEngine(4) as engine:
-        handles = [engine.submit(tasks.bad_row, engine.put(tmp_path), i) for i in range(8)]
-        folded = engine.combine(tasks.listed, None, handles)
-        for waited_for in (handles, [folded], [handles[0], folded]):
-            with pytest.raises(InputError) as caught:
-                engine.wait(waited_for)
-            assert (caught.value.file, caught.value.row, caught.value.column) == ("3.csv", 3, "area")
-        with pytest.raises(InputError, match=r"3\.csv, row 3"):
-            engine.get(engine.submit(tasks.product, folded, 1))
-    assert len(list(tmp_path.iterdir())) == 2  # each was tried once
-
-
-def test_errors_that_are_not_the_users_say_where_they_came_from() -> None:
-    with LocalEngine(1) as engine:
-        with pytest.raises(KeyError) as caught:
-            engine.get(engine.submit(tasks.broken, None, "k"))
-        assert "in broken" in str(caught.value.__cause__)
-        with pytest.raises(RuntimeError, match="UnpicklableError: 1 and 2"):
-            engine.get(engine.submit(tasks.unpicklable, None, 1))
-        with pytest.raises(WorkerError, match="not enough memory on a worker"):
-            engine.get(engine.submit(tasks.out_of_memory, None, 1))
-
-
-def test_what_failed_survives_pickling() -> None:
+def test_failures_survive_pickling() -> None:
     failed = pickle.loads(pickle.dumps(carried_out(tasks.bad_row, None, 3)))
     assert isinstance(failed, Failed)
-    assert isinstance(failed.error, InputError)
+    assert isinstance(failed.error, ul.InputError)
     assert failed.error.text(lambda option: f"--{option.name} {option.value}") == (
         "3.csv, row 3, column 'area': 'oops' is not a number; use --on_error skip"
     )
     assert combined(tasks.listed, None, [1, failed, 2]) is failed
 
 
-def test_another_version_on_a_worker_is_said() -> None:
+def test_another_version_on_a_worker_is_an_error() -> None:
     failed = carried_out(tasks.product, 1, 1, version="0.0.1")
-    with pytest.raises(WorkerError, match=r"unitless .* and this program 0\.0\.1; install the same version"):
+    with pytest.raises(ul.WorkerError, match=r"unitless .* and this program 0\.0\.1; install the same version"):
         failed.throw()
 
 
-def test_nobody_at_an_address() -> None:
+def test_an_address_without_a_server_is_an_error() -> None:
     for address in ("127.0.0.1:1", "tcp://127.0.0.1:1", "ray://[::1]:1", "no address"):
         with pytest.raises(OSError, match=r".+"):
             reach(address)

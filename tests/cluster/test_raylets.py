@@ -60,7 +60,7 @@ def test_training_goes_on_without_a_node(cluster: cluster_utils.Cluster, tmp_pat
     lost: list[int] = []
 
     def lose_one(run: Any) -> None:
-        if len(run.told) == 1 and not lost:  # in the second round, when the first of its tasks are done
+        if len(run.round_log) == 1 and not lost:  # in the second round, when the first of its tasks are done
             lost.append(1)
             cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
 

@@ -13,17 +13,17 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-import processes
 import pytest
 import tasks
+from every_engine import EveryCluster, ModulesOfWorkers
 
-from unitless.errors import InputError, OptionError, WorkerError
+import unitless as ul
 
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java", allow_module_level=True)
 try:
     from unitless.cluster.on_spark import SparkEngine, tries_of
-except OptionError as error:
+except ul.OptionError as error:
     pytest.skip(str(error), allow_module_level=True)
 import pyspark.sql
 
@@ -35,29 +35,12 @@ def engine(clean: None) -> Iterator[SparkEngine]:
     assert pyspark.SparkContext._active_spark_context is None
 
 
-def test_values_in_order_and_through_trees(engine: SparkEngine) -> None:
-    assert (engine.name, engine.slots) == ("spark", 2)
-    ten = engine.put(10)
-    leaves = [engine.submit(tasks.product, ten, i) for i in range(20)]
-    folded = [engine.combine(tasks.listed, ten, leaves[i : i + 8]) for i in range(0, 20, 8)]
-    top = engine.combine(tasks.listed, None, folded)
-    engine.forget(leaves)
-    engine.forget([*folded, ten])
-    assert engine.get(top) == [None, *([10, *range(10 * i, 10 * min(i + 8, 20), 10)] for i in range(0, 20, 8))]
+class TestSpark(EveryCluster, ModulesOfWorkers):
+    name = "spark"
 
 
-def test_nothing_listens_beyond_this_machine(engine: SparkEngine) -> None:
-    addresses = processes.listening()
-    assert addresses
-    assert all(map(processes.is_loopback, addresses)), addresses
-
-
-def test_tasks_run_in_other_processes_and_give_progress(engine: SparkEngine) -> None:
-    seen: list[int] = []
+def test_tasks_run_in_other_processes(engine: SparkEngine) -> None:
     handles = [engine.submit(tasks.process, None, i) for i in range(5)]
-    engine.wait([*handles, handles[0]], seen.append)
-    assert seen == sorted(set(seen))
-    assert seen[-1] == 6
     assert os.getpid() not in map(engine.get, handles)
 
 
@@ -72,50 +55,11 @@ def test_arrays_are_pickled_once(engine: SparkEngine, tmp_path: pathlib.Path) ->
     assert engine.get(engine.combine(tasks.sizes, None, given)) == [10_000_000] * 2
 
 
-def test_the_first_failure_by_order_is_raised_and_not_retried(engine: SparkEngine, tmp_path: pathlib.Path) -> None:
-    folder = engine.put(tmp_path)
-    handles = [engine.submit(tasks.bad_row, folder, i) for i in range(8)]
-    folded = engine.combine(tasks.listed, None, handles)
-    with pytest.raises(InputError) as caught:
-        engine.wait([folded])
-    assert (caught.value.file, caught.value.row, caught.value.column) == ("3.csv", 3, "area")
-    assert caught.value.text(lambda option: f"--{option.name}").endswith("use --on_error")
-    assert caught.value.__cause__ is None
-    with pytest.raises(InputError):
-        engine.get(engine.submit(tasks.product, folded, 1))
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_errors_that_are_not_the_users_say_where_they_came_from(engine: SparkEngine) -> None:
-    with pytest.raises(KeyError) as caught:
-        engine.get(engine.submit(tasks.broken, None, "k"))
-    assert "in broken" in str(caught.value.__cause__)
-
-
-def test_workers_that_are_killed_are_replaced(engine: SparkEngine, tmp_path: pathlib.Path) -> None:
-    folder = engine.put(str(tmp_path))
-    handles = [engine.submit(tasks.killed_once, folder, i) for i in range(3)]
-    assert engine.get(engine.combine(tasks.listed, None, handles)) == [None, 0, 1, 2]
-
-
 @pytest.mark.parametrize(
     ("master", "tries"), [("local", 4), ("local[*]", 4), ("local[2]", 4), ("local[2,4]", 1), ("spark://a:7077", 1)]
 )
 def test_where_spark_does_not_retry_the_engine_does(engine: SparkEngine, master: str, tries: int) -> None:
     assert tries_of(master) == tries
-
-
-def test_a_task_that_kills_its_workers_is_named(
-    engine: SparkEngine, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    handles = [engine.submit(tasks.killed, engine.put(tmp_path), 1, "partition 7 of round 2")]
-    folded = engine.combine(tasks.listed, None, [engine.combine(tasks.listed, None, handles, "a fold")])
-    with pytest.raises(WorkerError) as caught:
-        engine.wait([folded])
-    assert str(caught.value).startswith("the worker was lost 4 times while it was at partition 7 of round 2; perhaps")
-    assert caught.value.__cause__ is None
-    assert len(list(tmp_path.iterdir())) == 4
-    assert capfd.readouterr() == ("", "")
 
 
 def test_ctrl_c_and_the_session_of_others_stays(engine: SparkEngine) -> None:
@@ -137,13 +81,6 @@ def test_jobs_that_begin_while_the_engine_closes_are_canceled(engine: SparkEngin
     assert time.monotonic() - start < 50  # a task takes 60
 
 
-def test_a_module_that_workers_do_not_have(engine: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "not_there", module := type(sys)("not_there"))
-    exec("def task(common, item): return item", vars(module))
-    with pytest.raises(WorkerError, match="a worker has no Python module 'not_there'; install the same packages"):
-        engine.get(engine.submit(module.task, None, 1))
-
-
 def test_a_frame_is_written_once_and_read_in_order(engine: SparkEngine, tmp_path: pathlib.Path) -> None:
     spark = pyspark.sql.SparkSession(engine._spark)
     frame = (
@@ -163,11 +100,11 @@ def test_a_frame_is_written_once_and_read_in_order(engine: SparkEngine, tmp_path
 
 
 UNREACHABLE = """
+import unitless as ul
 from unitless.cluster.on_spark import SparkEngine
-from unitless.errors import Error
 try:
     SparkEngine(address="spark://127.0.0.1:1")
-except Error as error:
+except ul.Error as error:
     print(error)
 """
 
@@ -185,7 +122,7 @@ def test_a_cluster_that_is_not_there() -> None:
         ("os.environ['JAVA_HOME'] = '/nowhere'", "Spark cannot be started; it needs Java 17 or later"),
     ],
 )
-def test_what_spark_needs(prepared: str, message: str) -> None:
+def test_missing_requirements_of_spark_are_named(prepared: str, message: str) -> None:
     script = f"import os, sys; {prepared}; from unitless.cluster.on_spark import SparkEngine; SparkEngine(1)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert message in run.stderr.splitlines()[-1]

@@ -20,7 +20,6 @@ from training_data import PLAN, ROWS, digest, in_parts, table, write
 import unitless as ul
 from unitless.cli import main
 from unitless.cluster.local import LocalEngine
-from unitless.errors import InputError, OptionError
 
 OTHERS = {"price": ["dear", "class"], "dear": ["price", "class"], "class": ["price", "dear"]}
 
@@ -60,7 +59,7 @@ def test_the_number_of_workers_does_not_matter(files: str, target: str, model_ty
     assert one.metrics[key] < one.baseline[key]
 
 
-def test_what_is_given_is_what_is_learned(files: str, tmp_path: pathlib.Path) -> None:
+def test_every_given_row_is_learned(files: str, tmp_path: pathlib.Path) -> None:
     model = tmp_path / "m.unitless"
     result = trained(files, output=model)
     loaded = ul.Predictor(model)
@@ -137,7 +136,7 @@ from test_training import trained
 from training_data import in_parts
 
 def kill(run):
-    if len(run.told) == {round}:
+    if len(run.round_log) == {round}:
         os.kill(os.getpid(), signal.SIGKILL)
 
 if __name__ == "__main__":
@@ -180,11 +179,13 @@ def test_a_checkpoint_is_taken_up_whatever_the_number_of_files(
     files, checkpoint = str(tmp_path / "part*.csv"), str(tmp_path / "kept.unitless")
 
     def stop(run: Any) -> None:
-        if len(run.told) == 1:
+        if len(run.round_log) == 1:
             os.kill(os.getpid(), signal.SIGINT)
 
     options = {"model_type": "linear", "ensemble": False}
-    assert trained(files, cluster=in_parts(workers=2), checkpoint=checkpoint, progress=stop, **options).interrupted
+    assert trained(
+        files, cluster=in_parts(workers=2), checkpoint=checkpoint, progress=stop, **options
+    ).details.interrupted
     resumed = ul.train(
         files,
         reading=ul.Reading(ignore=OTHERS["price"]),
@@ -198,29 +199,29 @@ def test_going_on_takes_the_same_plan(files: str, tmp_path: pathlib.Path) -> Non
     checkpoint = str(tmp_path / "kept.unitless")
 
     def stop(run: Any) -> None:
-        if len(run.told) == 1:
+        if len(run.round_log) == 1:
             os.kill(os.getpid(), signal.SIGINT)
 
     stopped = trained(files, checkpoint=checkpoint, progress=stop)
-    assert stopped.interrupted
+    assert stopped.details.interrupted
     for other in ({"cluster": in_parts(partitions=2)}, {"cluster": in_parts(sync_rounds=3)}):
-        with pytest.raises(OptionError, match="other data, partitions, rounds"):
+        with pytest.raises(ul.OptionError, match="other data, partitions, rounds"):
             ul.train(
                 files, reading=ul.Reading(ignore=OTHERS["price"]), resume=checkpoint, **{**PLAN, "passes": 1, **other}
             )
-    with pytest.raises(OptionError, match="go on in the same way"):
+    with pytest.raises(ul.OptionError, match="resume it in the same way"):
         ul.train(files, reading=ul.Reading(ignore=OTHERS["price"]), resume=checkpoint, passes=1, random_state=5)
     done = ul.train(files, reading=ul.Reading(ignore=OTHERS["price"]), resume=checkpoint, **PLAN, passes=1)
     assert digest(done.model) == digest(trained(files).model)
 
 
-def test_what_is_wrong_is_said_with_file_and_row(tmp_path: pathlib.Path) -> None:
+def test_errors_name_file_and_row_of_the_data(tmp_path: pathlib.Path) -> None:
     plain = table().select(["size", "count", "price"])
     csv.write_csv(plain, tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
     lines[4321] = "0.001,7,1.0,many"
     (tmp_path / "b.csv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(InputError, match=r"b\.csv, row 4321") as found:
+    with pytest.raises(ul.InputError, match=r"b\.csv, row 4321") as found:
         ul.train([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], "price", **PLAN)
     assert found.value.row == 4321
     skipping = ul.train(
@@ -251,7 +252,7 @@ def test_other_units_in_one_file_are_noticed(tmp_path: pathlib.Path) -> None:
     ],
 )
 def test_bad_options(files: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+    with pytest.raises(ul.OptionError, match=message):
         trained(files, **options)
 
 
@@ -277,7 +278,7 @@ def test_a_finished_model_learns_more_in_parts(files: str) -> None:
     "options", [{"holdout": 0}, {"learn_holdout": False}, {"cluster": in_parts(partitions=5, sync_rounds=1)}]
 )
 @pytest.mark.parametrize("model_type", ["linear", "trees"])
-def test_what_is_saved_can_be_loaded(
+def test_saved_models_can_be_loaded(
     files: str, tmp_path: pathlib.Path, options: dict[str, Any], model_type: str
 ) -> None:
     result = trained(files, model_type=model_type, output=tmp_path / "m", **options)
@@ -310,11 +311,11 @@ def test_a_label_that_only_few_rows_have(tmp_path: pathlib.Path) -> None:
     labels = ["no"] * 60_000
     labels[31_007] = "yes"
     result = ul.train(pa.table({"x": np.arange(60_000.0), "y": labels}), "y", **PLAN, passes=1, model_type="linear")
-    assert result._target.classes == ["no", "yes"]
+    assert result.details.target.classes == ["no", "yes"]
 
 
 def test_streams_cannot_be_dealt_out() -> None:
-    with pytest.raises(InputError, match="can be read only once"):
+    with pytest.raises(ul.InputError, match="can be read only once"):
         ul.train(iter([{"a": 1.0, "y": 2.0}]), "y", cluster=in_parts(workers=2))
 
 

@@ -12,7 +12,6 @@ from test_training import trained
 from training_data import Killer, digest, in_parts, table, write
 
 import unitless as ul
-from unitless.errors import InputError
 
 ray = pytest.importorskip("ray")
 from unitless.cluster.on_ray import RayEngine  # noqa: E402
@@ -64,7 +63,7 @@ def test_errors_name_file_and_row(engine: RayEngine, tmp_path: pathlib.Path) -> 
     lines = [f"{k % 7},{k % 5}" for k in range(5000)]
     lines[4200] = "3,4,many"
     (tmp_path / "t.csv").write_text("\n".join(["a,y", *lines]) + "\n")
-    with pytest.raises(InputError, match=r"t\.csv, row 4201"):
+    with pytest.raises(ul.InputError, match=r"t\.csv, row 4201"):
         ul.train(
             str(tmp_path / "t.csv"),
             "y",

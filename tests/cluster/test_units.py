@@ -52,7 +52,7 @@ def table(rows: int, seed: int = 0) -> pd.DataFrame:
     )
 
 
-def test_nothing_is_said_of_columns_that_only_look_odd() -> None:
+def test_columns_that_only_look_unusual_are_not_reported() -> None:
     assert seen(table(16_000)) == []
     shuffled = table(16_000, 1).sample(frac=1, random_state=0).reset_index(drop=True)
     assert seen(shuffled) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
+import pickle
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,6 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import unitless as ul
-from unitless.models import file as model_file
 
 ROWS = 6000
 
@@ -61,7 +61,7 @@ def digest(model: Any) -> str:
     """Of all that a model has learned."""
     copied = model.copy()
     copied._training = None
-    return hashlib.sha256(model_file.to_bytes(copied)).hexdigest()
+    return hashlib.sha256(pickle.dumps(copied)).hexdigest()
 
 
 class Killer:
@@ -73,7 +73,7 @@ class Killer:
         self.killed = 0
 
     def __call__(self, run: Any) -> None:
-        round_number = len(run.told)
+        round_number = len(run.round_log)
         if run.model is None or round_number in self._rounds:
             return
         self._rounds.add(round_number)

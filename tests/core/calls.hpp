@@ -1,4 +1,4 @@
-// Calls of a learner with any kind of rows, and results that go into a vector.
+// Calls of a learner with any kind of rows, and results in a vector.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +12,7 @@
 
 namespace unitless {
 
-// A vector that grows to what it gets and never shrinks.
+// Results in a vector that grows if necessary and never shrinks.
 class Into final : public Results {
   public:
     explicit Into(std::vector<double>& to) : to_(to) {}

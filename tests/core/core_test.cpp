@@ -1,5 +1,5 @@
-// The core alone: every rule, loss and kernel over dense, sparse and named input, with values from
-// the ends of the floating-point range, odd sizes, bad input and divergence. Checks that all ways agree to the bit.
+// The core alone: every rule, loss and kernel over dense, sparse and named input, with values from the ends of the
+// floating-point range, odd sizes, invalid input and divergence. Checks that all kinds of input give the same bits.
 
 #include <cmath>
 #include <cstdio>
@@ -37,7 +37,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 struct Data {
     std::size_t rows, columns;
     std::vector<double> x, y, weight;
-    // The same as compressed sparse rows, and as columns.
+    // The same data as compressed sparse rows, and as columns.
     std::vector<double> values;
     std::vector<std::int32_t> indices, starts;
 
@@ -79,7 +79,7 @@ struct Data {
     Labels labels() const { return {y.data(), weight.data()}; }
 };
 
-// Rows of names, one at a time.
+// Learns rows of names, one at a time.
 std::vector<double> named(Learner& m, const Data& data) {
     NamedRows row;
     for (std::size_t j = 0; j < data.columns; ++j) {
@@ -111,7 +111,7 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
     try {
         learn(dense, data.dense(), data.labels(), a);
     } catch (const DivergedError&) {
-        return;  // plain steps may; the tests in Python look at what is then left
+        return;  // plain steps may diverge; the Python tests check the state after that
     }
     Table table{{}, data.rows};
     for (std::size_t j = 0; j < data.columns; ++j) {
@@ -157,7 +157,7 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
     check(copy.keeps_average(), "what is kept is restored");
 }
 
-// Lanes, classes, interactions, centering, targets.
+// Tests lanes, classes, interactions, centering, targets.
 void beyond_one_learner(const Kernel& kernel) {
     const std::vector<double> rates{0.02, 0.1, 0.5, 2.0, 7.0};
     for (const auto rule : {rule_of("ng"), rule_of("nag"), rule_of("snag")}) {

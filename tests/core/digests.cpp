@@ -1,8 +1,8 @@
-// One digest per configuration of all bits that a learner gives: what it predicts while it learns and afterwards, and
-// everything in its snapshot. The output must be the same for every instruction set, compiler and architecture.
+// Prints one digest per configuration of all bits of a learner: its predictions while it learns and afterwards, and its
+// snapshot. The output must be the same for every instruction set, compiler and architecture.
 //
 //   digests            runs every kernel that this machine supports, prints the digests and fails where two differ
-//   digests baseline   runs that kernel alone
+//   digests baseline   runs only this kernel
 //
 // Data comes from a fixed integer generator and exact arithmetic, never from the C or C++ library, whose functions
 // differ between machines.
@@ -32,13 +32,13 @@ using namespace unitless;
 
 namespace {
 
-// 64-bit FNV-1a over numbers as eight bytes, the lowest first.
+// 64-bit FNV-1a over numbers as eight bytes, lowest byte first.
 class Digest {
   public:
     void add(std::uint64_t x) {
         for (int i = 0; i < 8; ++i) state_ = (state_ ^ ((x >> (8 * i)) & 0xff)) * 0x100000001b3U;
     }
-    // What not-a-number has besides is not specified by IEEE 754 and differs between processors.
+    // The payload of NaN is not specified by IEEE 754 and differs between processors.
     void add(double x) { add(x == x ? std::bit_cast<std::uint64_t>(x) : std::uint64_t{0x7ff8} << 48); }
     void add(const std::string& text) {
         add(std::uint64_t{text.size()});
@@ -61,7 +61,7 @@ class Digest {
     std::uint64_t state_ = 0xcbf29ce484222325U;
 };
 
-// All fields of a snapshot, in the order of their list.
+// The digest of all fields of a snapshot, in the order of their list.
 class FieldDigest {
   public:
     explicit FieldDigest(Digest& to) : to_(to) {}
@@ -102,7 +102,7 @@ void add(Digest& to, const Snapshot& from) {
     to.add(from.encoder.names);
 }
 
-// A linear congruential generator; the high bits are the good ones.
+// A linear congruential generator; only its high bits are good.
 class Integers {
   public:
     std::uint32_t next() {
@@ -128,7 +128,7 @@ struct Data {
     Data(std::size_t n, std::size_t d, Labelling labelling, bool wide) : rows(n), columns(d) {
         Integers random;
         starts.push_back(0);
-        // Units are spread over many orders of magnitude, and not by powers of two alone.
+        // Units are spread over many orders of magnitude, and not only by powers of two.
         constexpr std::array<double, 8> units{1e-9, 0.7, 3e5, 1.0, 1e-3, 1234.5, 9e11, 0.01};
         for (std::size_t j = 0; j < d; ++j) names.push_back("column " + std::to_string(j));
         for (std::size_t r = 0; r < n; ++r) {
@@ -159,7 +159,7 @@ struct Data {
 enum class Input { dense, dense32, columns, compressed, named, table };
 constexpr std::array<const char*, 6> input_names{"dense", "dense32", "columns", "compressed", "named", "table"};
 
-// The rows from `first` to `last`, as the input that is asked for.
+// The rows [first, last) in the given kind of input.
 class Rows {
   public:
     Rows(const Data& data, Input input, std::size_t first, std::size_t last)
@@ -181,7 +181,7 @@ class Rows {
                 named_.row_ends.push_back(named_.ids.size());
             }
         }
-        if (input == Input::columns) {  // of whole numbers, some of them booleans
+        if (input == Input::columns) {  // columns of integers, some of them booleans
             table_.rows = rows_;
             for (std::size_t j = 0; j < d; ++j) {
                 TableColumn& column = table_.columns.emplace_back();
@@ -264,9 +264,9 @@ class Rows {
     }
 };
 
-int refused = 0, diverged = 0;  // how many runs end early
+int refused = 0, diverged = 0;  // the numbers of runs that end early
 
-// Learns in two calls, predicts, and goes through a snapshot between them.
+// Learns in two calls, predicts, and restores a snapshot between them.
 std::uint64_t run(const Kernel& kernel, const Setup& setup, const Data& data, Input input) {
     Digest digest;
     const std::size_t middle = data.rows / 3;
@@ -291,10 +291,10 @@ std::uint64_t run(const Kernel& kernel, const Setup& setup, const Data& data, In
             second.predict(restored, extrapolate, p);
             take((data.rows - middle) * restored.widths().predict);
         }
-    } catch (const DivergedError& error) {  // the same row everywhere
+    } catch (const DivergedError& error) {  // at the same row on every machine
         ++diverged;
         digest.add(std::string(error.what()));
-    } catch (const InputError& error) {  // what cannot be combined is refused, with the same words
+    } catch (const InputError& error) {  // invalid combinations are rejected with the same message
         ++refused;
         digest.add(std::string(error.what()));
     }
@@ -432,7 +432,7 @@ std::uint64_t vw_digest() {
     for (int row = 0; row < 500; ++row) {
         text += decimal_text(random) + (row % 5 ? " |a" : " 2 'tag|b:3");
         for (int i = random.below(20); i >= 0; --i) {
-            text += " name_" + std::to_string(random.below(60));  // one number a statement: their order is then certain
+            text += " name_" + std::to_string(random.below(60));  // one number per statement, which fixes their order
             if (i % 3) text += ":" + decimal_text(random);
         }
         text += row % 50 == 7 ? " bad:value\n" : "\n";

@@ -1,4 +1,4 @@
-// The mixture of an ensemble alone: numbers of any size, powers of two, saving, one member, and what a mixture is for.
+// The mixture of an ensemble alone: numbers of any size, powers of two, saving, one member, and the benefit of mixing.
 
 #include "ensemble/mixture.hpp"
 
@@ -41,7 +41,7 @@ struct Row {
     double y, weight;
 };
 
-// Members that are wrong each in its way, the later ones more.
+// Members with different errors; later members are worse.
 struct Data {
     Kind kind;
     std::size_t members, heads;

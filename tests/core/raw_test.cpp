@@ -1,5 +1,5 @@
-// Values as they came, beside the prepared rows: whatever kind of rows they come in, and however those are split, they
-// are what the names alone say. And an automatic learner takes its shape from the first rows that it learns.
+// Raw values next to the encoded rows: for every kind of rows, and however they are divided into calls, they follow
+// from the names alone. And an automatic learner takes its form from the first rows that it learns.
 
 #include <cmath>
 #include <cstdio>
@@ -33,9 +33,9 @@ constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); }
 
-// What an engine gets to see, row by row.
+// The input of an engine, row by row.
 struct Seen {
-    std::vector<std::vector<double>> raw;  // as many as there were columns then
+    std::vector<std::vector<double>> raw;  // with as many columns as were known then
     std::vector<unsigned char> kinds;
     std::vector<std::vector<std::pair<std::uint32_t, double>>> entries;
 
@@ -65,7 +65,7 @@ struct Seen {
     }
 };
 
-// Rows of (name, value); the columns of text in a table hold what comes after the '='.
+// Rows of (name, value). In a table, a column of text has the part after the '='.
 using Row = std::vector<std::pair<std::string, double>>;
 
 struct Rows {
@@ -73,7 +73,7 @@ struct Rows {
     std::vector<double> weight;
 };
 
-// The definition, as plainly as it can be written.
+// The definition of raw values, written as plainly as possible.
 Seen expected(const Rows& given) {
     std::map<std::string, std::uint32_t> features, columns;
     Seen seen;
@@ -131,7 +131,7 @@ NamedRows named(const Rows& given) {
     return to;
 }
 
-// Each row is a source of its own.
+// Encodes each row as a separate source.
 Seen one_by_one(Encoder& encoder, const Rows& given) {
     Seen seen;
     for (std::size_t r = 0; r < given.rows.size(); ++r) {
@@ -142,7 +142,7 @@ Seen one_by_one(Encoder& encoder, const Rows& given) {
     return seen;
 }
 
-// A table with the memory of its columns.
+// A table that owns the memory of its columns.
 struct OwnTable {
     Table table;
     std::vector<std::vector<double>> numbers;
@@ -252,7 +252,7 @@ void mixed_rows(const RowKernel& kernel) {
     }
 }
 
-// What is taken back has not been.
+// Undone rows leave no trace.
 void rewound(const RowKernel& kernel) {
     const Rows given = mixed(3, 40), other = mixed(4, 40);
     Encoder a(collecting(false, Pairs::none), kernel), b(collecting(false, Pairs::none), kernel);
@@ -342,9 +342,9 @@ void dense_rows(const RowKernel& kernel) {
     }
 }
 
-// ---------------------------------------------------------------------------------------------------- and the rest
+// ---------------------------------------------------------------------------------------------------- other properties
 
-// The order within a row does not matter, also where a name stands there several times.
+// The order within a row does not matter, even if a name occurs several times.
 void repeated(const RowKernel& kernel) {
     Row row{{"a", 0.1}, {"b", 2}, {"a", 0.7}, {"t=x", 1}, {"a", -0.2}, {"t=y", 1}, {"a", 0.3}};
     Seen first;
@@ -367,7 +367,7 @@ void repeated(const RowKernel& kernel) {
     }
 }
 
-// Without linear terms for numbers, what remains is what the linear rows have of text.
+// Without linear terms for numbers, only the text features of the linear rows remain.
 void without_numbers(const RowKernel& kernel) {
     const Rows given = mixed(1, 50);
     const NamedRows names = named(given);
@@ -400,7 +400,7 @@ void without_numbers(const RowKernel& kernel) {
     }
 }
 
-// Nothing is collected unless it is asked for.
+// Raw values are collected only with the option `raw`.
 void off(const RowKernel& kernel) {
     Encoder to(EncoderSetup{}, kernel);
     to.use_names();

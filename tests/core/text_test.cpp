@@ -137,7 +137,7 @@ void long_lines() {
     check(hashed.features.names() == 3 && hashed.bad_count == 1, "indices that are hashes");
 }
 
-// Random CSV gives the same rows as a whole and when it is cut between rows.
+// Random CSV gives the same rows as a whole and when it is divided between rows.
 void random_csv() {
     std::mt19937_64 random(11);
     const std::string alphabet = "0123.5e-,,,\n\n\"\"ab \r";
@@ -159,7 +159,7 @@ void random_csv() {
     }
 }
 
-// Quotes turn a line end into a part of a value, and an empty line into a row.
+// Quotes make a line end part of a value, and an empty line a row.
 void quoted_csv() {
     const auto read = [](std::vector<CsvKind> kinds, const std::string& text) {
         return CsvReader(std::move(kinds), ',').read(text.data(), text.size());
@@ -181,7 +181,7 @@ void quoted_csv() {
         "two quotes inside quotes stand for one");
 }
 
-// A number can be the mark of a missing value, however it is written and whether or not others are quoted.
+// A number can mean a missing value, however it is written and whether or not other cells are quoted.
 void numbers_as_marks() {
     for (const char decimal : {'.', ','}) {
         for (const std::string last : {"3", "\"3\""}) {
@@ -196,7 +196,7 @@ void numbers_as_marks() {
     }
 }
 
-// The places of rows, as other CSV readers find them.
+// The positions of rows, as other CSV readers find them.
 void places_of_rows() {
     const auto rows = [](std::string_view text) { return find_row_places(text, ',', '\0', 1000, 0).rows; };
     check(rows("a,b\n\nc,d\r\n\r\n1,2") == 3, "empty lines are not rows");
@@ -262,7 +262,7 @@ void tables_and_rows() {
     }
 }
 
-// Rows that are gathered in another order equal those that a reader makes of their lines in that order.
+// Rows that are gathered in another order equal the rows that a reader makes of their lines in that order.
 template <class MakeReader>
 void gathered_rows(MakeReader make_reader, const std::vector<std::string>& lines) {
     std::mt19937 random(5);
@@ -296,7 +296,7 @@ void gathered_rows(MakeReader make_reader, const std::vector<std::string>& lines
         const TextRows expected = again.read(text.data(), text.size(), true);
         const TextRows found = gathered(pieces, {from.data(), at.data(), from.size()}, chunks.back().first_index,
                                         chunks.back().next_index);
-        // libsvm's reader mentions indices with the value 0, which may happen in another row after gathering.
+        // libsvm's reader inserts indices with the value 0, which may be in another row after gathering.
         const auto rows_of = [](const TextRows& rows) {
             std::string shown;
             for (std::size_t r = 0, k = 0; r < rows.rows(); ++r) {

@@ -1,6 +1,5 @@
-// Many threads at one model: learning, predicting, snapshots, copies, restoring, merging, classes that join. For the
-// thread sanitizer, which sees memory that two threads reach without order; built without it, the results are still
-// checked.
+// Many threads that share one model: learning, predicting, snapshots, copies, restoring, merging, classes that join.
+// For the thread sanitizer, which detects unsynchronized access to memory; without it, the results are still checked.
 
 #include <algorithm>
 #include <atomic>
@@ -119,7 +118,7 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         by_name ? learn(learner, named, more, p) : learn(learner, data.dense(), more, p);
         learned += rows;
     };
-    // Memory for all classes that there will ever be: how many there are may change at any time.
+    // Memory for the largest number of classes, because the number may change at any time.
     const auto predict_all = [&](int round) {
         std::vector<double> p(rows * widest);
         by_name ? predict(learner, named, round % 2, p) : predict(learner, data.dense(), round % 2, p);
@@ -147,7 +146,8 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         check(p == q, "a copy predicts what it was copied from");
         check(other.bytes() > 0 && round >= 0, "a copy has a size");
     };
-    // With itself: the same predictions, if it has not learned between the plan and the merge.
+    // Merges the learner with itself: the predictions stay the same if it has not learned between the plan and the
+    // merge.
     const auto merge = [&](int) {
         const Snapshot plan = learner.snapshot(false);
         const Clock& clock = plan.engine.clock;
@@ -155,7 +155,7 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         std::iota(lanes.begin(), lanes.end(), 0u);
         const MergedPart part{&learner, clock.t, clock.examples, lanes.size(), lanes, MergedPart::none, nullptr, 0,
                               nullptr,  0,       nullptr};
-        const Merging how{true, false, false, false, false, false, {clock.t, clock.t}, 2 * clock.t};
+        const Merging how{true, false, false, false, false, {clock.t, clock.t}, 2 * clock.t};
         Learner other(setup, kernel);
         if (!other.load_merged(plan, {part, part}, how)) return;
         std::vector<double> p(rows * widest);
@@ -169,7 +169,7 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
     };
     const auto join = [&](int) {
         if (!setup.engine.open) return;
-        const std::lock_guard guard(joining);  // whoever names a class has to know how many there are
+        const std::lock_guard guard(joining);  // a thread that adds a class must know how many there are
         if (known == most_classes) return;
         std::vector<double> y(rows, static_cast<double>(known)), p(rows * widest);
         const Labels new_class{y.data(), nullptr, nullptr, 1};
@@ -183,7 +183,7 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
     std::printf("%s: %llu rows learned\n", name, static_cast<unsigned long long>(learned.load()));
 }
 
-// Two numbers that are always equal when nobody writes, whoever reads; and nobody is kept out for ever.
+// Two numbers that are equal whenever no thread writes, for all readers; and no thread is locked out forever.
 void share_lock(int rounds) {
     Lock lock;
     std::uint64_t a = 0, b = 0, written = 0;
@@ -213,9 +213,9 @@ void share_lock(int rounds) {
     lock.unlock();
 }
 
-// Rows enough for many parts, predicted by several threads while one learns. In the end the learner is what one is that
-// nobody asked anything.
-void predict_beside(const char* name, const Setup& setup, const Kernel& kernel, int rounds) {
+// Enough rows for many parts, which several threads predict while one learns. In the end the learner equals one that
+// never predicted.
+void predict_while_learning(const char* name, const Setup& setup, const Kernel& kernel, int rounds) {
     constexpr std::size_t times = 40;
     const Data data(setup.engine.has_classes());
     std::vector<double> long_x;
@@ -251,7 +251,7 @@ void predict_beside(const char* name, const Setup& setup, const Kernel& kernel, 
 }  // namespace
 
 int main(int count, char** arguments) {
-    setenv("UNITLESS_THREADS", "4", 0);  // lanes are run by several threads, whatever this machine has
+    setenv("UNITLESS_THREADS", "4", 0);  // several threads run the lanes, on any machine
     const int rounds = count > 1 ? std::atoi(arguments[1]) : 12;
     const Kernel& kernel = *supported_kernels().back().second;
     for (const bool by_name : {false, true}) {
@@ -284,7 +284,7 @@ int main(int count, char** arguments) {
     share_lock(rounds);
     {
         Setup plain;
-        predict_beside("one learner", plain, kernel, rounds);
+        predict_while_learning("one learner", plain, kernel, rounds);
         Setup rates;
         rates.engine.rates = {0.02, 0.1, 0.5, 2.0, 7.0};
         rates.engine.first_rate = 1;
@@ -292,15 +292,15 @@ int main(int count, char** arguments) {
         rates.engine.selecting = Selecting::follow;
         rates.encoder.center = true;
         rates.encoder.pairs = Pairs::all;
-        predict_beside("automatic rate, centered, interactions", rates, kernel, rounds);
+        predict_while_learning("automatic rate, centered, interactions", rates, kernel, rounds);
         rates.encoder.pairs = Pairs::none;
         rates.engine.options.loss = loss_of("logistic");
         rates.engine.classes = 3;
         rates.engine.coupled = true;
-        predict_beside("softmax", rates, kernel, rounds);
+        predict_while_learning("softmax", rates, kernel, rounds);
         rates.engine.form = {ModelType::trees, Ensemble::newton};
         rates.engine.coupled = false;
-        predict_beside("trees, softmax and second order", rates, kernel, rounds);
+        predict_while_learning("trees, softmax and second order", rates, kernel, rounds);
     }
     std::printf("%d passed, %d failed\n", checks - failures, failures.load());
     return failures != 0;

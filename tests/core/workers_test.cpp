@@ -22,12 +22,12 @@
 #include "learner/learner.hpp"
 #include "supported_kernels.hpp"
 
-// Memory that runs out after so many allocations, of any thread; negative: never.
+// The number of allocations, in any thread, before memory runs out; negative: never.
 namespace {
 std::atomic<long> allocations_left{-1};
 }
 
-// Not inlined, or GCC takes them for ones that do not belong together.
+// Not inlined, because otherwise GCC warns about a mismatch of new and delete.
 __attribute__((noinline)) void* operator new(std::size_t size) {
     if (allocations_left >= 0 && allocations_left-- <= 0) {
         allocations_left = 0;
@@ -52,21 +52,21 @@ void check(bool condition, const std::string& what) {
     std::printf("FAILED: %s\n", what.c_str());
 }
 
-// Until the end of the block memory lasts for so many allocations.
+// Limits memory to a number of allocations until the end of the block.
 struct LittleMemory {
     explicit LittleMemory(long allocations) { allocations_left = allocations; }
     LittleMemory(const LittleMemory&) = delete;
     ~LittleMemory() { allocations_left = -1; }
 };
 
-// All parts, each once.
+// Whether all parts run, each once.
 bool does_all(Workers& workers) {
     std::atomic<std::size_t> sum{0};
     in_parts(workers, 100, [&](std::size_t i) { sum += i; });
     return sum == 4950;
 }
 
-// Some parts throw: all have ended when the caller hears of it, and it is the first one's error.
+// Some parts throw: in_parts rethrows the first part's error after all parts have ended.
 void parts_throw() {
     Workers workers(4);
     check(workers.count() == 4, "there are threads");
@@ -74,7 +74,7 @@ void parts_throw() {
         const std::size_t first = round % 64;
         std::atomic<int> running{0};
         std::vector<int> done(64);
-        std::string heard;
+        std::string caught;
         try {
             in_parts(workers, 64, [&](std::size_t i) {
                 ++running;
@@ -84,9 +84,9 @@ void parts_throw() {
                 if (i >= first && i % 2 == first % 2) throw std::runtime_error(std::to_string(i));
             });
         } catch (const std::runtime_error& error) {
-            heard = error.what();
+            caught = error.what();
         }
-        check(heard == std::to_string(first), "the error of the first part that threw is thrown again");
+        check(caught == std::to_string(first), "the error of the first part that threw is thrown again");
         check(running == 0, "all parts have ended");
         bool all = true;
         for (std::size_t i = 0; i <= first; ++i) all = all && done[i];
@@ -95,11 +95,11 @@ void parts_throw() {
     check(does_all(workers), "the threads work on");
 }
 
-// A part that throws while it has others wait: the caller of `in_parts` is inside one of them.
+// A part throws while other parts wait for it: the caller of the inner `in_parts` is itself a part.
 void parts_inside_parts_throw() {
     Workers workers(4);
     for (int round = 0; round < 100; ++round) {
-        bool heard = false;
+        bool caught = false;
         try {
             in_parts(workers, 4, [&](std::size_t) {
                 in_parts(workers, 4, [&](std::size_t k) {
@@ -107,14 +107,14 @@ void parts_inside_parts_throw() {
                 });
             });
         } catch (const std::bad_alloc&) {
-            heard = true;
+            caught = true;
         }
-        check(heard, "an error passes through two levels");
+        check(caught, "an error passes through two levels");
     }
     check(does_all(workers), "the threads work on");
 }
 
-// Threads that cannot be started are done without.
+// The pool works without threads that cannot be started.
 void no_memory_for_threads() {
     for (long allocations = 0; allocations < 24; ++allocations) {
         std::unique_ptr<Workers> workers;
@@ -139,7 +139,7 @@ void no_room_for_threads() {
     std::unique_ptr<Workers> workers;
     try {
         workers = std::make_unique<Workers>(64);
-    } catch (const std::bad_alloc&) {  // not even the object
+    } catch (const std::bad_alloc&) {  // not even the object fits
     }
     setrlimit(RLIMIT_AS, &before);
     check(!workers || workers->count() < 64, "not all threads were started");
@@ -147,7 +147,8 @@ void no_room_for_threads() {
 #endif
 }
 
-// A learner whose memory runs out at any allocation of a call: the call says so, and later ones work or say why not.
+// A learner whose memory runs out at any allocation of a call: the call reports it, and later calls work or report why
+// not.
 void learner_without_memory(const char* name, const Setup& setup) {
     constexpr std::size_t rows = 300, columns = 6;
     std::vector<double> x, y;
@@ -180,7 +181,7 @@ void learner_without_memory(const char* name, const Setup& setup) {
             try {
                 learn(learner, input, labels, p);
                 predict(learner, input, false, p);
-            } catch (const std::runtime_error&) {  // a part has not learned what the others have
+            } catch (const std::runtime_error&) {  // some members have not learned what the others have
                 check(learning && !enough, "what was not changed works");
             }
             if (enough) break;

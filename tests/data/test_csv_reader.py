@@ -15,7 +15,7 @@ from sources import command, write
 
 import unitless as ul
 from unitless import _core
-from unitless.data.written import BLANKS, NUMBER_MARKS
+from unitless.data.columns.written import BLANKS, NUMBER_MARKS
 
 IGNORED, NUMBER, TEXT, BOOLEAN, APART = range(5)
 
@@ -31,7 +31,7 @@ def texts_of(column: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[str]:
 
 @settings(max_examples=200)
 @given(st.lists(st.tuples(floats, words, st.booleans(), words, floats), max_size=20), st.sampled_from([",", ";", "\t"]))
-def test_what_the_csv_module_writes_is_read_back(rows: list[tuple], delimiter: str) -> None:
+def test_output_of_the_csv_module_is_read_back(rows: list[tuple], delimiter: str) -> None:
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter).writerows([(repr(a), b, c, d, repr(e)) for a, b, c, d, e in rows])
     read = _core.CsvReader([NUMBER, TEXT, BOOLEAN, IGNORED, APART], delimiter).read(out.getvalue().encode())
@@ -54,7 +54,7 @@ def test_random_bytes_are_read_or_left_alone(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "NA", "nan", "NaN", "null", "N/A", "?", "-", "n/a", " ", '""'])
-def test_what_people_write_for_no_number(text: str) -> None:
+def test_common_marks_of_missing_numbers_are_missing(text: str) -> None:
     read = _core.CsvReader([NUMBER, NUMBER], ",", marks=list(NUMBER_MARKS)).read(f"{text},1\n2, 3 \n".encode())
     assert read is not None
     assert math.isnan(read[0][0, 0])
@@ -72,12 +72,12 @@ def test_what_people_write_for_no_number(text: str) -> None:
         '1,"2"3\n',
     ],
 )
-def test_what_is_not_plain_is_left_to_others(text: str) -> None:
+def test_text_that_is_not_plain_is_left_to_the_general_reader(text: str) -> None:
     assert _core.CsvReader([NUMBER, NUMBER], ",").read(text.encode()) is None
 
 
 @pytest.mark.parametrize("text", ["oops", "0x1", "1e999", "1 2", "1,2,3", "12,34.5", "--5", "5-", "$", "%", "1.2.3"])
-def test_what_is_not_a_number_is_missing_and_counted(text: str) -> None:
+def test_invalid_numbers_are_missing_and_counted(text: str) -> None:
     read = _core.CsvReader([NUMBER, NUMBER], ";").read(f"1;2\n{text};3\n4;5\n{text};6\n".encode())
     assert read is not None
     assert np.isnan(read[0][:, 0]).tolist() == [False, True, False, True]

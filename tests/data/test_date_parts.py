@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unitless.data import date_parts, dates
+from unitless.data.columns import date_parts, dates
 
 Moment = datetime.datetime
 

@@ -177,8 +177,8 @@ def test_explanations_name_the_parts(first: Any) -> None:
 
 
 def test_a_text_that_is_not_a_date_is_missing_and_counted(first: Any) -> None:
-    assert first.missing["named"] == 2
-    assert first.missing["iso"] == 1
+    assert first.details.missing["named"] == 2
+    assert first.details.missing["iso"] == 1
 
 
 def test_a_row_with_text_that_is_not_a_date_is_refused(first: Any) -> None:
@@ -186,7 +186,7 @@ def test_a_row_with_text_that_is_not_a_date_is_refused(first: Any) -> None:
         first.predictor.predict_one({**rows_of(table())[0], "sold": "soon"})
 
 
-def test_text_in_another_form_is_refused_where_a_type_said_that_it_is_a_date(tmp_path: Path) -> None:
+def test_text_in_another_form_is_refused_in_a_column_of_type_date(tmp_path: Path) -> None:
     result = trained(parquet({"when": [moment.date() for moment in MOMENTS], "y": table()["y"]}, tmp_path))
     other = csv({"when": table()["sold"]}, tmp_path)
     message = (
@@ -203,7 +203,7 @@ def test_an_iso_date_is_read_whatever_the_form_was(first: Any) -> None:
         assert first.predictor.predict_one({**row, name: MOMENTS[0].date().isoformat()}) == expected
 
 
-def test_day_and_month_in_two_ways_are_said(tmp_path: Path) -> None:
+def test_mixed_orders_of_day_and_month_are_reported(tmp_path: Path) -> None:
     days = [f"{k % 12 + 1:02}/{(k + 1) % 12 + 1:02}/2020" for k in range(40)]
     columns = {"when": days, "y": [k * 1.5 for k in range(40)]}
     path = csv(columns, tmp_path)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unitless.data import date_forms, dates
+from unitless.data.columns import date_forms, dates
 
 MONTHS = [
     *("January", "February", "March", "April", "May", "June"),
@@ -93,7 +93,7 @@ def test_the_usual_ways_to_write_dates_are_read(text: str, moment: Moment) -> No
         ["2020-01-01", "2020-01-02", "soon"],
     ],
 )
-def test_what_may_be_something_else_is_not_a_date(texts: list[str]) -> None:
+def test_ambiguous_text_is_not_a_date(texts: list[str]) -> None:
     assert dates.recognize("x", texts) is None
 
 
@@ -120,11 +120,11 @@ def test_what_may_be_something_else_is_not_a_date(texts: list[str]) -> None:
         ("2", False),
     ],
 )
-def test_the_name_says_whether_numbers_are_times(name: str, says: bool) -> None:
+def test_the_column_name_decides_whether_numbers_are_times(name: str, says: bool) -> None:
     assert dates.speaks_of_time(name) == says
     found = dates.recognize(name, ["1546300800"])
     assert (found is not None) == says
-    assert dates.recognise_numbers(name, np.array([1546300800])) == found
+    assert dates.recognize_numbers(name, np.array([1546300800])) == found
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_times_since_1970_are_read_in_their_unit(unit: str, number: float) -> No
     values = [(moment - Moment(1970, 1, 1)).total_seconds() * number for moment in moments]
     for form in (
         dates.recognize("time", [str(int(value)) for value in values]),
-        dates.recognise_numbers("time", np.array(values)),
+        dates.recognize_numbers("time", np.array(values)),
     ):
         assert form == dates.DateForm(unit, "moment")
     assert dates.read(pa.array([str(int(value)) for value in values] + ["x", "0"]), unit).to_pylist() == [
@@ -150,15 +150,15 @@ def test_days_as_numbers_need_a_name_or_many_values() -> None:
     days = [Moment(2014, 1, 1) + datetime.timedelta(days=5 * k) for k in range(30)]
     texts = [f"{moment:%Y%m%d}" for moment in days]
     expected = dates.DateForm("20200213", "date")
-    assert dates.recognize("x", texts) == dates.recognise_numbers("x", np.array(texts, float)) == expected
-    assert dates.recognize("day", texts[:2]) == dates.recognise_numbers("day", np.array(texts[:2], float)) == expected
+    assert dates.recognize("x", texts) == dates.recognize_numbers("x", np.array(texts, float)) == expected
+    assert dates.recognize("day", texts[:2]) == dates.recognize_numbers("day", np.array(texts[:2], float)) == expected
     assert dates.recognize("x", [*texts, "20140231"]) is None
     assert dates.recognize("x", texts[:19]) is None
     assert dates.read(pa.array(texts), "20200213").to_pylist() == days
     assert dates.read_numbers(np.array(texts, float), "20200213").to_pylist() == days
 
 
-def test_month_first_unless_a_day_or_a_dot_or_the_user_says_otherwise() -> None:
+def test_month_first_unless_a_day_a_dot_or_the_user_decides_otherwise() -> None:
     month_first, day_first = "02/13/2020", "13/02/2020"
     assert dates.recognize("x", ["1/2/2020", "3/4/2020"]) == dates.DateForm(
         month_first, "date", ambiguous=True, example="1/2/2020"
@@ -192,7 +192,7 @@ def test_the_clock_on_the_spot_and_the_time_in_utc_differ_by_the_zone() -> None:
     assert utc.to_pylist() == [Moment(2020, 2, 13, 8, 30), Moment(2020, 2, 13, 10), Moment(2020, 2, 13, 18)]
 
 
-def test_days_without_a_time_are_told_from_moments() -> None:
+def test_days_without_a_time_differ_from_moments() -> None:
     midnight = pa.array([Moment(2020, 1, 1), None, Moment(1500, 1, 2)])
     assert dates.all_midnight(midnight)
     assert dates.all_midnight(midnight.cast(pa.timestamp("s")))
@@ -227,7 +227,7 @@ WAYS: dict[str, Callable[[Moment], str]] = {
 
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(sorted(WAYS)), st.lists(st.datetimes(), min_size=1, max_size=8))
-def test_what_is_recognised_is_read_as_the_moment_that_was_written(way: str, moments: list[Moment]) -> None:
+def test_recognized_dates_are_read_as_the_moment_that_was_written(way: str, moments: list[Moment]) -> None:
     texts = [WAYS[way](moment) for moment in moments]
     form = dates.recognize("date", texts, day_first=way in ("day first", "dots"))
     assert form is not None

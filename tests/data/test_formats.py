@@ -13,10 +13,9 @@ import pytest
 from sources import cli, command, refused, table, write, write_all
 
 import unitless as ul
-from unitless.data import Position, ReadOptions, formats, open_source
-from unitless.data.files import File
-from unitless.data.formats import csv
-from unitless.data.open_data import format_of
+from unitless.data import ReadOptions, formats, open_source
+from unitless.data.sources.files import File
+from unitless.data.sources.open_data import format_of
 
 
 def test_every_format_is_recognised_by_its_name_and_by_its_content(tmp_path: Path) -> None:
@@ -30,7 +29,7 @@ def test_every_format_is_recognised_by_its_name_and_by_its_content(tmp_path: Pat
         bare = path.rename(tmp_path / "bare")
         shown = format_of(File(str(bare)), ReadOptions())
         bare.rename(path)
-        assert shown is (csv.CSV if named is csv.TSV else named), path
+        assert shown is (formats.CSV if named is formats.TSV else named), path
         found.add(named.name)
     assert found == set(formats.names())
 
@@ -60,12 +59,11 @@ def test_names_endings_and_beginnings_belong_to_one_format() -> None:
 
 def test_a_format_that_is_registered_is_known_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     toy = dataclasses.replace(
-        csv.CSV,
+        formats.CSV,
         name="toy",
         title="Toys",
         suffixes=(".toy",),
         magic=(b"#toy",),
-        source=csv.CSV.source,
     )
     monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, toy))
     path = write(tmp_path / "a.toy", "x,y\n" + "1,2\n3,4.5\n" * 20)
@@ -105,7 +103,7 @@ def test_a_compressed_parquet_file_is_read(ending: str, tmp_path: Path) -> None:
     codec = "gzip" if ending == ".gz" else "zstd"
     packed = pa.compress(data, codec=codec, asbytes=True)
     source = open_source(write(tmp_path / f"b.parquet{ending}", packed), ReadOptions())
-    assert sum(chunk.rows for chunk in source.chunks(Position())) == 300
+    assert sum(chunk.rows for chunk in source.open().chunks()) == 300
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from sources import content
 
 import unitless as ul
-from unitless.data.path_columns import values_in
+from unitless.data.sources.path_columns import values_in
 
 FORMATS = ("csv", "parquet", "feather", "jsonl")
 
@@ -66,7 +66,7 @@ def test_folders_give_columns_in_every_format_of_tables(kind: str, folders: Path
     expected = ul.train(whole(), "y", **options())
     found = ul.train(folders / kind, "y", **options())
     assert ul.Predictor(found).features == {"a": "number", "year": "number", "country": "text"}
-    assert found.missing == expected.missing == {"country": 60}
+    assert found.details.missing == expected.details.missing == {"country": 60}
     assert content(found.model) == content(expected.model)
 
 
@@ -105,7 +105,7 @@ def test_a_column_of_the_file_itself_counts_and_not_its_folder(kind: str, tmp_pa
     assert ul.Predictor(found).predict(path) == ul.Predictor(found).predict(frame[60:]).tolist()
 
 
-def test_rows_are_scored_and_kept_by_a_column_that_a_folder_gives(folders: Path) -> None:
+def test_rows_are_scored_and_selected_by_a_column_from_folder_names(folders: Path) -> None:
     found = ul.train(folders / "csv", "y", **options(reading=ul.Reading(ignore="year")))
     assert set(ul.evaluate(found, folders / "csv", by="year").groups) == {"2020", "2021"}
     kept = [part.batch.original for part in ul.Predictor(found).batches(folders / "csv", keep=True)]
@@ -121,7 +121,7 @@ def test_a_folder_can_name_the_classes(tmp_path: Path) -> None:
     assert ul.Predictor(found).predict_one({"length": 18}) == "spam"
 
 
-def test_values_of_all_folders_decide_what_a_column_holds(tmp_path: Path) -> None:
+def test_values_of_all_folders_decide_the_type_of_a_column(tmp_path: Path) -> None:
     for month, day, region in (("01", "2020-01-05", "1"), ("02", "2020-02-05", "2"), ("03", "2020-03-05", "north")):
         write(rows(2020, "DE"), tmp_path / f"month={month}" / f"day={day}" / f"region={region}" / "part.csv")
     found = ul.train(tmp_path, "y", model_type="linear")

@@ -55,7 +55,7 @@ def test_patterns_mean_namespaces(ignore: list[str], left: set[str]) -> None:
     assert names_of(only=ignore) == (EVERY - left if ignore else EVERY)
 
 
-def test_what_is_left_out_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+def test_ignored_namespaces_have_no_effect(tmp_path: Path) -> None:
     whole, part = tmp_path / "whole.vw", tmp_path / "part.vw"
     whole.write_text(text())
     part.write_text(re.sub(r"\|a[^|\n]*", "", text()))
@@ -114,7 +114,7 @@ def test_names_that_are_not_there_are_noted(tmp_path: Path) -> None:
     path.write_text(text())
     notes = [str(note) for note in ul.train(str(path), reading=ul.Reading(ignore=("usr", "b")), passes=1).notes]
     assert (
-        f"ignore or only names 'usr', but {path} has no such namespace; namespaces are meant by name, by their first "
+        f"ignore or only names 'usr', but {path} has no such namespace; give a namespace by its name, by its first "
         "letter, or with * for any letters"
     ) in notes
     assert not any(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import gc
 import gzip
 import json
 import lzma
@@ -14,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import unitless as ul
-from unitless.data import Position, Reader, ReadOptions, open_source, ordered_work, read_ahead, source, text_stream
-from unitless.data.ordered_work import OneEach, in_order
-from unitless.training.beside import Beside
+from unitless.data import Position, Reader, ReadOptions, open_source
+from unitless.data.sources import read_ahead, scan, text_stream
+from unitless.data.threads import OneEach, in_order
 
 THREADS = (1, 2, 3, 4, 5)  # one of which learns
 CHUNK = 200  # bytes: so small that rows, quotes and bad lines lie at all places of a chunk
@@ -130,7 +130,7 @@ def batches(path: Path, kind: str, start: Position | None = None, **options: Any
             batch.bad_count,
             list(batch.bad_numbers),
             dict(batch.missing),
-            batch.odd,
+            batch.invalid_values,
         ]
 
 
@@ -184,7 +184,7 @@ def test_the_first_error_is_the_same_one(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("kind", ["csv", "vw", "libsvm", "jsonl"])
-def test_a_line_that_is_too_long_is_told_with_its_place(
+def test_a_line_that_is_too_long_is_an_error_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setattr(text_stream, "LONGEST_LINE", 1000)
@@ -224,12 +224,12 @@ def test_training_gives_the_same_model(
     for threads in (1, 4):
         with_threads(monkeypatch, threads)
         result = ul.train(path, FORMATS[kind][1].get("target"), shuffle=shuffle, task="binary", model_type="linear")
-        errors, past, baselines = result.model._errors, result._in_sample, result._stream_baselines
+        errors, past, baselines = result.model._errors, result.details.in_sample, result.details.stream_baselines
         models.append(
             [
                 *(dict(found) for found in (result.model.weights, result.progressive, result.metrics, result.baseline)),
                 *(None if one is None else repr(one.metrics) for one in (past, baselines)),
-                *(repr(found) for found in (result.history, errors and errors.reach(0.9))),
+                *(repr(found) for found in (result.details.history, errors and errors.reach(0.9))),
             ]
         )
     assert models[0] == models[1]
@@ -237,7 +237,7 @@ def test_training_gives_the_same_model(
 
 
 @pytest.mark.parametrize("shuffle", ["--shuffle", "--no-shuffle"])
-def test_the_command_line_says_the_same_whoever_counts(
+def test_the_command_line_prints_the_same_for_any_number_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shuffle: str
 ) -> None:
     path = written(tmp_path, "csv")
@@ -282,20 +282,11 @@ def test_a_run_that_is_interrupted_has_counted_all_that_it_has_learned(
         assert kept._training is not None
         assert kept._training["evaluation"]["examples"] == kept.examples
         result = ul.train(path, "y", resume=str(model), shuffle=False)
-        found.append([dict(result.progressive), repr(result.history), dict(result.model.weights)])
+        found.append([dict(result.progressive), repr(result.details.history), dict(result.model.weights)])
     assert found[0] == found[1]
 
 
-def test_an_error_of_what_is_done_beside_is_raised() -> None:
-    beside = Beside(apart=True)
-    beside.do(lambda: None)
-    beside.do(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
-    with pytest.raises(ZeroDivisionError):
-        beside.end()
-    beside.end()
-
-
-def test_patterns_that_mean_nothing_are_told_whichever_thread_met_the_others(
+def test_unmatched_patterns_are_reported_whichever_thread_met_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "data.vw"
@@ -304,9 +295,9 @@ def test_patterns_that_mean_nothing_are_told_whichever_thread_met_the_others(
     for threads in THREADS:
         with_threads(monkeypatch, threads)
         options = ReadOptions(ignore=("a^y", "b^y", "c^z"))
-        source = open_source(str(path), options)
-        list(Reader(source, options).batches())
-        assert source.idle == ["c^z"]  # type: ignore[attr-defined]
+        reader = Reader(open_source(str(path), options), options)
+        list(reader.batches())
+        assert reader.idle == ["c^z"]
 
 
 def parsers() -> list[threading.Thread]:
@@ -331,7 +322,7 @@ def test_no_thread_stays_behind_when_reading_ends_early(
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
-def test_a_file_that_is_cut_off_is_told_after_the_rows_before(
+def test_a_truncated_file_is_an_error_after_its_complete_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
 ) -> None:
     monkeypatch.setattr(read_ahead, "BLOCK", 1000)
@@ -411,7 +402,7 @@ def test_pieces_of_long_rows_are_not_all_held_at_once(tmp_path: Path, monkeypatc
     path.write_text("".join(f"1 | {' '.join(f'x{k}{j}:1' for j in range(200))}\n" for k in range(60)))
     with_threads(monkeypatch, 6)
     found = [list(batches(path, "vw"))]
-    monkeypatch.setattr(source, "MOST_AHEAD", 1)
+    monkeypatch.setattr(scan, "MOST_AHEAD", 1)
     drawn: list[int] = []
 
     def counting(*given: Any) -> Iterator[Any]:
@@ -419,10 +410,10 @@ def test_pieces_of_long_rows_are_not_all_held_at_once(tmp_path: Path, monkeypatc
             drawn.append(item[0].position)
             yield item
 
-    monkeypatch.setattr(source, "in_order", counting)
-    opened = open_source(str(path), ReadOptions())
-    with contextlib.closing(opened.opened(opened.files[0])) as text:  # type: ignore[attr-defined]
-        for piece, _ in opened.pieces(text, text.chunks(small=True), bytes):  # type: ignore[attr-defined]
+    monkeypatch.setattr(scan, "in_order", counting)
+    opened: Any = open_source(str(path), ReadOptions()).open()
+    with contextlib.closing(opened.opened(opened.files[0])) as text:
+        for piece, _ in opened.pieces(text, text.chunks(small=True), bytes):
             assert text.position == piece.position  # nothing has been read after it
     assert len(drawn) > 10
     found.append(list(batches(path, "vw")))
@@ -453,13 +444,30 @@ def test_nothing_is_drawn_ahead_before_it_may_be() -> None:
             drawn.append(k)
             yield k
 
-    def held() -> int:
-        return sum(isinstance(thing, ordered_work._Task) for thing in gc.get_objects())
-
-    before = held()
     for k, _ in in_order(items(), lambda k: k, 4, lambda: False):
         assert drawn[-1] == k
-        assert held() <= before + 1  # the others are gone
+
+
+def test_results_that_were_taken_are_released() -> None:
+    class Result:
+        pass
+
+    made: list[weakref.ref[Result]] = []
+
+    def work(_: int) -> Result:
+        made.append(weakref.ref(result := Result()))
+        return result
+
+    for k, _ in in_order(iter(range(20)), work, 3):
+        assert sum(one() is not None for one in made) <= 5, k  # the present one, and those that are ahead
+
+
+def test_threads_that_cannot_be_started_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert list(in_order(iter(range(20)), lambda k: k * k, 4)) == [(k, k * k) for k in range(20)]
 
 
 def test_things_are_used_by_one_thread_at_a_time() -> None:

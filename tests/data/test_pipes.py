@@ -129,10 +129,10 @@ def test_a_file_as_standard_input_that_was_read_before_goes_on_at_the_right_row(
     assert ul.load(model).examples == 60_000
 
 
-def test_labels_beside_a_stream_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_given_separately_from_a_stream_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """They would have to be found by row, but a stream is read by bytes."""
     for name in ("target", "weight"):
-        with pytest.raises(ul.OptionError, match="for files, target and weight are names of columns"):
+        with pytest.raises(ul.OptionError, match="for files, target and weight must be names of columns"):
             ul.train("-", **{"target": "y", name: np.ones(3000)}, reading=ul.Reading(format="csv"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import unitless as ul
-from unitless.models.file import to_bytes
 from unitless.river import UnitlessRegressor as RiverRegressor
 from unitless.sklearn import UnitlessRegressor
 
@@ -79,7 +79,7 @@ def test_booleans_among_objects_are_booleans() -> None:
     def centered(values: Any) -> bytes:
         model = ul.Learner(center=True)
         model.learn(frame(values), np.arange(ROWS) % 7)
-        return to_bytes(model)
+        return pickle.dumps(model)
 
     assert centered(BOOLEANS) == centered(BOOLEANS.astype(object))
     assert centered(BOOLEANS) != centered(BOOLEANS.astype(float))
@@ -126,7 +126,7 @@ def test_a_number_that_is_missing_is_not_text() -> None:
     rows = [{"v": np.nan if k == 3 else 12345.0 + k % 2, "x": float(k), "y": k + 0.5} for k in range(ROWS)]
     result = ul.train(rows, "y", reading=ul.Reading(text="v"))
     assert features(set(map(str, result.model.scales))) == {"v=12345.0", "v=12346.0", "v=(missing)"}
-    assert result.missing["v"] == 1
+    assert result.details.missing["v"] == 1
 
 
 def test_a_frame_that_is_not_in_memory_is_refused_by_models() -> None:

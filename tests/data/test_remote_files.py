@@ -16,10 +16,10 @@ import unitless as ul
 from unitless.cluster.agreement import agree
 from unitless.cluster.blocks import DataSpec, batches, survey
 from unitless.cluster.layout import lay_out
-from unitless.data import Position, ReadOptions, open_source
-from unitless.data.files import find
-from unitless.data.open_data import open_files
-from unitless.data.remote_files import RemoteFile
+from unitless.data import ReadOptions, open_source
+from unitless.data.sources.files import find
+from unitless.data.sources.open_data import open_files
+from unitless.data.sources.remote_files import RemoteFile
 
 FRAME = table(700)
 NAMES = ["t.csv", "t.csv.gz", "t.parquet", "t.parquet.gz", "t.feather", "t.arrows", "t.jsonl"]
@@ -75,7 +75,7 @@ def test_folders_and_patterns(tmp_path: Path) -> None:
         find("", filesystem)
 
 
-def test_what_is_not_there_is_said(folder: Path) -> None:
+def test_missing_remote_files_are_named(folder: Path) -> None:
     with pytest.raises(ul.InputError, match=r"there is no file 'nope.csv'"):
         find("nope.csv", of(folder))
     with pytest.raises(ul.InputError, match=r"no file matches '\*.vw'"):
@@ -87,7 +87,7 @@ def test_what_is_not_there_is_said(folder: Path) -> None:
     gone = replace(file, place="gone.csv")
     source = open_files([gone], ReadOptions(target="y"))
     with pytest.raises(ul.InputError, match=r"cannot read t\.csv"):
-        next(source.chunks(Position()))
+        next(source.open().chunks())
 
 
 def test_a_row_that_cannot_be_read_is_named_by_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

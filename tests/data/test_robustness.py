@@ -28,7 +28,8 @@ from hypothesis import strategies as st
 from sources import cli, command, json_lines, refused, set_chunk, table, write
 
 import unitless as ul
-from unitless.data import columnar, text_stream
+from unitless.cli import main
+from unitless.data.sources import columnar, text_stream
 
 FORMATS = ["csv", "tsv", "jsonl", "vw", "svm", "parquet", "arrow"]
 fuzz = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -178,14 +179,13 @@ NAMED: dict[str, tuple[str, bytes]] = {
 def test_bad_files_end_with_one_message_and_code_one(
     case: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
-    from unitless.cli.app import run  # noqa: PLC0415
 
     set_chunk(monkeypatch, chunk)
     name, data = NAMED[case]
     path, model = write(tmp_path / name, data), tmp_path / "model"
     target = [] if name.endswith((".vw", ".svm")) else ["--target", "y"]
     for more in ([], ["--on-error", "skip"]):
-        code = run(["train", path, *target, "--output", str(model), "-q", *more])
+        code = main(["train", path, *target, "--output", str(model), "-q", *more])
         told = capfd.readouterr().err
         assert "Traceback" not in told
         if code == 0:
@@ -264,7 +264,7 @@ def test_a_compressed_table_that_does_not_fit_in_memory_is_refused(
         ul.train(path, "y")
 
 
-def test_text_that_does_not_say_the_order_of_its_bytes_is_refused(tmp_path: Path) -> None:
+def test_text_without_a_byte_order_mark_is_refused_as_utf_16(tmp_path: Path) -> None:
     for encoding in ("utf-16", "utf-32"):
         path = write(tmp_path / "a.csv", CSV.encode(f"{encoding}-le"))
         message = refused(command("train", path, "--target", "y", "--encoding", encoding))
@@ -299,7 +299,7 @@ def test_too_many_columns_are_refused_at_once(format: str, tmp_path: Path) -> No
         ul.train(write(tmp_path / f"a.{format}", text), "y")
 
 
-def test_a_folder_without_data_says_what_it_looked_for(tmp_path: Path) -> None:
+def test_errors_about_a_folder_name_the_formats(tmp_path: Path) -> None:
     write(tmp_path / "in" / "readme.txt", "nothing")
     with pytest.raises(ul.InputError, match=r"no data files in it .*\.parquet"):
         ul.train(str(tmp_path / "in"), "y")
@@ -348,7 +348,7 @@ def test_a_full_disk_leaves_the_model_that_was_there(tmp_path: Path) -> None:
         assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.csv", "m", "wide.csv"]
 
 
-def test_a_model_is_never_written_over_what_is_no_file(tmp_path: Path) -> None:
+def test_a_model_never_overwrites_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)  # as good as /dev/null or /dev/full, which must survive a training run too
     with contextlib.suppress(ul.Error):
@@ -363,7 +363,7 @@ def test_a_model_is_not_written_over_its_data(tmp_path: Path) -> None:
     assert Path(path).read_text() == CSV
 
 
-def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path: Path) -> None:
+def test_a_missing_output_folder_is_reported_before_training(tmp_path: Path) -> None:
     called: list[int] = []
     with pytest.raises(ul.Error, match="no directory"):
         ul.train(

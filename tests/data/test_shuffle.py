@@ -24,13 +24,13 @@ from hypothesis import strategies as st
 
 import unitless as ul
 from unitless import inputs
-from unitless.data import Batch, Position, Reader, ReadOptions, open_source, shuffle
-from unitless.data.kept_rows import concatenated, picked
+from unitless.data import Batch, Position, Reader, ReadOptions, open_source
 from unitless.data.labels import Numbers, Texts, labels_of
-from unitless.data.located_rows import Place
 from unitless.data.memory import LEAST, _container, default_memory, memory_size
-from unitless.data.shuffle import Shuffle
-from unitless.errors import InputError, OptionError
+from unitless.data.rows import random_order, shuffle
+from unitless.data.rows.shuffle import Shuffle
+from unitless.data.rows.stored_rows import concatenated
+from unitless.data.sources.located_rows import Place
 
 LARGE = 1 << 30
 PINNED_HASHES = [5662737076530584639, 6099509816101183344, 5254628678599460343]
@@ -114,7 +114,7 @@ def without_zeros(row: Any) -> Any:
 
 
 def in_order(rows: list[Any], seed: int = 5) -> list[Any]:
-    return [rows[k] for k in shuffle.order(seed, 0, len(rows)).tolist()]
+    return [rows[k] for k in random_order.order(seed, 0, len(rows)).tolist()]
 
 
 @pytest.fixture
@@ -127,20 +127,20 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_order_is_that_of_the_hash() -> None:
     for seed in (0, 1, 2**63, -7):
-        found = shuffle.hashes(seed, 0, 70_000)
+        found = random_order.hashes(seed, 0, 70_000)
         assert len(np.unique(found)) == 70_000
-        assert (shuffle.order(seed, 0, 70_000) == np.argsort(found)).all()
-        assert (shuffle.hashes(seed, 69_990, 70_000) == found[69_990:]).all()
-    assert shuffle.order(0, 0, 10).tolist() != shuffle.order(1, 0, 10).tolist()
+        assert (random_order.order(seed, 0, 70_000) == np.argsort(found)).all()
+        assert (random_order.hashes(seed, 69_990, 70_000) == found[69_990:]).all()
+    assert random_order.order(0, 0, 10).tolist() != random_order.order(1, 0, 10).tolist()
 
 
 def test_the_order_never_changes() -> None:
-    assert shuffle.hashes(0, 0, 3).tolist() == PINNED_HASHES
-    assert shuffle.order(0, 0, 12).tolist() == PINNED_ORDER
+    assert random_order.hashes(0, 0, 3).tolist() == PINNED_HASHES
+    assert random_order.order(0, 0, 12).tolist() == PINNED_ORDER
 
 
 def test_places_are_uniform() -> None:
-    place = np.argsort(shuffle.order(3, 0, 100_000))
+    place = np.argsort(random_order.order(3, 0, 100_000))
     correlation = np.corrcoef(place, np.arange(100_000))[0, 1]
     assert abs(correlation) < 0.02
     assert abs(np.corrcoef(place[:-1], place[1:])[0, 1]) < 0.02
@@ -153,7 +153,7 @@ def test_every_format_gives_the_rows_of_a_file_written_in_that_order(
     tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = sources.table()
-    moved = frame.iloc[shuffle.order(5, 0, len(frame))]
+    moved = frame.iloc[random_order.order(5, 0, len(frame))]
     (tmp_path / "moved").mkdir()
     expected = trained(read(sources.write_all(moved, tmp_path / "moved")["t.parquet"], target="y"))
     assert expected != trained(read(frame, target="y"))
@@ -185,14 +185,14 @@ def test_named_text_is_as_if_its_lines_were_in_that_order(tmp_path: Path, monkey
             assert trained(batches) == trained(read(moved))
             rows = all_rows(batches)
             assert [without_zeros(row) for row in rows] == [without_zeros(row) for row in expected]
-            assert [row[4] for row in rows] == [f"{path}, line {1 + k}" for k in shuffle.order(5, 0, 900).tolist()]
+            assert [row[4] for row in rows] == [f"{path}, line {1 + k}" for k in random_order.order(5, 0, 900).tolist()]
 
 
 def test_arrays_and_matrices() -> None:
     rng = np.random.default_rng(2)
     y = rng.normal(size=3000)
     X = rng.normal(size=(3000, 5)) * (rng.random((3000, 5)) < 0.5)
-    order = shuffle.order(5, 0, 3000)
+    order = random_order.order(5, 0, 3000)
     for form in (X, np.asfortranarray(X), X.astype(np.float32), scipy.sparse.csr_matrix(X), (X * 10).astype(np.int8)):
         expected = trained(read(form[order], target=y[order]))
         for memory in (LARGE, 40_000):
@@ -226,11 +226,11 @@ def test_several_files_and_compressed_ones(tmp_path: Path, small_batches: None) 
     paths = [str(one), str(tmp_path / "in" / "b.csv.gz")]
     for memory in (LARGE, 20_000):
         batches = shuffled(read(paths, target="y"), memory)
-        assert trained(batches) == trained(read(frame.iloc[shuffle.order(5, 0, 1000)], target="y"))
+        assert trained(batches) == trained(read(frame.iloc[random_order.order(5, 0, 1000)], target="y"))
         where = [batch.place(k) for batch in batches for k in range(batch.rows)]
         expected = [
             f"{paths[0]}, row {k + 1}" if k < 400 else f"{paths[1]}, row {k - 399}"
-            for k in shuffle.order(5, 0, 1000).tolist()
+            for k in random_order.order(5, 0, 1000).tolist()
         ]
         assert where == expected
 
@@ -282,8 +282,8 @@ import numpy as np
 from unitless import inputs
 from unitless.data import Batch, Position
 from unitless.data.labels import Numbers
-from unitless.data.located_rows import Place
-from unitless.data.shuffle import Shuffle
+from unitless.data.sources.located_rows import Place
+from unitless.data.rows.shuffle import Shuffle
 def peak(): return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) * 1024
 before, rng = peak(), np.random.default_rng(0)
 rows, names, TOTAL = 5000, [f"c{k}" for k in range(20)], 2_000_000
@@ -342,13 +342,15 @@ def test_a_full_disk_is_one_clear_message(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     monkeypatch.setattr(tempfile, "TemporaryFile", Full)
     batches = read(sources.table(500), target="y")
-    with pytest.raises(InputError, match=r"No space left on device; use more memory, set TMPDIR .*shuffle=False") as e:
+    with pytest.raises(
+        ul.InputError, match=r"No space left on device; use more memory, set TMPDIR .*shuffle=False"
+    ) as e:
         shuffled(batches, 1000, folder=tmp_path)
     assert str(tmp_path) in str(e.value)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot make a temporary file"):
+    with pytest.raises(ul.InputError, match="cannot make a temporary file"):
         shuffled(read(sources.table(500), target="y"), 1000, folder=tmp_path / "none")
 
 
@@ -375,7 +377,6 @@ def test_places_of_selected_rows(tmp_path: Path, small_batches: None) -> None:
         for part, rows in (
             (batch.part(10, 20), np.arange(10, 20)),
             (batch.select(x % 2 == 0), np.flatnonzero(x % 2 == 0)),
-            (picked(batch, np.array([5, 3, 3, 99])), np.array([5, 3, 3, 99])),
             (concatenated([batch.part(0, 3), batch.part(3, 9)]), np.arange(9)),
         ):
             assert part.rows == len(rows)
@@ -386,13 +387,21 @@ def test_places_of_selected_rows(tmp_path: Path, small_batches: None) -> None:
             ]
 
 
+def test_fractions_after_whole_numbers_that_fill_a_block() -> None:
+    whole, fractions = (np.arange(4096) % 3).astype(float), np.arange(5) + 0.5
+    frames = [pd.DataFrame({"x": x, "y": np.arange(len(x)) + 0.25}) for x in (whole, fractions)]
+    found = concatenated([batch for frame in frames for batch in read(frame, target="y")])
+    assert isinstance(found.data, inputs.Frame)
+    assert found.data.columns[0].tolist() == [*whole, *fractions]  # type: ignore[union-attr]
+
+
 def test_an_error_of_the_learner_names_the_row_in_its_file(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": np.arange(500.0), "y": np.arange(500.0)})
     frame.loc[123, "x"] = np.inf
     frame.to_csv(tmp_path / "t.csv", index=False)
     batch = shuffled(read(str(tmp_path / "t.csv"), target="y"))[0]
     assert isinstance(batch.labels, Numbers)
-    with pytest.raises(InputError) as error:
+    with pytest.raises(ul.InputError) as error:
         ul.Learner()._feed(batch.data, batch.labels.values, None)
     assert str(error.value.moved(batch.place.at)).startswith(f"{tmp_path / 't.csv'}, row 124, column 'x'")
 
@@ -409,7 +418,7 @@ def test_labels_that_are_text_in_some_chunks() -> None:
         assert [row[1] for row in all_rows(shuffled(batches, memory))] == in_order(expected)
 
 
-def test_what_does_not_fit_together_is_refused() -> None:
+def test_rows_of_different_kinds_are_refused() -> None:
     text = inputs.TextColumn(np.zeros(1, np.int32), np.array([0, 1]), np.zeros(1, np.uint8))
     one = inputs.Frame(["x"], [np.zeros(1)], 1)
     for data in (
@@ -418,12 +427,12 @@ def test_what_does_not_fit_together_is_refused() -> None:
     ):
         place = Place("f.csv", "row", 7)
         batches = [Batch(d, 1, None, None, place, Position(), 0, [], 0) for d in (one, data)]
-        with pytest.raises(InputError, match=r"^f\.csv, row 7: "):
+        with pytest.raises(ul.InputError, match=r"^f\.csv, row 7: "):
             shuffled(batches)
     batches = [
         Batch(inputs.Dense(np.zeros((1, k))), 1, None, None, Place("", "row", 1), Position(), 0, [], 0) for k in (1, 2)
     ]
-    with pytest.raises(InputError, match="columns"):
+    with pytest.raises(ul.InputError, match="columns"):
         shuffled(batches)
 
 
@@ -518,7 +527,7 @@ def test_memory_sizes_that_people_write() -> None:
     assert memory_size("2000000") == memory_size(2_000_000) == 2_000_000
     assert memory_size(None) == default_memory() >= LEAST
     for wrong in ("2 XB", "", "-1GB", "GB", "1e9", 0, -5, 1000, 2.5, True, "1kB"):
-        with pytest.raises(OptionError, match="memory is"):
+        with pytest.raises(ul.OptionError, match="memory is"):
             memory_size(wrong)  # type: ignore[arg-type]
 
 
@@ -536,8 +545,8 @@ def test_a_container_limits_the_memory(tmp_path: Path) -> None:
     assert _container(str(tmp_path / "none"), str(tmp_path / "nothing")) is None
 
 
-def test_mappings_with_values_that_are_not_numbers_are_refused_when_they_are_kept() -> None:
+def test_mappings_with_values_that_are_not_numbers_cannot_be_stored() -> None:
     rows = inputs.NamedRows([{"x": json}])  # type: ignore[dict-item]
     batch = Batch(rows, 1, None, None, Place("", "row", 1), Position(), 0, [], 0)
-    with pytest.raises(InputError, match="not a number"):
+    with pytest.raises(ul.InputError, match="not a number"):
         shuffled([batch], 1)

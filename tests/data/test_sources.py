@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 from sources import cli, content, facts, json_lines, mappings, set_chunk, table, train, write, write_all
 
 import unitless as ul
-from unitless.data import Position, ReadOptions, open_source
+from unitless.data import Reader, ReadOptions, open_source
 
 FRAME = table()
 TABLE_KINDS = [
@@ -64,6 +64,21 @@ def source_of(kind: str, folder: Path, frame: pd.DataFrame = FRAME) -> Any:
 # ------------------------------------------------------------------------------------------------ the same everywhere
 
 
+@pytest.mark.parametrize("kind", TABLE_KINDS)
+def test_reading_changes_nothing_in_a_source(kind: str, folder: Path) -> None:
+    options = ReadOptions(target="y")
+    source = open_source(source_of(kind, folder), options)
+    before = dict(vars(source))
+    reader = Reader(source, options)
+    assert sum(batch.rows for batch in reader.batches()) == len(FRAME)
+    if source.repeatable:
+        assert sum(batch.rows for batch in reader.batches()) == len(FRAME)
+        assert sum(batch.rows for batch in Reader(source, options).batches()) == len(FRAME)
+    after = vars(source)
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+
+
 STREAMS = ("reader", "generator")  # which are followed, whatever is asked for
 
 
@@ -73,7 +88,7 @@ def reference() -> dict[bool, ul.TrainResult]:
 
 
 @pytest.mark.parametrize("kind", TABLE_KINDS)
-def test_a_table_trains_the_same_model_whatever_holds_it(
+def test_a_table_trains_the_same_model_in_every_container(
     kind: str, folder: Path, reference: dict[bool, ul.TrainResult]
 ) -> None:
     shuffle = kind not in STREAMS
@@ -94,7 +109,7 @@ def test_without_centering_a_stream_of_mappings_trains_the_same_as_well(
 
 
 @pytest.mark.parametrize("kind", TABLE_KINDS)
-def test_a_table_is_predicted_the_same_whatever_holds_it(
+def test_a_table_is_predicted_the_same_in_every_container(
     kind: str, folder: Path, reference: dict[bool, ul.TrainResult]
 ) -> None:
     found = reference[True].predict(source_of(kind, folder))
@@ -384,7 +399,7 @@ def test_csv_is_read_as_the_csv_module_reads_it(
     with pytest.MonkeyPatch.context() as patch:
         set_chunk(patch, size)
         source = open_source(path, ReadOptions(target="c0", text=tuple(names), delimiter=delimiter))
-        chunks = list(source.chunks(Position()))
+        chunks = list(source.open().chunks())
     read = [[row[name] or "" for name in names] for chunk in chunks for row in chunk.content.to_pylist()]
     assert read == expected
 
@@ -399,7 +414,7 @@ def test_malformed_csv_is_read_the_same_in_pieces_of_any_size(body: str, size: i
             set_chunk(patch, chunk)
             options = ReadOptions(target="p", text=("p", "q"), delimiter=",", on_error="skip")
             try:
-                chunks = list(open_source(path, options).chunks(Position()))
+                chunks = list(open_source(path, options).open().chunks())
             except ul.InputError:
                 return "refused"
         rows = [(row["p"] or "", row["q"] or "") for chunk in chunks if chunk.rows for row in chunk.content.to_pylist()]
@@ -474,7 +489,7 @@ def test_text_columns_of_numbers_with_gaps_have_the_same_names_everywhere(tmp_pa
     for source in (frame, pl.DataFrame(frame.to_dict("list")), arrow, str(tmp_path / "t.jsonl")):
         result = train(source, "y", text="zip")
         assert names_of(result) == {"x", "zip=12345", "zip=54321", "zip=(missing)"}
-        assert result.missing == {"zip": 5}
+        assert result.details.missing == {"zip": 5}
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "jsonl"])
@@ -498,7 +513,7 @@ def test_missing_values_are_counted_or_an_error_with_its_place(kind: str, tmp_pa
     frame.to_parquet(tmp_path / "t.parquet")
     write(tmp_path / "t.jsonl", json_lines(frame))
     source = {"pandas": frame, "mappings": mappings(frame)}.get(kind, str(tmp_path / f"t.{kind}"))
-    assert train(source, "y").missing == {"a": 1, "b": 1}
+    assert train(source, "y").details.missing == {"a": 1, "b": 1}
     with pytest.raises(ul.InputError, match=r"'a' has no value.*; .*missing='(indicator|absent)'") as caught:
         train(source, "y", missing="error")
     assert caught.value.row == 3 or caught.value.line == 3
@@ -506,7 +521,7 @@ def test_missing_values_are_counted_or_an_error_with_its_place(kind: str, tmp_pa
 
 def test_missing_values_of_every_library_are_absent() -> None:
     def missing(values: Any) -> dict[str, int]:
-        return train(pd.DataFrame({"a": values, "x": [1.0, 2, 3], "y": [1.5, 2, 3]}), "y").missing
+        return train(pd.DataFrame({"a": values, "x": [1.0, 2, 3], "y": [1.5, 2, 3]}), "y").details.missing
 
     assert missing(pd.array([1, None, 3], dtype="Int64")) == {"a": 1}
     assert missing(pd.array([True, None, False], dtype="boolean")) == {"a": 1}
@@ -516,7 +531,7 @@ def test_missing_values_of_every_library_are_absent() -> None:
     assert missing([np.nan, 1.0, 2.0]) == {"a": 1}
     for nothing in (None, float("nan"), np.float64("nan"), np.float32("nan")):
         rows = [{"a": nothing, "x": 1.0, "y": 1.5}, {"a": 1.0, "x": 1.0, "y": 2.5}, {"x": 2.0, "y": 3.0}]
-        assert train(rows, "y").missing == {"a": 1}
+        assert train(rows, "y").details.missing == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -554,7 +569,7 @@ def test_text_of_every_type_is_text(values: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("column", ["number", "flag", "word"])
-def test_what_is_not_what_the_first_rows_held_is_missing_and_counted(
+def test_values_unlike_the_first_rows_are_missing_and_counted(
     kind: str, column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows: list[dict[str, Any]] = [
@@ -598,7 +613,9 @@ def test_a_second_file_without_a_column_is_refused_by_name(kind: str, tmp_path: 
                 write(path, one.to_csv(index=False) if kind == "csv" else json_lines(one))
             names.append(str(path))
         if kind == "jsonl" and left_out == "b":
-            assert train(names, "y", weight="w").missing == {"b": 2}  # a key that is not there is a missing value
+            assert train(names, "y", weight="w").details.missing == {
+                "b": 2
+            }  # a key that is not there is a missing value
             continue
         if kind == "jsonl" and left_out == "y":
             assert train(names, "y", weight="w").details.unlabeled == 2
@@ -626,13 +643,13 @@ def test_text_that_looks_like_dates_stays_text_in_later_json(tmp_path: Path, mon
     rows = [{"c": "word" if k < 50 else f"2020-01-{k % 28 + 1:02d}", "y": k + 0.5} for k in range(100)]
     path = write(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     whole = train(path, "y")
-    assert whole._weighted_features() == 29
+    assert whole.details.weighted_features == 29
     expected = list(whole.predict(pd.DataFrame(rows)))
     set_chunk(monkeypatch, 400)
     assert whole.predict(path) == expected
 
 
-def test_ignored_columns_may_hold_anything(tmp_path: Path) -> None:
+def test_ignored_columns_may_have_any_values(tmp_path: Path) -> None:
     text = '{"a": 1, "tags": [1, {"b": 2}], "y": 1.5}\n\n{"a": 2, "tags": null, "y": 2.5}\n{"a": 3, "y": 3}\n'
     assert train(write(tmp_path / "a.jsonl", text), "y", ignore="tags").rows == 3
     assert train(pa.table({"a": [1.0, 2], "b": [b"u", b"v"], "y": [1.5, 2]}), "y", ignore="b").rows == 2
@@ -657,7 +674,7 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest_one(option: str) -
 # ------------------------------------------------------------------------------------------------ what people have
 
 
-def test_rows_of_a_database_can_be_learned_as_they_come() -> None:
+def test_rows_of_a_database_can_be_streamed() -> None:
     base = sqlite3.connect(":memory:")  # which may be used only by the thread that opened it
     base.execute("create table t (x, y)")
     base.executemany("insert into t values (?, ?)", [(k, k * 0.5) for k in range(50)])
@@ -743,7 +760,7 @@ def test_quoted_numbers_and_spaces_are_read(tmp_path: Path) -> None:
     text = 'a, b ,y\n"1", 2 ,"3.5"\n"2",3, 4.5\n"3",4,7\n'
     result = train(write(tmp_path / "a.csv", text), "y")
     assert names_of(result) == {"a", "b"}
-    assert result._target.task == "regression"
+    assert result.details.target.task == "regression"
 
 
 def test_the_command_line_reads_a_pipe(tmp_path: Path) -> None:
@@ -754,7 +771,7 @@ def test_the_command_line_reads_a_pipe(tmp_path: Path) -> None:
     assert json.loads(seen.stdout)["rows"] == 400
 
 
-def test_long_rows_do_not_change_what_columns_are(tmp_path: Path) -> None:
+def test_long_rows_do_not_change_column_types(tmp_path: Path) -> None:
     rng, rows = np.random.default_rng(0), 900
     late = np.arange(rows) >= 700  # beyond the first chunk of CSV, within the first thousand rows
     frame = pd.DataFrame(

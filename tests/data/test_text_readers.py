@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sources import command, refused, train, write
 
 import unitless as ul
-from unitless import _core, errors, inputs
+from unitless import _core, inputs
 
 Reader = _core.VwReader | _core.LibsvmReader
 Row = list[tuple[str, float]]
@@ -130,7 +130,7 @@ def test_numbers_at_the_edges(text: str) -> None:
         *["1e999", "-1e999", "1.7976931348623159e308"],
     ],
 )
-def test_what_is_no_complete_finite_number_is_bad(text: str) -> None:
+def test_incomplete_or_infinite_numbers_are_bad(text: str) -> None:
     rows = vw(f"1 | a:1\n1 | x:{text} y\n1 |a:{text} y\n1 | a:1\n")
     assert (rows.rows, rows.lines, rows.bad_count) == (2, 4, 2)
     assert [line for line, _ in rows.bad] == [1, 2]
@@ -199,7 +199,7 @@ def test_features_are_those_that_vowpal_wabbit_sees(tmp_path: Path) -> None:
         )
 
 
-def test_nameless_features_are_called_by_their_numbers_which_have_the_same_weights_in_vowpal_wabbit(
+def test_nameless_features_have_the_numbers_and_weights_of_vowpal_wabbit(
     tmp_path: Path,
 ) -> None:
     pairs = [
@@ -343,7 +343,7 @@ def test_features_of_a_line(line: str, row: Row) -> None:
     assert row_of("\ufeff" + line + "\n") == row
 
 
-def test_names_are_numbered_as_they_are_first_mentioned_and_bad_lines_mention_none() -> None:
+def test_names_are_numbered_by_first_use_and_bad_lines_add_no_name() -> None:
     rows = vw("1 | b a\n1 | new other:1x\n1 | c:0 a\n1 |a b |c other\n")
     assert rows.names == ["b", "a", "c", "a^b", "c^other"]
     assert rows.ids.tolist() == [0, 1, 2, 1, 3, 4]
@@ -549,7 +549,7 @@ def test_selected_rows_keep_names_labels_and_tags() -> None:
         ["t", ""],
         [2, 3],
     )
-    with pytest.raises(errors.InputError, match="2 values for 3 rows"):
+    with pytest.raises(ul.InputError, match="2 values for 3 rows"):
         rows.select(np.array([True, False]))
 
 
@@ -586,7 +586,7 @@ def test_several_values_on_a_line_are_named(tmp_path: Path, line: str) -> None:
     assert ul.train(path, "y", reading=ul.Reading(on_error="skip")).details.skipped == 1
 
 
-def test_json_lines_are_told_apart_by_newlines_alone(tmp_path: Path) -> None:
+def test_only_newlines_separate_json_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", '{"a": 1,\r"y": 1.5}\r\n\n  {"y": 2.5, "a": {}}\n{"a": 1, "y": 3}\n')
     with pytest.raises(ul.InputError, match=r"a\.jsonl, line 3: 'a' holds a list or an object"):
         ul.train(path, "y")

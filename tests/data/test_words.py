@@ -19,9 +19,8 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 import unitless as ul
 from unitless import inputs
+from unitless.data.columns.words import found_in, looks_like_words, plain, words_column
 from unitless.data.conversion import convert
-from unitless.data.words import found_in, looks_like_words, plain, words_column
-from unitless.errors import InputError, OptionError
 
 OWN_NAMES = 1 << 18
 analyzer = HashingVectorizer(norm=None, alternate_sign=False, ngram_range=(1, 2)).build_analyzer()
@@ -92,7 +91,7 @@ def test_other_letters_change_only_the_texts_that_have_them() -> None:
         ([], False),
     ],
 )
-def test_words_are_told_from_categories_and_ids(texts: list[str], expected: bool) -> None:
+def test_words_are_distinguished_from_categories_and_identifiers(texts: list[str], expected: bool) -> None:
     assert looks_like_words(texts) is expected
     assert looks_like_words(texts, rows=4096) is expected
 
@@ -213,7 +212,7 @@ def test_words_beyond_the_bound_share_features(full: ul.Learner, tmp_path: Path)
 def test_a_failed_call_takes_no_names(full: ul.Learner) -> None:
     failed, other = pickle.loads(pickle.dumps(full)), pickle.loads(pickle.dumps(full))
     far = frame([" ".join(f"new{k}" for k in range(100)), "more"], city=np.array([1.79e308, -1.79e308]))
-    with pytest.raises(InputError, match="below 1e300"):
+    with pytest.raises(ul.InputError, match="below 1e300"):
         failed.learn(far, np.array([True, False]))
     assert sources.content(failed) == sources.content(other)
     later = frame([" ".join(f"later{k}" for k in range(100))], city=np.zeros(1))
@@ -300,15 +299,15 @@ def test_an_explanation_shows_words(stays: dict[str, Any]) -> None:
     assert abs(why.bias + sum(said.values()) - why.score) < 1e-9
 
 
-def test_a_column_can_be_said_to_hold_words_or_categories(stays: dict[str, Any]) -> None:
+def test_the_user_can_choose_words_or_categories_for_a_column(stays: dict[str, Any]) -> None:
     frame = stays["frame"].assign(city=["New York", "Los Angeles"] * 250)
     said = train(frame, reading=ul.Reading(words=["city"], text=["comment"])).predictor.schema.kinds
     assert (said["city"], said["comment"]) == ("words", "text")
-    with pytest.raises(OptionError, match="text and words both name column 'city'"):
+    with pytest.raises(ul.OptionError, match="text and words both name column 'city'"):
         train(frame, reading=ul.Reading(words="city", text="city"))
-    with pytest.raises(OptionError, match="words: there is no column 'town'"):
+    with pytest.raises(ul.OptionError, match="words: there is no column 'town'"):
         train(frame, reading=ul.Reading(words="town"))
-    with pytest.raises(OptionError, match="mappings have features by name, and no columns of words; give a frame"):
+    with pytest.raises(ul.OptionError, match="mappings have features by name, and no columns of words; give a frame"):
         train(frame.to_dict("records"), reading=ul.Reading(words="comment"))
 
 
@@ -326,7 +325,7 @@ def test_words_become_vw_text(stays: dict[str, Any], tmp_path: Path) -> None:
 
 def test_words_have_no_column_in_a_graph(stays: dict[str, Any]) -> None:
     model = train(stays["frame"], model_type="linear").model
-    with pytest.raises(OptionError, match="column 'comment' holds words"):
+    with pytest.raises(ul.OptionError, match="column 'comment' holds words"):
         ul.to_onnx(model, inputs="columns")
 
 

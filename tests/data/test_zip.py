@@ -59,7 +59,7 @@ def test_several_files_of_one_format_are_read_in_order_of_their_names(tmp_path: 
     assert trained(path, shuffle=False) == trained(FRAME, shuffle=False)
 
 
-def test_what_macos_adds_is_not_read(tmp_path: Path, expected: bytes) -> None:
+def test_files_that_macos_adds_are_not_read(tmp_path: Path, expected: bytes) -> None:
     path = tmp_path / "data.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for name in ("data.csv", "__MACOSX/._data.csv", "__MACOSX/data.csv", ".DS_Store", ".hidden.csv", "folder/"):

@@ -8,7 +8,7 @@ from typing import Any
 import ensembles
 import numpy as np
 import pytest
-from test_export_shapes import scored, session
+from test_export_curves_and_trees import scored, session
 
 import unitless as ul
 
@@ -82,5 +82,5 @@ def test_second_order_alone(count: int, options: Any) -> None:
 
 
 def test_scikit_learn_has_no_place_for_ensembles() -> None:
-    with pytest.raises(ul.OptionError, match=r"with other members \(snag\) beside it cannot be.*ensemble=False"):
+    with pytest.raises(ul.OptionError, match=r"with an ensemble \(snag\) cannot be.*ensemble=False"):
         ul.to_sklearn(ensembles.learner("snag"))

@@ -105,7 +105,7 @@ def test_every_kind_of_text_column_of_pandas_is_taken(dtype: str) -> None:
     np.testing.assert_allclose(ul.to_sklearn(model).predict(rows), scores(model, rows), rtol=1e-9)
 
 
-def test_a_missing_value_that_scikit_learn_does_not_know_is_not_taken_for_new_text() -> None:
+def test_missing_values_unknown_to_scikit_learn_are_not_new_text() -> None:
     model = ul.train(
         FRAME, "worth", reading=ul.Reading(ignore=OTHERS["worth"]), model_type="linear", ensemble=False
     ).model
@@ -126,7 +126,7 @@ def test_features_of_a_model_of_names_may_be_left_out() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_the_model_of_an_estimator_knows_what_is_missing() -> None:
+def test_the_model_of_an_estimator_knows_missing_values() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)) + 5.0
     y = X @ [1.0, 2.0, 3.0]
@@ -144,7 +144,7 @@ def test_the_model_of_an_estimator_knows_what_is_missing() -> None:
     np.testing.assert_allclose(exported.predict(pd.DataFrame(rows, columns=["0", "1", "2"])), expected, rtol=1e-9)
 
 
-def test_an_array_model_refuses_what_is_missing_and_so_does_its_estimator() -> None:
+def test_an_array_model_and_its_estimator_refuse_missing_values() -> None:
     model = ul.Learner()
     model.learn([[1.0, 2.0], [2.0, 1.0]], [1.0, 2.0])
     for one in (model, ul.to_sklearn(model)):
@@ -152,7 +152,7 @@ def test_an_array_model_refuses_what_is_missing_and_so_does_its_estimator() -> N
             one.predict(np.array([[np.nan, 1.0]]))
 
 
-def test_what_columns_cannot_be_is_said() -> None:
+def test_column_types_that_scikit_learn_lacks_are_named() -> None:
     dated = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=50), "x": np.arange(50) % 7, "y": np.arange(50.0)})
     options: dict[str, Any] = {"model_type": "linear", "ensemble": False}
     model = ul.train(dated, "y", **options).model

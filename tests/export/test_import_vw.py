@@ -130,7 +130,7 @@ def test_learning_goes_on_as_in_vw(tmp_path: pathlib.Path, options: str) -> None
     assert abs(np.mean((found - score[400:] - 3) ** 2) / np.mean((expected - score[400:] - 3) ** 2) - 1) < 1e-3
 
 
-def test_weights_alone_go_on_without_losing_what_they_know(tmp_path: pathlib.Path) -> None:
+def test_imported_weights_continue_to_learn_without_a_loss(tmp_path: pathlib.Path) -> None:
     rows, score = examples(800)
     model = ul.from_vw(Trained(tmp_path, "--predict_only_model", rows[:400], score[:400] + 3).named)
     before = np.mean((model.predict(rows) - score - 3) ** 2)
@@ -233,7 +233,7 @@ def test_a_text_written_by_hand_is_read() -> None:
         ("a^x*b^y:", "a^x*b*y:", "is ambiguous"),
     ],
 )
-def test_damage_and_what_is_not_supported_are_named(old: str, new: str, message: str) -> None:
+def test_damage_and_unsupported_options_are_named(old: str, new: str, message: str) -> None:
     assert old in TEXT
     with pytest.raises(ul.ModelFileError, match=message):
         from_text(TEXT.replace(old, new, 1))
@@ -366,7 +366,7 @@ def test_a_model_of_vw_that_was_not_converted_is_recognized(tmp_path: pathlib.Pa
             ul.load(path)
 
 
-def test_binary_files_that_cannot_be_read_are_told_apart(tmp_path: pathlib.Path) -> None:
+def test_unreadable_binary_files_have_distinct_errors(tmp_path: pathlib.Path) -> None:
     rows, score = examples()
     Trained(tmp_path, "--ftrl", rows, score)
     names = sorted({name for row in rows for name in row})

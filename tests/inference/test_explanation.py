@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import unitless as ul
-from unitless.inference.explanation import explain
 
 ROWS: list[dict[str, Any]] = [
     {"age": 20.0 + (7 * i) % 50, "pay": 1e3 * ((3 * i) % 17), "job": "clerk" if i % 3 else "pilot", "on": i % 4 < 2}
@@ -28,7 +27,7 @@ def label(row: dict[str, Any]) -> float:
 
 def agrees(model: Any, rows: Any, label: Any = None) -> None:
     for row in rows:
-        why = explain(model, row, label)
+        why = ul.explain(model, row, label)
         scores = np.atleast_1d(model.predict_one(row) if isinstance(row, dict) else model.predict([row])[0])
         score = scores[0] if why.label is None else scores[model.classes.index(why.label)]
         total = why.bias + sum(part.contribution for part in why.contributions)
@@ -70,7 +69,7 @@ def test_contributions_add_up_in_the_order_of_vowpal_wabbit(rule: Any) -> None:
 
 @pytest.mark.parametrize("target", ["number", "two", "three"])
 @pytest.mark.parametrize("interactions", [None, 2])
-def test_what_train_made_explains_its_rows(target: str, interactions: Any) -> None:
+def test_trained_models_explain_their_rows(target: str, interactions: Any) -> None:
     table = pd.DataFrame(ROWS)
     table["y"] = [label(row) for row in ROWS]
     if target != "number":
@@ -79,22 +78,22 @@ def test_what_train_made_explains_its_rows(target: str, interactions: Any) -> No
     rows = [*NEW, {}]
     said = result.predict(pd.DataFrame(rows, columns=list(ROWS[0])))
     for row, prediction in zip(rows, said, strict=True):
-        why = explain(result.model, row)
+        why = ul.explain(result.model, row)
         assert why.prediction == (pytest.approx(prediction, rel=1e-9) if target == "number" else prediction)
         if target == "number":
             assert why.limited == pytest.approx(prediction, rel=1e-9)
         if target == "two":
             assert (why.score > 0) == (why.prediction == "low")
         if target == "three":
-            others = [explain(result.model, row, other).score for other in result.classes]
+            others = [ul.explain(result.model, row, other).score for other in result.predictor.classes]
             assert why.score == max(others)
             assert why.label == prediction
 
 
-def test_what_is_not_known_is_named() -> None:
+def test_unknown_features_are_named() -> None:
     result = ul.train(pd.DataFrame({"a": [1.0, 2, 3, 4], "b": list("xyxy"), "y": [1.5, 2, 3, 4]}), "y")
-    assert explain(result.model, {"a": 1, "b": "z", "c": 5}).unknown == ["c", "b=z"]
+    assert ul.explain(result.model, {"a": 1, "b": "z", "c": 5}).unknown == ["c", "b=z"]
     with pytest.raises(ul.InputError, match="'a' is 'one'"):
-        explain(result.model, {"a": "one"})
+        ul.explain(result.model, {"a": "one"})
     with pytest.raises(ul.OptionError, match="no classes"):
-        explain(result.model, {"a": 1}, "x")
+        ul.explain(result.model, {"a": 1}, "x")

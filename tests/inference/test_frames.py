@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import unitless as ul
-from unitless.errors import InputError
 
 
 def homes() -> pd.DataFrame:
@@ -67,5 +66,5 @@ def test_the_order_of_columns_is_irrelevant(kind: str) -> None:
 def test_a_missing_column_is_named(kind: str) -> None:
     rows = homes().drop(columns="dear")
     result = ul.train(rows, target="price")
-    with pytest.raises(InputError, match="there is no column 'kind', which the model needs"):
+    with pytest.raises(ul.InputError, match="there is no column 'kind', which the model needs"):
         result.predict(KINDS[kind](rows.drop(columns="kind")))

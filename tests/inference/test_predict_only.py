@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import unitless as ul
-from unitless.models import file as model_file
 
 
 def table(task: str, rows: int = 1500) -> pd.DataFrame:
@@ -103,5 +102,6 @@ def test_a_damaged_file_is_refused(damage: str, tmp_path: pathlib.Path) -> None:
     else:
         start = data.index(b'\\"size\\": ') + len(b'\\"size\\": ')
         data[start : start + 1] = b"1" if damage == "size" else b"9"
+    (tmp_path / "p.unitless").write_bytes(data)
     with pytest.raises(ul.ModelFileError):
-        model_file.from_bytes(bytes(data))
+        ul.load(tmp_path / "p.unitless")

@@ -22,10 +22,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from instruction_sets import KERNELS
 
 import unitless as ul
-from unitless.inference.predictor import Predictor
-from unitless.models.kernels import kernels
 
 N = 400
 DAY = dt.datetime(2024, 2, 28, 7, 45)
@@ -99,7 +98,7 @@ DATED: list[dict[str, Any]] = [
 ]
 
 
-def framed(row: dict[str, Any], predictor: Predictor) -> pd.DataFrame:
+def framed(row: dict[str, Any], predictor: ul.Predictor) -> pd.DataFrame:
     """The row as a frame; what has no value as a column of nothing."""
     there = {name: row.get(name) for name in predictor.features}
     return pd.DataFrame([{k: None if isinstance(v, float) and v != v else v for k, v in there.items()}])  # noqa: PLR0124
@@ -109,7 +108,7 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and (one == other)
 
 
-def agrees(predictor: Predictor, row: Any, table: Any) -> None:
+def agrees(predictor: ul.Predictor, row: Any, table: Any) -> None:
     """Score, prediction and probabilities of the row and of the table are the same, bit for bit."""
     assert np.array_equal(np.atleast_1d(predictor.score_one(row)), np.ravel(predictor.model.predict(table)))
     assert same(predictor.predict_one(row), predictor.predict(table).to_list()[0])
@@ -221,7 +220,7 @@ ANY_PREDICTOR = st.sampled_from(["number", "three"]).map(
 
 @settings(max_examples=150, deadline=None)
 @given(ANY_PREDICTOR, ANY_ROW)
-def test_any_row_is_predicted_or_refused_as_a_frame_is(predictor: Predictor, row: dict[str, Any]) -> None:
+def test_any_row_is_predicted_or_refused_as_a_frame_is(predictor: ul.Predictor, row: dict[str, Any]) -> None:
     def outcome(ask: Any, data: Any) -> list[float] | None:
         try:
             return list(np.ravel(ask(data)))
@@ -229,7 +228,7 @@ def test_any_row_is_predicted_or_refused_as_a_frame_is(predictor: Predictor, row
             return None
 
     as_frame = outcome(predictor.model.predict, framed(row, predictor))
-    if any(batch.odd for batch in (predictor.read(framed(row, predictor)) if as_frame is not None else ())):
+    if any(batch.invalid_values for batch in (predictor.read(framed(row, predictor)) if as_frame is not None else ())):
         as_frame = None  # what a frame may hold here and there is an error in a row that a program makes
     assert outcome(predictor.score_one, row) == as_frame
     assert outcome(predictor.model.predict_one, row) == as_frame
@@ -261,7 +260,7 @@ def test_missing_values_of_pandas_are_missing() -> None:
     ],
 )
 @pytest.mark.parametrize("target", ["number", "three"])
-def test_what_a_frame_may_not_hold_a_row_may_not(name: str, value: Any, target: str) -> None:
+def test_values_refused_in_a_frame_are_refused_in_a_row(name: str, value: Any, target: str) -> None:
     predictor = trained(target).predictor
     row = {**PLAIN, name: value}
     with pytest.raises(ul.InputError):
@@ -299,7 +298,7 @@ def test_durations_mean_the_same_in_any_unit() -> None:
         assert predictor.predict(pd.DataFrame({"took": [value]}).astype("timedelta64[ns]")).to_list() == [said]
 
 
-def test_missing_values_are_errors_where_training_said_so() -> None:
+def test_missing_values_are_errors_if_training_chose_so() -> None:
     frame = people().drop(columns=TARGETS[1:]).dropna()
     predictor = ul.train(frame, "number", reading=ul.Reading(missing="error")).predictor
     assert predictor.predict_one(PLAIN) == predictor.predict([PLAIN])[0]
@@ -342,7 +341,7 @@ def test_rows_may_be_any_mapping_a_series_or_a_frame(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_labels_are_what_they_were_in_the_data(target: str, tmp_path: pathlib.Path) -> None:
+def test_labels_are_as_in_the_data(target: str, tmp_path: pathlib.Path) -> None:
     result = trained(target)
     result.save(tmp_path / "m.unitless")
     known = {"number": float, "two": str, "flagged": bool, "digit": int, "three": str}[target]
@@ -361,7 +360,7 @@ def test_labels_are_what_they_were_in_the_data(target: str, tmp_path: pathlib.Pa
     assert result.predict([PLAIN]) == [result.predictor.predict_one(PLAIN)]
 
 
-def test_what_a_loaded_model_says_of_a_row_is_what_it_says_of_a_frame(tmp_path: pathlib.Path) -> None:
+def test_a_loaded_model_predicts_rows_as_frames(tmp_path: pathlib.Path) -> None:
     for target in ("number", "two", "three"):
         result = trained(target, dates=True)
         result.save(tmp_path / "m.unitless")
@@ -372,7 +371,7 @@ def test_what_a_loaded_model_says_of_a_row_is_what_it_says_of_a_frame(tmp_path: 
                 assert np.array_equal(np.ravel(model.predict([row])), np.ravel(table))
 
 
-def test_features_by_name_mean_what_they_meant() -> None:
+def test_features_by_name_keep_their_meaning() -> None:
     model = trained("number").model
     named = {"age": 31.0, "job=pilot": 1.0, "on=true": True, "zip=5": 1}
     named |= {"pay=(missing)": 1.0, "member=(missing)": 1.0}
@@ -430,7 +429,7 @@ def test_predictors_can_be_sent_to_other_processes() -> None:
         assert np.array_equal(copy.deepcopy(predictor).score_one(PLAIN), predictor.score_one(PLAIN))
 
 
-def test_predictors_are_of_what_train_made() -> None:
+def test_predictors_need_a_model_of_train() -> None:
     with pytest.raises(ul.OptionError, match="not made by train"):
         ul.Predictor(ul.Learner())
     for thing in (ul.Sweep(), 5, None):
@@ -444,10 +443,10 @@ def test_predictors_are_of_what_train_made() -> None:
         ul.Predictor("there is no such file")
 
 
-@pytest.mark.parametrize("kernel", kernels())
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_every_instruction_set_gives_the_same_bits(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said = []
-    for chosen in (kernel, kernels()[0]):
+    for chosen in (kernel, KERNELS[0]):
         monkeypatch.setenv("UNITLESS_KERNEL", chosen)
         predictors = [trained(target, passes=2).predictor for target in TARGETS]
         said.append([np.ravel(predictor.score_one(row)) for predictor in predictors for row in ROWS])

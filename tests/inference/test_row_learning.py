@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import pickle
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +17,6 @@ from hypothesis import strategies as st
 
 import unitless as ul
 from unitless.inference.row_learning import RowLearning
-from unitless.models import file as model_file
 
 N = 200
 LINEAR: dict[str, Any] = {"model_type": "linear", "ensemble": False}
@@ -71,11 +71,11 @@ def trained(target: str, options: str) -> bytes:
     if chosen.get("missing") != "error":
         frame.loc[3, "pay"] = np.nan
         frame.loc[5, "job"] = None
-    return model_file.to_bytes(asked.train(frame, target, shuffle=False, **chosen).model)
+    return pickle.dumps(asked.train(frame, target, shuffle=False, **chosen).model)
 
 
 def loaded(saved: bytes) -> Any:
-    return model_file.from_bytes(saved)
+    return pickle.loads(saved)
 
 
 def row_learning(model: Any) -> RowLearning:
@@ -113,7 +113,7 @@ def agree(saved: bytes, rows: list[tuple[dict[str, Any], Any, float]]) -> None:
     for row, label, weight in rows:
         assert same(learn_row(learning, row, label, weight), learn_framed(other, row, label, weight)), row
         assert learning._predictor.score_one(PLAIN) is not None  # what is remembered of names is not only learning's
-    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+    assert pickle.dumps(one) == pickle.dumps(other)
 
 
 @pytest.mark.parametrize("target", LABELS)
@@ -173,7 +173,7 @@ def test_rows_are_learned_as_one_frame_of_all(options: str, target: str) -> None
     learning = row_learning(one)
     scores = [learning.learn(row, label) for row, label in zip(frame.to_dict("records"), labels, strict=True)]
     assert np.array_equal(np.array(scores), other.learn(frame, labels))
-    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+    assert pickle.dumps(one) == pickle.dumps(other)
 
 
 @pytest.mark.parametrize("target", LABELS)
@@ -183,10 +183,10 @@ def test_the_core_reads_plain_rows_by_itself(target: str) -> None:
     learn = model._learn_row_wide if target == "three" else model._learn_row
     assert learn(columns, PLAIN, 1.0) is not None
     assert learn(columns, {**PLAIN, "job": "smith", "said": "newer words", "age": None}, 1.0, 2.0) is not None
-    before = model_file.to_bytes(model)
+    before = pickle.dumps(model)
     assert learn(columns, {**PLAIN, "job": 5}, 1.0) is None
     assert learn(columns, [("age", 5)], 1.0) is None
-    assert model_file.to_bytes(model) == before
+    assert pickle.dumps(model) == before
 
 
 @pytest.mark.parametrize("row", [PLAIN, {**PLAIN, "age": "31"}])
@@ -205,7 +205,7 @@ def test_classes_join_as_they_do_with_frames(row: dict[str, Any]) -> None:
         assert len(scores) == max(known, len(one.classes))
         assert same(scores, other.learn(framed(row, other), [label], [weight]))
     assert one.classes == other.classes == ["b", "a", "newer"]
-    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+    assert pickle.dumps(one) == pickle.dumps(other)
 
 
 @pytest.mark.parametrize("label", [math.nan, 7.0, "rich"])
@@ -213,7 +213,7 @@ def test_a_label_that_cannot_be_learned_changes_nothing(label: Any) -> None:
     model = loaded(trained("two", "linear"))
     with pytest.raises(ul.InputError, match="label is"):
         row_learning(model).learn({**PLAIN, "job": "smith"}, label)
-    assert model_file.to_bytes(model) == trained("two", "linear")
+    assert pickle.dumps(model) == trained("two", "linear")
 
 
 def test_names_of_a_row_that_was_not_learned_are_forgotten() -> None:
@@ -242,20 +242,20 @@ def test_a_model_that_goes_back_is_read_as_it_is_then() -> None:
     learning.learn({**PLAIN, "job": "baker"}, 4.0)
     other = loaded(trained("number", "linear"))
     other.learn(framed({**PLAIN, "job": "baker"}, other), [4.0])
-    assert model_file.to_bytes(model) == model_file.to_bytes(other)
+    assert pickle.dumps(model) == pickle.dumps(other)
 
 
 def test_a_column_that_training_never_saw_is_centered_as_in_a_frame() -> None:
     frame = people()[["age", "pay", "member", "number"]]
     frame["pay"], frame["member"] = np.nan, np.where(np.arange(N) < 1, 1.0, np.nan)
-    saved = model_file.to_bytes(ul.train(frame, "number", shuffle=False, **LINEAR).model)
+    saved = pickle.dumps(ul.train(frame, "number", shuffle=False, **LINEAR).model)
     rows = [{"age": 30 + k, "pay": 1000.0 + k, "member": k % 2} for k in range(6)]
     agree(saved, [(row, 3.0, 1.0) for row in rows])
 
 
 def test_offsets_of_rows_are_those_of_their_column() -> None:
     frame = people()[["age", "job"]].assign(exposure=np.log(np.arange(N) % 5 + 1.0), count=np.arange(N) % 4)
-    saved = model_file.to_bytes(
+    saved = pickle.dumps(
         ul.train(frame, "count", loss="poisson", reading=ul.Reading(offset="exposure"), shuffle=False).model
     )
     one, other = loaded(saved), loaded(saved)
@@ -266,7 +266,7 @@ def test_offsets_of_rows_are_those_of_their_column() -> None:
         assert same(score, other.learn(plain, [2.0]))
     with pytest.raises(ul.InputError, match="the offset 'exposure' is missing"):
         learning.learn({"age": 31}, 2.0)
-    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+    assert pickle.dumps(one) == pickle.dumps(other)
 
 
 def test_rows_may_be_series_and_frames() -> None:
@@ -276,6 +276,6 @@ def test_rows_may_be_series_and_frames() -> None:
     learning.learn(framed(PLAIN, one), 0.0)
     for label in ("rich", "poor"):
         other.learn(framed(PLAIN, other), [label])
-    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+    assert pickle.dumps(one) == pickle.dumps(other)
     with pytest.raises(ul.InputError, match="it must have names and values"):
         learning.learn(5, 1.0)

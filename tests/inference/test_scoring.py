@@ -115,7 +115,9 @@ def test_classes_are_scored_as_scikit_learn_does() -> None:
     chances = result.predict_proba(TEST)[sorted(set(truth))]
     assert found.metrics["error_rate"] == pytest.approx(1 - sklearn.metrics.accuracy_score(truth, predicted))
     assert found.metrics["log_loss"] == pytest.approx(sklearn.metrics.log_loss(truth, chances.to_numpy()), rel=1e-6)
-    precision, recall, _, _ = sklearn.metrics.precision_recall_fscore_support(truth, predicted, labels=result.classes)
+    precision, recall, _, _ = sklearn.metrics.precision_recall_fscore_support(
+        truth, predicted, labels=result.predictor.classes
+    )
     assert [of["precision"] for of in found.per_class.values()] == pytest.approx(list(precision))
     assert [of["recall"] for of in found.per_class.values()] == pytest.approx(list(recall))
     assert found._baseline_answer == truth.value_counts().idxmax()
@@ -145,7 +147,7 @@ def test_every_kind_of_table_gives_the_same_score(
         assert found.groups.keys() == expected.groups.keys()
 
 
-def test_what_holds_a_model_is_as_good_as_the_model(tmp_path: pathlib.Path) -> None:
+def test_results_predictors_and_paths_are_evaluated_as_models(tmp_path: pathlib.Path) -> None:
     result = MODELS["dear"]
     before = result.model.examples
     result.save(tmp_path / "m.unitless")
@@ -249,7 +251,7 @@ def test_rows_without_a_group_are_a_group() -> None:
     assert list(found.groups) == [None, "a"]
 
 
-def test_labels_may_be_in_another_column_or_beside(tmp_path: pathlib.Path) -> None:
+def test_labels_may_be_in_another_column_or_array(tmp_path: pathlib.Path) -> None:
     result = MODELS["price"]
     other = TEST.rename(columns={"price": "sold_for"})
     expected = ul.evaluate(result, TEST).metrics
@@ -263,7 +265,7 @@ def test_labels_may_be_in_another_column_or_beside(tmp_path: pathlib.Path) -> No
         ul.evaluate(beside, TEST[FEATURES])
 
 
-def test_weights_are_those_of_the_training_unless_told_otherwise() -> None:
+def test_sample_weights_default_to_the_column_of_the_training() -> None:
     result = ul.train(TRAIN[[*FEATURES, "w", "price"]], "price", weight="w")
     weighted, plain = ul.evaluate(result, TEST), ul.evaluate(result, TEST, weight=False)
     assert weighted.evaluation.weight == TEST["w"].sum()
@@ -324,7 +326,7 @@ def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
         ({"target": [1.0]}, "target has 1 values"),
     ],
 )
-def test_what_does_not_fit_is_named(options: dict[str, Any], message: str) -> None:
+def test_data_that_do_not_fit_the_model_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ul.Error, match=message):
         ul.evaluate(MODELS["price"], TEST, **options)
     with pytest.raises(ul.OptionError, match="delimiter is ';;'"):
@@ -357,7 +359,7 @@ def test_all_of_it_is_json_and_can_be_drawn(target: str, tmp_path: pathlib.Path)
     assert (tmp_path / "score.svg").read_bytes().startswith(b"<?xml")
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     told: list[int] = []
 
     class Watch:

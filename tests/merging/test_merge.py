@@ -252,7 +252,7 @@ def test_a_fresh_model_of_every_kind_is_neutral(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_merged_models_of_every_kind_know_what_their_parts_know(kind: str) -> None:
+def test_merged_models_of_every_kind_predict_well(kind: str) -> None:
     X, y = problem(kind)
     merged = ul.merge(apart(kind))
     p = merged.predict(X)
@@ -280,7 +280,7 @@ def test_models_of_every_kind_merge_since_a_base(kind: str) -> None:
     same_predictions(ul.merge([parts[0]], base=base), parts[0], kind, 1e-7)
 
 
-def test_automatic_rates_that_differ_are_all_kept() -> None:
+def test_merging_keeps_all_automatic_rates_that_differ() -> None:
     models = apart("auto", 2)
     rates = [set(m.rates) for m in models]  # type: ignore[union-attr]
     assert set(ul.merge(models).rates) == rates[0] | rates[1]
@@ -325,7 +325,7 @@ def test_a_rate_that_diverged_stays_out() -> None:
         (lambda: ul.Learner(interactions=2), ul.Learner, "interactions"),
     ],
 )
-def test_what_cannot_be_merged_is_refused(
+def test_models_that_differ_in_options_are_not_merged(
     a: Callable[[], ul.Learner], b: Callable[[], ul.Learner], message: str
 ) -> None:
     with pytest.raises(ul.MergeError, match=message):

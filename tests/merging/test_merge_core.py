@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless.merging import merge as merge_module
-from unitless.merging.state import Layout
+from unitless.merging.layout import Layout
 
 SPREAD = """
 import hashlib, resource, sys
@@ -72,7 +71,7 @@ class Teacher:
             self.model.learn([[1.0, 2.0]], [3.0])
             return plan(*arguments)
 
-        monkeypatch.setattr(merge_module.Layout, "of", of)
+        monkeypatch.setattr(Layout, "of", of)
 
 
 def test_a_model_that_learns_meanwhile_is_merged_as_it_was_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,13 @@ import pytest
 from streams import RULES
 
 import unitless as ul
-from unitless.merging.state import Lanes
+from unitless.merging.layout import Lanes
 
 
 class Problem:
     """Random options, and models of them that have learned different rows; all of it follows from a seed."""
 
-    def __init__(self, seed: int, **options: Any) -> None:
+    def __init__(self, seed: int, based: bool = False, **options: Any) -> None:
         self.rng = rng = np.random.default_rng(seed)
         rule = RULES[seed % len(RULES)]
         self.by_name = bool(rng.integers(2))
@@ -34,7 +34,7 @@ class Problem:
         }
         self.bounded = bool(rng.integers(2))
         self.weights = rng.normal(size=4)
-        self.base = self.taught(self.fresh()) if rng.integers(3) == 0 else None
+        self.base = self.taught(self.fresh()) if based else None
 
     def fresh(self) -> ul.Learner:
         return ul.Learner(**self.options)
@@ -59,6 +59,12 @@ class Problem:
 
     def merged(self, models: list[ul.Learner]) -> ul.Learner:
         return ul.merge(models, bounded=self.bounded, base=self.base)
+
+    def feature(self, name: Any) -> Any:
+        """What a feature is called, whichever of the factors of a product was met first."""
+        if self.options["interactions"] == "ordered" or not isinstance(name, str):
+            return name
+        return tuple(sorted(name.split("*")))
 
     def nested(self, models: list[ul.Learner]) -> ul.Learner:
         """Neighbours are merged until one is left."""
@@ -86,10 +92,21 @@ def close(a: Any, b: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_it_does_not_matter_what_is_merged_first(seed: int) -> None:
+def test_the_order_of_merging_does_not_matter(seed: int) -> None:
     problem = Problem(seed)
     models = problem.models(int(problem.rng.integers(3, 6)))
     close(problem.merged(models), problem.nested(models))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_of_models_with_a_base_does_not_matter(seed: int) -> None:
+    problem = Problem(seed, based=True)
+    models = problem.models(4)
+    merged, other = problem.merged(models), problem.merged(models[::-1])
+    assert merged.examples == other.examples
+    for one, same in ((merged.scales, other.scales), (merged.weights, other.weights)):
+        known, expected = ({problem.feature(name): value for name, value in own.items()} for own in (one, same))
+        assert known == pytest.approx(expected, rel=1e-9, abs=1e-9 * max(map(abs, expected.values())))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -131,7 +148,7 @@ def test_classes_that_join_later_merge_in_any_grouping() -> None:
 
 
 @pytest.mark.parametrize("model_type", ["curves", "trees"])
-def test_linear_terms_beside_curves_and_trees_merge_in_any_grouping(model_type: Any) -> None:
+def test_linear_terms_of_curves_and_trees_merge_in_any_grouping(model_type: Any) -> None:
     problem = Problem(3, model_type=model_type, center=True, learning_rate="auto", average=False, interactions=None)
     a, b, c = models = problem.models(3)
     flat, nested = problem.merged(models), problem.merged([problem.merged([a, b]), c])
@@ -174,7 +191,7 @@ def test_models_that_were_saved_between_merges_are_merged_as_others(tmp_path: pa
     close(ul.merge(models), ul.merge([ul.merge([a, b]).copy(), c]))
 
 
-def test_what_is_kept_for_the_next_merge_goes_when_the_model_learns() -> None:
+def test_learning_drops_the_information_stored_for_the_next_merge() -> None:
     a, b, c = _apart()
     merged = ul.merge([a, b])
     assert len(merged._snapshot()["slopes"]) > 0

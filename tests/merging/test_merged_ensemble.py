@@ -72,7 +72,7 @@ def test_a_fresh_model_is_neutral_and_order_does_not_matter(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "trees" not in kind])
-def test_what_is_merged_first_does_not_matter(kind: str) -> None:
+def test_the_order_of_merging_does_not_matter(kind: str) -> None:
     a, b, c = apart(kind, 3)
     X = problem(kind, 200, 1)[0]
     at_once = ul.merge([a, b, c])
@@ -112,21 +112,6 @@ def test_merged_models_are_about_as_good_as_their_parts(kind: str) -> None:
     assert loss(ul.merge(models)) < 1.1 * max(map(loss, models))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_rounds_from_a_common_base(kind: str) -> None:
-    X, y = problem(kind, 1800)
-    base = fresh(kind)
-    base.learn(X[:600], y[:600])
-    same = ul.merge([base.copy(), base.copy()], base=base)
-    np.testing.assert_allclose(same.predict(X), base.predict(X), rtol=1e-8, atol=1e-8)
-    parts = [base.copy(), base.copy()]
-    for part, rows in zip(parts, (slice(600, 1200), slice(1200, 1800)), strict=True):
-        part.learn(X[rows], y[rows])
-    assert ul.merge(parts, base=base).examples == 1800
-    alone = ul.merge(parts[:1], base=base)
-    np.testing.assert_allclose(alone.predict(X), parts[0].predict(X), rtol=1e-6, atol=1e-6)
-
-
 @pytest.mark.parametrize("classes", [None, [0, 1, 2]])
 @pytest.mark.parametrize("thin", [False, True])
 def test_classes_are_merged_that_one_part_has_not_met(classes: Any, thin: bool) -> None:
@@ -153,7 +138,7 @@ def test_members_that_differ_are_refused() -> None:
     with pytest.raises(ul.MergeError, match="differ in center"):
         ul.merge([wide, narrow])
     wide, narrow = apart("snag, logistic")[0], apart("newton, logistic")[0]
-    with pytest.raises(ul.MergeError, match="differ in the members that learn beside them: 'snag' and 'newton'"):
+    with pytest.raises(ul.MergeError, match="differ in the members of their ensembles: 'snag' and 'newton'"):
         ul.merge([wide, narrow])
     alone = ul.Learner(loss="logistic", learning_rate="auto")
     with pytest.raises(ul.MergeError, match="the models differ in ensemble: True and False"):

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles.rates import WALKS
 
 import unitless as ul
 from unitless import _core
-from unitless.merging.information import Frame, Known, Shift, covariances
-from unitless.merging.state import Lanes, Layout
+from unitless.merging.information import Frame, Known, covariances
+from unitless.merging.layout import Lanes, Layout
 from unitless.models.extra_members import extra_state
-from unitless.rates import WALKS
 
 WIDTH = 6
 STEADY = [rate for rate, (_, walk, _) in enumerate(WALKS) if walk == 0]
@@ -49,7 +49,7 @@ def close(a: Any, b: Any, relative: float = 1e-9) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"bias": False}, {"interactions": 2}])
-def test_merged_models_know_what_one_knows_that_has_learned_all_rows(options: Any) -> None:
+def test_merged_models_equal_one_that_has_learned_all_rows(options: Any) -> None:
     X, y = problem(900)
     one = learner(**options)
     one.learn(X, y)
@@ -62,18 +62,6 @@ def test_merged_models_know_what_one_knows_that_has_learned_all_rows(options: An
         close(steady(newton(ul.merge(order))), steady(newton(one)), relative)
     nested = ul.merge([parts[0], ul.merge([parts[2], parts[1]])])
     close(steady(newton(nested)), steady(newton(one)), relative)
-
-
-def test_rows_since_a_base_add_up() -> None:
-    X, y = problem(900)
-    one, base = learner(), learner()
-    one.learn(X, y)
-    base.learn(X[:300], y[:300])
-    parts = [base.copy(), base.copy()]
-    for part, rows in zip(parts, (slice(300, 500), slice(500, 900)), strict=True):
-        part._keep_rates(True)
-        part.learn(X[rows], y[rows])
-    close(steady(newton(ul.merge(parts, base=base))), steady(newton(one)))
 
 
 def test_features_that_one_model_knows_alone_are_those_of_its_rows() -> None:
@@ -89,7 +77,7 @@ def test_features_that_one_model_knows_alone_are_those_of_its_rows() -> None:
     close(steady(newton(ul.merge([a, b]))), steady(newton(one)))
 
 
-def test_labels_told_from_another_center_are_the_same_labels() -> None:
+def test_labels_with_another_center_are_merged_correctly() -> None:
     """With target="auto" a model tells labels from the first one that it has met."""
     X, y = problem(600)
     parts = [learner(target="auto"), learner(target="auto")]
@@ -120,7 +108,7 @@ def test_other_means_are_another_basis_of_the_same_rows(interactions: Any) -> No
     frame = Frame.of(states, layout, 100)
     lanes = Lanes([0] * len(STEADY), STEADY)
     plain, less = (Known.of(state, frame, layout, lanes, STEADY) for state in states)
-    moved = frame.moved(plain, Shift(np.concatenate([[0.0], d]), 0.0))
+    moved = frame.moved(plain, np.concatenate([[0.0], d]), 0.0)
     close((moved.A, moved.b), (less.A, less.b))
     assert np.abs(plain.A - less.A).max() > 0.01 * np.abs(plain.A).max()
 
@@ -170,7 +158,7 @@ def test_more_features_than_there_are_places_are_refused_of_second_order_alone()
 
 
 @pytest.mark.parametrize("classes", [None, [0, 1, 2]])
-def test_classes_share_what_is_known_of_the_features(classes: Any) -> None:
+def test_classes_share_the_information_about_features(classes: Any) -> None:
     X, y = problem(900)
     labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
     parts = []

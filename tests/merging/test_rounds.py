@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from synchronized import merged_round
 
 import unitless as ul
-from unitless.merging.rounds import Agreed, Said, Sums, merged_round, whole
+from unitless.merging.rounds import scaled
 from unitless.models.model import Model, State
 
 RULES = ("gd", "ag", "ng", "nag", "snag")
@@ -21,31 +22,23 @@ def rows(count: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, X @ [300.0, 1.0, 0.02, -1.0] + 0.1 * rng.normal(size=count)
 
 
-def learn(model: Model, base: State, X: Any, y: Any, judged: int = 0) -> tuple[State, Said]:
+def learn(model: Model, base: State, X: Any, y: Any, judged: int = 0) -> State:
     model._go_back(base)
-    weight = 0.0
     if base[0]["examples"]:
         if judged:
             model._begin_judging(np.asarray(y[:judged], float), None)
             model._ask(model._data(X[:judged]), False)
             model._end_judging()
-            weight = float(judged)
         model._choose_rates(False)
     else:
         model._keep_rates(True)
     model.learn(X, y)
-    state = model._state_and_labels()
-    return state, Said.of(state, base, weight)
+    return model._state_and_labels()
 
 
 def one_round(make: Any, base: State, partitions: list[tuple[Any, Any]], fan_in: int = 8, judged: int = 0) -> State:
-    found = [learn(make(), base, X, y, judged) for X, y in partitions]
-    said = [one for _, one in found]
-    agreed = Agreed.of(make(), base, said)
-    sums = [Sums.of(agreed, base, state) for state, _ in found]
-    while len(sums) > 1:
-        sums = [Sums.folded(agreed, sums[k : k + fan_in]) for k in range(0, len(sums), fan_in)]
-    return merged_round(agreed, base, said, sums[0])
+    states = [learn(make(), base, X, y, judged) for X, y in partitions]
+    return merged_round(make(), base, states, fan_in, float(judged) if base[0]["examples"] else 0.0)
 
 
 def cut(X: Any, y: Any, partitions: int) -> list[tuple[Any, Any]]:
@@ -144,7 +137,7 @@ def test_the_merged_model_is_one_partition_that_drew_from_all(rule: str) -> None
         state = one_round(make, state, cut(some, labels, 4))
     assert state[0]["t"] == 1000
     assert state[0]["examples"] == 1000
-    done = whole(make().options, state, 4000.0, 4000)
+    done = scaled(make().options, state, 4000.0, 4000)
     model = restored(make, done)
     assert model.examples == 4000
     assert model.total_weight == 4000
@@ -172,7 +165,7 @@ def test_partitions_are_about_as_good_as_one_stream(rule: str) -> None:
         sifted = restored(make, state)
         sifted._prune_rates()
         state = sifted._state_and_labels()
-    together = restored(make, whole(make().options, state, 8000.0, 8000))
+    together = restored(make, scaled(make().options, state, 8000.0, 8000))
     errors = [np.mean((model.predict(test) - truth) ** 2) for model in (alone, together)]
     assert errors[1] < 1.3 * errors[0]
     assert errors[1] < 0.01 * np.var(truth)
@@ -230,17 +223,14 @@ def test_names_that_partitions_meet_in_another_order() -> None:
     ]
     state = make()._state_and_labels()
     for _ in range(2):
-        found = []
+        states = []
         for mappings, labels in partitions:
             model = make()
             model._go_back(state)
             for row, label in zip(mappings, labels, strict=True):
                 model.learn_one(row, label)
-            own = model._state_and_labels()
-            found.append((own, Said.of(own, state, 0.0)))
-        agreed = Agreed.of(make(), state, [one for _, one in found])
-        sums = Sums.folded(agreed, [Sums.of(agreed, state, own) for own, _ in found])
-        state = merged_round(agreed, state, [one for _, one in found], sums)
+            states.append(model._state_and_labels())
+        state = merged_round(make(), state, states)
     model = restored(make, state)
     assert set(model.scales) == {"(bias)", "a", "b", "c", "a*b", "b*c", "a*c", "a*a", "b*b", "c*c"}
     assert model.predict_one({"a": 1.0}) != 0

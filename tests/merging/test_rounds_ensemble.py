@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from synchronized import WAYS
 from test_merged_ensemble import FEATURES, KINDS, fresh, problem, scaled
 from test_merged_information import close, learner, newton, steady
 from test_merged_information import problem as plain_problem
-from test_rounds_shape import brought_together
 
 import unitless as ul
-from unitless.merging.rounds import whole
-
-FLAT = [kind for kind in KINDS if "trees" not in kind]
+from unitless.merging import rounds
 
 
-def in_rounds(kind: str, X: Any, y: Any, partitions: int, rounds: int) -> ul.Learner:
+def in_rounds(kind: str, X: Any, y: Any, partitions: int, rounds: int, way: str = "round") -> ul.Learner:
     base = fresh(kind)
     for rows in np.array_split(np.arange(len(y)), rounds):
         parts = []
@@ -25,7 +23,7 @@ def in_rounds(kind: str, X: Any, y: Any, partitions: int, rounds: int) -> ul.Lea
             parts.append(base.copy())
             parts[-1]._keep_rates(True)
             parts[-1].learn(X[own], y[own])
-        base = brought_together(base, parts)
+        base = WAYS[way](base, parts)
     assert base.ensemble == kind.partition(",")[0]
     return base
 
@@ -34,6 +32,7 @@ def in_rounds(kind: str, X: Any, y: Any, partitions: int, rounds: int) -> ul.Lea
 def test_rounds_are_about_as_good_as_one_stream_and_can_go_on(kind: str) -> None:
     X, y = problem(kind, 3200)
     many = in_rounds(kind, X, y, 4, 3)
+    assert many.examples == 800
     one, alone = fresh(kind), fresh(kind)
     one.learn(X, y)
     alone.learn(X[:800], y[:800])
@@ -47,23 +46,27 @@ def test_rounds_are_about_as_good_as_one_stream_and_can_go_on(kind: str) -> None
     many.copy().learn(test, truth)
 
 
-@pytest.mark.parametrize("kind", FLAT)
-def test_one_partition_is_what_it_was(kind: str) -> None:
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_partition_is_unchanged(kind: str, way: str) -> None:
     X, y = problem(kind, 800)
     base = fresh(kind)
     base.learn(X[:400], y[:400])
     part = base.copy()
     part._choose_rates(False)
     part.learn(X[400:], y[400:])
-    merged = brought_together(base, [part, base.copy()])
+    merged = WAYS[way](base, [part, base.copy()])
     np.testing.assert_allclose(merged.predict(X), part.predict(X), rtol=1e-6, atol=1e-6)
+    none = WAYS[way](base, [base.copy(), base.copy()])
+    np.testing.assert_array_equal(none.predict(X), base.predict(X))
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_units_change_no_bit(kind: str) -> None:
+def test_units_change_no_bit(kind: str, way: str) -> None:
     powers = np.ldexp(1.0, np.arange(FEATURES) * 7 - 40)
     X, y = problem(kind, 600)
-    plain, other = (in_rounds(kind, scaled(X, units), y, 3, 2) for units in (np.ones(FEATURES), powers))
+    plain, other = (in_rounds(kind, scaled(X, units), y, 3, 2, way) for units in (np.ones(FEATURES), powers))
     np.testing.assert_array_equal(plain.predict(X), other.predict(scaled(X, powers)))
 
 
@@ -72,7 +75,7 @@ def test_a_model_that_speaks_for_all_partitions_predicts_the_same(kind: str) -> 
     X, y = problem(kind, 1200)
     one = in_rounds(kind, X, y, 3, 2)
     every = one.copy()
-    every._go_back(whole(one.options, one._state_and_labels(), 3 * one.total_weight, 1200))
+    every._go_back(rounds.scaled(one.options, one._state_and_labels(), 3 * one.total_weight, 1200))
     # The scale of sNAG and the means of columns are told with the row that is predicted.
     near = 0.05 if "snag" in kind or one.options.center else 1e-12
     np.testing.assert_allclose(every.predict(X), one.predict(X), rtol=1e-9, atol=near * float(np.std(one.predict(X))))
@@ -80,7 +83,8 @@ def test_a_model_that_speaks_for_all_partitions_predicts_the_same(kind: str) -> 
     every.learn(X, y)
 
 
-def test_second_order_knows_all_rows_of_all_partitions() -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_second_order_knows_all_rows_of_all_partitions(way: str) -> None:
     X, y = plain_problem(1200)
     one, base = learner(), learner()
     one.learn(X, y)
@@ -90,6 +94,6 @@ def test_second_order_knows_all_rows_of_all_partitions() -> None:
             parts.append(base.copy())
             parts[-1]._keep_rates(True)
             parts[-1].learn(X[own], y[own])
-        base = brought_together(base, parts)
-    assert base.examples == 300
+        base = WAYS[way](base, parts)
+    assert base.examples == (300 if way == "round" else 1200)
     close(steady(newton(base)), steady(newton(one)))

@@ -13,6 +13,7 @@ import unitless as ul
 from unitless import figures
 from unitless.metrics import Evaluation
 from unitless.metrics.curves import SAMPLE, Curves
+from unitless.models.scored import Scored
 
 RNG = np.random.default_rng(0)
 ROWS = 6000
@@ -23,7 +24,7 @@ WEIGHT = RNG.exponential(size=ROWS)
 
 def test_roc_and_precision_are_those_of_scikit_learn() -> None:
     curves = Curves(ul.Learner(loss="logistic"))
-    curves.add(P, POSITIVE, WEIGHT)
+    curves.count(Scored.of(ul.Learner(loss="logistic"), P, POSITIVE, WEIGHT))
     assert curves.roc is not None
     assert curves.precision_recall is not None
     x, y, _ = sklearn.metrics.roc_curve(POSITIVE, P, sample_weight=WEIGHT)
@@ -39,7 +40,7 @@ def test_roc_and_precision_are_those_of_scikit_learn() -> None:
 
 def test_reliability_is_the_share_in_each_bin() -> None:
     curves = Curves(ul.Learner(loss="logistic"))
-    curves.add(P, POSITIVE, WEIGHT)
+    curves.count(Scored.of(ul.Learner(loss="logistic"), P, POSITIVE, WEIGHT))
     found = curves.reliability
     assert found is not None
     chance = 1 / (1 + np.exp(-P))
@@ -55,7 +56,7 @@ def test_an_evaluation_of_the_same_rows_is_enough() -> None:
     evaluation, alone = Evaluation(model), Curves(model)
     shared = Curves(model, evaluation)
     for curves in (shared, alone):
-        curves.add(P, POSITIVE)
+        curves.count(Scored.of(model, P, POSITIVE))
     evaluation.add(P, POSITIVE)
     assert shared.roc is not None
     assert alone.roc is not None
@@ -67,7 +68,7 @@ def test_reliability_of_classes_is_that_of_the_predicted_one() -> None:
     scores = RNG.normal(size=(ROWS, 3))
     labels = RNG.choice(list("abc"), ROWS)
     curves = Curves(model)
-    curves.add(scores, labels, WEIGHT)
+    curves.count(Scored.read(model, scores, labels, WEIGHT))
     found = curves.reliability
     assert found is not None
     shares = model._shares(scores)
@@ -83,9 +84,9 @@ def test_reliability_of_classes_is_that_of_the_predicted_one() -> None:
 def test_residuals_and_a_sample_of_pairs() -> None:
     y = P + RNG.standard_t(3, size=ROWS)
     whole, parts = Curves(ul.Learner()), Curves(ul.Learner())
-    whole.add(P, y)
+    whole.count(Scored.of(ul.Learner(), P, y))
     for first, last in itertools.pairwise([0, 1, 700, 3000, ROWS]):
-        parts.add(P[first:last], y[first:last])
+        parts.count(Scored.of(ul.Learner(), P[first:last], y[first:last]))
     for one in (whole, parts):
         bars, pairs = one.residuals, one.pairs
         assert bars is not None
@@ -119,7 +120,7 @@ def test_residuals_and_a_sample_of_pairs() -> None:
 )
 def test_every_kind_of_score_can_be_drawn(model: Any, p: Any, y: Any, panels: int, tmp_path: Any) -> None:
     curves, evaluation = Curves(model), Evaluation(model)
-    curves.add(p, y)
+    curves.count(Scored.read(model, p, y))
     evaluation.add(p, y)
     figure = figures.score(curves, "a title", evaluation.per_class)
     assert len(figure.axes) == panels

@@ -27,7 +27,7 @@ def auc(scores: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_metrics_of_two_classes_are_what_they_are(weighted: bool) -> None:
+def test_metrics_of_two_classes_are_correct(weighted: bool) -> None:
     X, y = stream("logistic", rows=700, features=6)
     weight = np.random.default_rng(1).integers(0, 4, 700).astype(float) if weighted else np.ones(700)
     m = ul.Learner(loss="logistic")
@@ -55,7 +55,7 @@ def test_metrics_of_two_classes_are_what_they_are(weighted: bool) -> None:
 
 
 @pytest.mark.parametrize("loss", ["squared", "quantile", "poisson"])
-def test_metrics_of_numbers_are_what_they_are(loss: str) -> None:
+def test_metrics_of_numbers_are_correct(loss: str) -> None:
     X, y = stream(loss, rows=400, features=5, spread=2)
     m = ul.Learner(loss=loss, learning_rate=0.1)
     p = m.learn(X, y)
@@ -93,7 +93,7 @@ def test_the_variance_survives_a_first_label_that_is_far_away() -> None:
     assert evaluation.metrics["r2"] == pytest.approx(sklearn.metrics.r2_score(y, np.zeros(len(y))), abs=1e-8)
 
 
-def test_what_nothing_is_known_of_is_not_a_number() -> None:
+def test_metrics_without_rows_are_nan() -> None:
     constant = Evaluation(ul.Learner())
     constant.add([1.0, 2.0], [3.0, 3.0])
     assert math.isnan(constant.metrics["r2"])
@@ -106,7 +106,7 @@ def test_what_nothing_is_known_of_is_not_a_number() -> None:
 @pytest.mark.parametrize(
     ("kind", "loss"), [(None, "logistic"), (None, "hinge"), (None, "squared"), ("abc", "logistic")]
 )
-def test_a_small_evaluation_says_the_same_and_can_be_put_together(kind: str | None, loss: Any) -> None:
+def test_a_small_evaluation_agrees_and_can_be_joined(kind: str | None, loss: Any) -> None:
     rng = np.random.default_rng(1)
     model: Any = ul.OneVsAll(list(kind), loss=loss) if kind else ul.Learner(loss=loss)
     p = rng.normal(size=(900, 3) if kind else 900)
@@ -140,7 +140,7 @@ def test_the_rows_of_the_last_call_can_be_asked_for(loss: Any) -> None:
         evaluation.latest("auc")
 
 
-def test_metrics_of_many_classes_are_what_they_are() -> None:
+def test_metrics_of_many_classes_are_correct() -> None:
     X, y = stream(rows=600, features=6)
     labels = np.array(["a", "b", "c"])[np.digitize(y, np.quantile(y, [0.3, 0.6]))]
     m = ul.OneVsAll()
@@ -198,7 +198,7 @@ def test_the_ends_of_an_interval_are_where_the_bound_is_met(mean: float, n: int,
             assert n * relative_entropy(mean, end) == pytest.approx(budget, rel=1e-3, abs=1e-3)
 
 
-def test_intervals_hold_at_least_as_often_as_they_promise() -> None:
+def test_intervals_cover_at_least_as_often_as_promised() -> None:
     rng = np.random.default_rng(0)
     for truth in (0.02, 0.3):
         means = rng.binomial(500, truth, size=1000) / 500

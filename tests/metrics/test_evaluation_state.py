@@ -111,7 +111,7 @@ def test_classes_may_join_while_it_is_interrupted() -> None:
     assert list(whole.per_class) == ["a", "b", "c", 1]
 
 
-def test_infinite_predictions_can_be_kept() -> None:
+def test_infinite_predictions_can_be_stored() -> None:
     evaluation = Evaluation(ul.Learner())
     evaluation.add([math.inf, 1.0], [1.0, 2.0])
     assert Evaluation.restore(ul.Learner(), json.loads(json.dumps(evaluation.state()))).metrics["mae"] == math.inf
@@ -134,7 +134,7 @@ def test_a_state_of_another_model_is_refused() -> None:
     state = Evaluation(ul.Learner(loss="logistic")).state()
     with pytest.raises(ul.ModelFileError, match="loss 'logistic'; this one has 'squared'"):
         Evaluation.restore(ul.Learner(), state)
-    with pytest.raises(ul.ModelFileError, match="kind 'Learner'; this one has 'OneVsAll'"):
+    with pytest.raises(ul.ModelFileError, match="task 'binary'; this one has 'classes'"):
         Evaluation.restore(ul.OneVsAll(), state)
     with pytest.raises(ul.ModelFileError, match="format 99"):
         Evaluation.restore(ul.Learner(), {**state, "version": 99})

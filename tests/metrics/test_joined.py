@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streams import LOSSES
+from streams import LOSSES, labeled
 
 import unitless as ul
-from unitless.data.located_rows import Bad, Position
 from unitless.data.progress import Progress
+from unitless.data.sources.located_rows import Bad, Position
 from unitless.metrics import Evaluation
 from unitless.metrics.baseline import Baseline
 
@@ -137,15 +137,14 @@ def test_rounds_follow_one_another(kind: str, loss: str) -> None:
     assert (empty.examples, empty.metrics, empty.history) == (0, {}, [])
 
 
-def test_classes_are_told_by_their_labels() -> None:
+def test_classes_are_identified_by_their_labels() -> None:
     rng = np.random.default_rng(0)
     y = rng.choice(CLASSES, ROWS)
     scores = rng.normal(size=(ROWS, 7))
     model = ul.OneVsAll(CLASSES)
     whole, whole_baseline = Evaluation(model), Baseline(model)
     whole.add(scores, y)
-    whole_baseline.observe(y)
-    whole_baseline.score(y[:50])
+    whole_baseline.observe(labeled(model, y))
     states, baselines = [], []
     for rows in partitions(6):
         order = rng.permutation(7)
@@ -154,11 +153,12 @@ def test_classes_are_told_by_their_labels() -> None:
         part.add(scores[rows][:, order], y[rows])
         states.append(kept(part.state()))
         baseline = Baseline(partition)
-        baseline.observe(y[rows])
-        baseline.score(y[rows[rows < 50]])
+        baseline.observe(labeled(partition, y[rows]))
         baselines.append(kept(baseline.state()))
     assert_close(Evaluation.join(model, states), whole)
     joined = Baseline.join(model, baselines)
+    for one in (joined, whole_baseline):
+        one.count(labeled(model, y[:50]))
     assert joined.metrics == pytest.approx(whole_baseline.metrics)
     assert joined.answer == whole_baseline.answer
 
@@ -169,7 +169,7 @@ def test_a_part_need_not_have_met_all_classes() -> None:
         model = ul.OneVsAll()
         part, baseline = Evaluation(model), Baseline(model)
         part.add(model.learn(np.ones((len(labels), 1)), labels), labels)
-        baseline.observe(labels)
+        baseline.observe(labeled(model, labels))
         parts.append((part.state(), baseline.state()))
     whole = ul.OneVsAll(["z", "y", "x"])
     joined = Evaluation.join(whole, [state for state, _ in parts])
@@ -188,7 +188,7 @@ def test_states_that_do_not_name_their_classes_are_refused(junk: Any) -> None:
     model = ul.OneVsAll(["a", "b"])
     evaluation, baseline = Evaluation(model), Baseline(model)
     evaluation.add([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
-    baseline.observe(["a", "b"])
+    baseline.observe(labeled(model, ["a", "b"]))
     with pytest.raises(ul.ModelFileError):
         Evaluation.join(model, [{**evaluation.state(), "classes": junk}])
     with pytest.raises(ul.ModelFileError):
@@ -202,14 +202,12 @@ def test_joined_baselines_are_those_of_all_labels(kind: str, loss: str) -> None:
     model, _, y = case(kind, loss)
     weight = np.random.default_rng(1).integers(0, 5, ROWS) / 3
     whole = Baseline(model)
-    whole.observe(y[300:], weight[300:])
-    whole.score(y[:300], weight[:300])
+    whole.observe(labeled(model, y[300:], weight[300:]))
     states = []
     for rows in partitions(7):
         part = Baseline(model)
-        learned, scored = rows[rows >= 300], rows[rows < 300]
-        part.observe(y[learned], weight[learned])
-        part.score(y[scored], weight[scored])
+        learned = rows[rows >= 300]
+        part.observe(labeled(model, y[learned], weight[learned]))
         states.append(kept(part.state()))
     joined = Baseline.join(model, states)
     assert kept(Baseline.join(model, states).state()) == kept(joined.state())
@@ -219,6 +217,8 @@ def test_joined_baselines_are_those_of_all_labels(kind: str, loss: str) -> None:
         assert joined.answer == pytest.approx(whole.answer, abs=spread if loss == "quantile" else 1e-9)
     else:
         assert joined.answer == whole.answer
+    for one in (joined, whole):
+        one.count(labeled(model, y[:300], weight[:300]))
     for name, value in whole.metrics.items():
         exact = not spread or (loss == "squared" and name != "mae")
         assert joined.metrics[name] == pytest.approx(value, abs=1e-9 if exact else spread, nan_ok=True)

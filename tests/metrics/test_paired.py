@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
-from unitless.inputs import Float64
 from unitless.metrics.intervals import student_quantile
 from unitless.metrics.paired import BLOCKS, Paired
+
+Float64 = NDArray[np.float64]
 
 
 def paired(losses: dict[str, Float64], weight: Float64 | None = None) -> Paired:
@@ -119,8 +121,7 @@ def test_one_that_drops_out_does_not_come_back() -> None:
     pairs.add({"a": np.ones(20), "b": np.zeros(20)})
     assert pairs.names == ["a", "b"]
     assert pairs.comparisons == 1
-    assert len(pairs.differences()) == 2
 
 
-def test_infinite_losses_say_nothing() -> None:
+def test_infinite_losses_decide_nothing() -> None:
     assert not paired({"a": np.full(50, np.inf), "b": np.zeros(50)}).difference("a", "b").found

@@ -26,11 +26,11 @@ import pandas as pd
 import scipy.sparse as sp
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from instruction_sets import KERNELS
 from sources import content
 from streams import LOSSES, RULES, UNIT_FREE
 
 import unitless as ul
-from unitless.models.kernels import kernels
 
 SEARCH = int(os.environ.get("UNITLESS_SEARCH", "0"))
 MOST_ROWS = 12
@@ -284,7 +284,7 @@ def test_rows_of_weight_zero_change_nothing(case: Case) -> None:
 
 @try_many(120)
 @given(case=cases())
-def test_predict_is_what_learn_says(case: Case) -> None:
+def test_predict_equals_the_predictions_of_learn(case: Case) -> None:
     assume(case.options.get("clip") != "vw")  # it knows the label being predicted
     m = case.model()
     for r in range(len(case.y)):
@@ -459,7 +459,7 @@ def test_every_instruction_set_gives_the_same_bits(case: Case, named: bool) -> N
     before = os.environ.get("UNITLESS_KERNEL")
     results = set()
     try:
-        for kernel in kernels():
+        for kernel in KERNELS:
             os.environ["UNITLESS_KERNEL"] = kernel
             m = case.model(named)
             result = bits(learned(m, case, mappings(case.X) if named else case.X))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from oracles.rates import AUTO_RATES, AUTO_START
 from streams import UNIT_FREE, stream
 
 import unitless as ul
-from unitless.rates import AUTO_RATES, AUTO_START, rate_grid
 
 
 def follow(sweep_losses: np.ndarray) -> np.ndarray:
@@ -39,7 +41,7 @@ def test_each_prediction_is_that_of_the_leading_rate(rule: str, loss: str) -> No
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_it_is_as_good_as_the_best_rate_in_hindsight(rule: str, loss: str) -> None:
     X, y = stream(loss, rows=20_000, features=12)
-    sweep = ul.Sweep(rate_grid(-30, 20), rule, loss)
+    sweep = ul.Sweep([math.exp(0.2 * k) for k in range(-30, 21)], rule, loss)
     sweep.learn(X, y)
     auto = ul.Learner(rule, loss, "auto")
     assert auto.losses(auto.learn(X, y), y).mean() <= 1.02 * sweep.losses.min()
@@ -106,6 +108,6 @@ def test_other_words_are_refused(bad: object) -> None:
 
 
 @pytest.mark.parametrize("options", [{"order": "vw"}, {"clip": "vw"}])
-def test_what_several_learners_at_once_cannot_is_refused(options: dict[str, str]) -> None:
+def test_options_that_several_learners_lack_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(ul.OptionError, match="run several at once"):
         ul.Learner(learning_rate="auto", **options)  # type: ignore[arg-type]

@@ -18,7 +18,6 @@ from test_oracle import ALGORITHMS, REFERENCE_LOSSES, problem, weight_pattern
 
 import unitless as ul
 from unitless.export import linear
-from unitless.inference.explanation import explain
 from unitless.paper import algorithms as reference
 
 NAMES = tuple("abcdefghijk")
@@ -289,7 +288,7 @@ def test_weights_explanations_and_exports_are_of_what_is_kept(rule: str, extra: 
     assert exported.coefficients.shape == (4, 1)
     last_exported = linear.linear(_kept(m, "last"), extrapolate=False)
     assert (exported.coefficients != last_exported.coefficients).any()
-    assert explain(m, X[7]).prediction == pytest.approx(m.predict(X[7:8])[0], rel=1e-9)
+    assert ul.explain(m, X[7]).prediction == pytest.approx(m.predict(X[7:8])[0], rel=1e-9)
 
 
 def _kept(model: Any, kept: Any) -> Any:
@@ -402,7 +401,7 @@ def test_going_back_forgets_the_places_of_names() -> None:
     assert pickle.dumps(m) == pickle.dumps(fresh)
 
 
-def test_a_state_that_is_none_changes_nothing() -> None:
+def test_an_invalid_state_changes_nothing() -> None:
     X, y = stream(rows=100)
     m = ul.Learner(average=True)
     m.learn(X, y)

@@ -13,10 +13,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from instruction_sets import KERNELS
 from streams import RULES, UNIT_FREE, labels
 
 import unitless as ul
-from unitless.models.kernels import kernels
 from unitless.paper import algorithms as reference
 
 ALGORITHMS = {
@@ -223,7 +223,7 @@ def test_every_instruction_set_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     X, y = problem()
     for kind, rule, interactions in itertools.product(("learner", "sweep"), UNIT_FREE, (None, 2)):
         results = set()
-        for name in kernels():
+        for name in KERNELS:
             monkeypatch.setenv("UNITLESS_KERNEL", name)
             m = MODELS[kind](rule=rule, interactions=interactions)
             results.add(m.learn(X, y).tobytes() + m.predict(1.5 * X).tobytes())
@@ -315,7 +315,7 @@ def test_sparse_matrices_and_mappings_are_never_centered(rule: str) -> None:
     assert same_bits(expected, [one_by_one.learn_one(row, label) for row, label in zip(rows, y, strict=True)])
 
 
-def test_what_a_column_is_settles_when_it_is_first_met() -> None:
+def test_the_first_row_settles_what_kind_a_column_is() -> None:
     X, y = problem()
     plain, sparse_first = ul.Learner(), ul.Learner(center=True)
     assert same_bits(plain.learn(X[:50], y[:50]), sparse_first.learn(sp.csr_matrix(X[:50]), y[:50]))

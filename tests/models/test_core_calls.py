@@ -179,7 +179,7 @@ def test_slots_to_read_and_to_merge_are_checked() -> None:
     LEARNING["dense"](model, np.ones(ROWS), None)
     scale, _, _ = model._read_slots(np.array([0, 1, 2**32 - 1], np.uint32), np.zeros(1, np.uint32))
     assert list(scale) == [1.0, 1.0, 0.0]
-    with pytest.raises(ul.InputError, match="one lane or more"):
+    with pytest.raises(ul.InputError, match="at least one lane"):
         model._read_slots(np.zeros(1, np.uint32), np.zeros(0, np.uint32))
 
 
@@ -244,9 +244,7 @@ def stream(model: Any, names: str, seed: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_what_is_loaded_into_a_used_model_leaves_nothing_of_its_old_state(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loading_into_a_used_model_replaces_its_whole_state(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[Any] = []
     load_merged = _core.Learner._load_merged
 

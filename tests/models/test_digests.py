@@ -26,9 +26,9 @@ import pyarrow.parquet
 import pytest
 import safetensors.numpy
 import scipy.sparse as sp
+from instruction_sets import KERNELS
 
 import unitless as ul
-from unitless.models.kernels import kernels
 
 STORED = Path(__file__).with_name("digests.json")
 
@@ -451,9 +451,9 @@ class Configuration:
         task = "classes" if self.several else "regression" if numbers else "binary"
         model_type = options.pop("model_type", "linear")
         result = ul.train(source, task=task, model_type=model_type, shuffle="fitted" in self.words, **options)
-        facts = [result.rows, result.details.learned, result.missing, result.progressive.get("error_rate")]
+        facts = [result.rows, result.details.learned, result.details.missing, result.progressive.get("error_rate")]
         if not (self.several and self.loss == "logistic"):
-            facts.append(result._evaluation.loss)
+            facts.append(result.details.evaluation.loss)
         predicted = [] if self.loss == "poisson" else [result.predict(source, reading=form)]
         if self.kind == "table":
             predicted.append(result.model.predict(source.drop(columns=["y", "importance"])))
@@ -516,12 +516,12 @@ def accept() -> None:
     new = {}
     for name in NAMES:
         found = []
-        for kernel in kernels():
+        for kernel in KERNELS:
             os.environ["UNITLESS_KERNEL"] = kernel
             with tempfile.TemporaryDirectory() as folder:
                 found.append(Configuration(name).digests(Path(folder)))
         if any(other != found[0] for other in found):
-            raise SystemExit(f"{name}: the instruction sets {', '.join(kernels())} differ; nothing was written")
+            raise SystemExit(f"{name}: the instruction sets {', '.join(KERNELS)} differ; nothing was written")
         new[name] = found[0]
         if new[name] != old.get(name):
             changed = [what for what, value in new[name].items() if value != old.get(name, {}).get(what)]

@@ -46,7 +46,7 @@ def plain(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("who", "options"), ensembles.LEARNERS)
-def test_the_members_together_say_what_the_model_says(who: str, options: dict[str, Any]) -> None:
+def test_the_members_add_up_to_the_prediction(who: str, options: dict[str, Any]) -> None:
     m = ensembles.learner(who, **plain(options))
     agree(m)
     names = [*OF_SHAPES[m.model_type], "linear", *EXTRA_MEMBERS[who]]
@@ -55,7 +55,7 @@ def test_the_members_together_say_what_the_model_says(who: str, options: dict[st
 
 
 @pytest.mark.parametrize(("who", "options"), ensembles.CLASSIFIERS)
-def test_the_members_of_classes_together_say_what_the_model_says(who: str, options: dict[str, Any]) -> None:
+def test_the_members_of_classes_add_up_to_the_prediction(who: str, options: dict[str, Any]) -> None:
     m = ensembles.of_classes(who, **plain(options))
     agree(m)
     more = ["softmax"] if who == "newton" else []
@@ -64,7 +64,7 @@ def test_the_members_of_classes_together_say_what_the_model_says(who: str, optio
 
 @pytest.mark.parametrize("options", [{}, {"loss": "logistic"}])
 @pytest.mark.parametrize("rows", [4, 300])
-def test_second_order_alone_says_less_the_less_it_knows(rows: int, options: Any) -> None:
+def test_second_order_alone_shrinks_uncertain_predictions(rows: int, options: Any) -> None:
     X, y = ensembles.problem(rows)
     m = ul.Learner("newton", **options)
     m.learn(X, y > 0 if options else y)
@@ -96,7 +96,7 @@ def test_importance_is_the_mean_over_the_members_by_their_shares() -> None:
     assert m.scales[column] == linear.terms.scale[1 + column]
 
 
-def test_what_is_shown_names_the_ensemble_and_the_shares() -> None:
+def test_the_summary_names_the_ensemble_and_the_shares() -> None:
     m = ensembles.learner("snag")
     assert "with snag, 300 examples" in repr(m)
     shares = m.members

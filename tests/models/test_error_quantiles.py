@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 from oracles.error_quantiles import PlainErrorQuantiles
 
 import unitless as ul
-from unitless.models import file as model_file
 from unitless.models.error_quantiles import LEVELS, ErrorQuantiles, checked_level
 from unitless.models.prediction_errors import errors_of, hide_unmet, sets_of
+from unitless.models.scored import Scored
 
 sizes = st.just(0.0) | st.floats(1e-6, 1e6)
 streams = st.lists(st.tuples(sizes, st.just(0.0) | st.floats(1e-3, 100)), max_size=60)
@@ -39,7 +40,7 @@ def test_the_core_is_the_plain_one_to_the_last_bit(stream: list[tuple[float, flo
     assert core._state.tolist() == [plain.rows, plain.weight, plain.size, *plain.quantiles, *plain.steady]
 
 
-def test_what_is_said_of_any_level_is_what_the_plain_one_says() -> None:
+def test_quantiles_of_any_level_agree_with_the_oracle() -> None:
     errors = noise(3000)
     plain, core = PlainErrorQuantiles(), followed(errors)
     plain.follow(errors.tolist())
@@ -79,7 +80,7 @@ def test_the_unit_of_the_weights_does_not_matter(stream: list[tuple[float, float
     assert followed(errors, weights)._state[2:].tolist() == followed(errors, weights * 2.0**power)._state[2:].tolist()
 
 
-def test_equal_weights_are_none_and_rows_without_weight_are_not_there() -> None:
+def test_equal_weights_change_nothing_and_weight_zero_is_no_row() -> None:
     errors, weights = noise(500), np.ones(1000)
     weights[1::2] = 0.0
     with_gaps = np.repeat(errors, 2)
@@ -163,7 +164,7 @@ def test_calibration_takes_the_quantile_of_rows_and_the_one_to_come() -> None:
     assert ErrorQuantiles.calibrated(np.zeros(0)).rows == 0
 
 
-def test_calibrated_intervals_cover_as_often_as_they_say() -> None:
+def test_calibrated_intervals_cover_at_their_level() -> None:
     held = []
     for seed in range(400):
         errors = noise(40, seed)
@@ -171,7 +172,7 @@ def test_calibrated_intervals_cover_as_often_as_they_say() -> None:
     assert 0.86 < np.mean(held) < 0.96
 
 
-def test_following_goes_on_from_what_was_calibrated() -> None:
+def test_streaming_continues_from_the_calibration() -> None:
     quantiles = ErrorQuantiles.calibrated(noise(1000))
     reach = quantiles.follow_at(0.9, noise(5000, seed=1))
     assert reach[0] == ErrorQuantiles.calibrated(noise(1000)).reach(0.9)
@@ -184,21 +185,21 @@ def test_levels_that_cannot_be(level: Any) -> None:
         checked_level(level)
 
 
-def test_a_percentage_is_told_what_it_is() -> None:
+def test_a_percentage_is_refused_as_a_level() -> None:
     with pytest.raises(ul.OptionError, match=r"90% is 0\.9"):
         checked_level(90)
 
 
-def test_what_a_file_keeps_goes_on_as_if_it_had_never_stopped() -> None:
+def test_error_quantiles_continue_exactly_after_a_file() -> None:
     model = ul.Learner()
     model._errors = followed(noise(100))
-    again = model_file.from_bytes(model_file.to_bytes(model))
+    again = model.copy()
     assert again._errors.plain() == model._errors.plain()
     for quantiles in (model._errors, again._errors):
         quantiles.follow(noise(50, seed=2))
     assert again._errors.plain() == model._errors.plain()
     assert model.copy()._errors is not model._errors
-    assert model_file.from_bytes(model_file.to_bytes(ul.Learner()))._errors is None
+    assert ul.Learner().copy()._errors is None
 
 
 good = ErrorQuantiles.calibrated(np.ones(30)).plain()
@@ -217,23 +218,27 @@ good = ErrorQuantiles.calibrated(np.ones(30)).plain()
         {"rows": 1},
     ],
 )
-def test_what_a_forged_file_says_of_errors_is_refused(forged: Any) -> None:
+def test_forged_error_quantiles_are_refused(forged: Any) -> None:
     with pytest.raises((ul.ModelFileError, ValueError)):
         ErrorQuantiles.read(forged)
 
 
+def errors(model: Any, scores: Any, truth: Any) -> Any:
+    return errors_of(model, Scored.of(model, scores, truth))
+
+
 def test_errors_of_numbers_counts_and_classes() -> None:
-    assert errors_of(ul.Learner(), np.array([1.0, 2.0]), np.array([1.5, 0.0])).tolist() == [0.5, 2.0]
-    counts = errors_of(ul.Learner(loss="poisson"), np.array([0.0]), np.array([3.0]))
+    assert errors(ul.Learner(), [1.0, 2.0], [1.5, 0.0]).tolist() == [0.5, 2.0]
+    counts = errors(ul.Learner(loss="poisson"), [0.0], [3.0])
     assert counts.tolist() == [2.0]
-    two = errors_of(ul.Learner(loss="logistic"), np.array([0.0, 50.0, 50.0]), np.array([1.0, 1.0, 0.0]))
+    two = errors(ul.Learner(loss="logistic"), [0.0, 50.0, 50.0], [1.0, 1.0, 0.0])
     assert two == pytest.approx([0.5, 0.0, 1.0])
     model = ul.OneVsAll(["a", "b"])
-    several = errors_of(model, np.array([[0.0, 0.0], [50.0, -50.0]]), np.array([1, 2]))
+    several = errors(model, [[0.0, 0.0], [50.0, -50.0]], [1, 2])
     assert several.tolist() == [0.5, 1.0]  # a class that is not known had no probability
 
 
-def test_sets_hold_what_is_within_reach_and_are_never_empty() -> None:
+def test_prediction_sets_contain_likely_labels_and_are_never_empty() -> None:
     shares = np.array([[0.6, 0.3, 0.1], [0.4, 0.35, 0.25]])
     assert sets_of(shares, np.array([0, 0]), 0.7).tolist() == [[True, True, False]] * 2
     assert sets_of(shares, np.array([0, 0]), 0.1).tolist() == [[True, False, False]] * 2
@@ -241,11 +246,13 @@ def test_sets_hold_what_is_within_reach_and_are_never_empty() -> None:
 
 
 def test_a_class_has_no_score_before_it_was_met() -> None:
-    scores, numbers = np.zeros((3, 2)), np.array([0.0, 1.0, 0.0])
-    assert hide_unmet(scores, numbers, None, 1).tolist() == [[0.0, -math.inf], [0.0, 0.0], [0.0, 0.0]]
-    weight = np.array([1.0, 0.0, 1.0])
-    assert hide_unmet(scores, numbers, weight, 1)[:, 1].tolist() == [-math.inf] * 3
-    assert hide_unmet(scores, numbers, None, 2) is scores
+    scored = Scored(np.zeros((3, 2)), np.array([0, 1, 0]))
+    assert hide_unmet(scored, 1).scores.tolist() == [[0.0, -math.inf], [0.0, 0.0], [0.0, 0.0]]
+    weighted = replace(scored, weight=np.array([1.0, 0.0, 1.0]))
+    assert hide_unmet(weighted, 1).scores[:, 1].tolist() == [-math.inf] * 3
+    assert hide_unmet(scored, 2) is scored
+    later = Scored(np.zeros((2, 4)), np.array([0, 3]))  # classes that were known before have scores in every row
+    assert hide_unmet(later, 3).scores.tolist() == [[0.0, 0.0, 0.0, -math.inf], [0.0] * 4]
 
 
 def test_levels_rise() -> None:

@@ -15,10 +15,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from instruction_sets import KERNELS
 from streams import LOSSES, RULES, UNIT_FREE, stream
 
 import unitless as ul
-from unitless.models.kernels import kernels
 
 OPTIONS = [{"rule": rule, "loss": loss} for rule in RULES for loss in ("squared", "logistic")]
 
@@ -284,7 +284,7 @@ def test_every_instruction_set_gives_the_same_bits(rule: str, loss: str, monkeyp
     X, y = small(rule, loss)
     weight = np.random.default_rng(2).exponential(size=len(y))
     results = set()
-    for name in kernels():
+    for name in KERNELS:
         monkeypatch.setenv("UNITLESS_KERNEL", name)
         for aware in (True, False):
             m = ul.Learner(rule, loss, 0.05, importance_aware=aware)

@@ -26,7 +26,6 @@ import safetensors.numpy
 import unitless as ul
 from unitless.cli import inspect as cli_inspect
 from unitless.cli import main
-from unitless.inference.predictor import Predictor
 from unitless.models import file as model_file
 
 # Numbers that overflow on the way to an answer do not count as tracebacks.
@@ -96,7 +95,7 @@ class Trained:
 
     def uses(self) -> Iterator[Callable[[], object]]:
         """All that can be done with a model's file."""
-        yield lambda: list(Predictor(ul.load(self.forged)).batches(self.data))
+        yield lambda: list(ul.Predictor(ul.load(self.forged)).batches(self.data))
         yield lambda: ul.train(self.data, resume=self.forged, output=self.out, **self.plan).asdict()
         yield lambda: ul.to_json(ul.load(self.forged))
         yield lambda: ul.to_sklearn(ul.load(self.forged))
@@ -271,7 +270,7 @@ def test_no_array_makes_a_traceback(trained: dict[str, Trained], name: str) -> N
             survive(one, (key, other))
 
 
-def test_what_is_not_forged_is_accepted_and_goes_on(trained: dict[str, Trained]) -> None:
+def test_genuine_files_are_accepted_and_continue(trained: dict[str, Trained]) -> None:
     for one in trained.values():
         one.forge(one.header, one.arrays)
         assert survive(one, "nothing", thorough=True)

@@ -77,7 +77,7 @@ def test_an_interrupt_while_a_number_is_read_is_not_swallowed() -> None:
 
 
 @pytest.mark.parametrize("kind", ["dense", "rows"])
-def test_values_that_collide_and_overflow_are_refused_before_anything_is_learned(kind: str) -> None:
+def test_colliding_values_that_overflow_are_refused_before_learning(kind: str) -> None:
     X = np.ones((600, 4))
     X[500] = 1e308
     rows = X if kind == "dense" else [dict(zip("abcd", row, strict=True)) for row in X.tolist()]
@@ -184,7 +184,7 @@ def test_saved_files_have_ordinary_permissions_and_links_are_followed(tmp_path: 
     ],
     ids=str,
 )
-def test_what_leaves_the_range_of_numbers_never_enters_the_state(
+def test_overflowing_values_never_enter_the_state(
     options: dict[str, object], X: object, y: object, weight: object
 ) -> None:
     for kind in (np.asarray, sp.csr_matrix):
@@ -232,7 +232,7 @@ def test_models_of_very_different_scales_merge(rule: str) -> None:
         merged.copy()
 
 
-def test_a_base_that_is_none_is_refused() -> None:
+def test_an_invalid_base_is_refused() -> None:
     base, part = ul.Learner(), ul.Learner()
     base.learn([[1.0]] * 5, [1.0] * 5)
     with pytest.raises(ul.MergeError, match="was not continued from it"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pathlib
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +14,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from instruction_sets import KERNELS
 from streams import UNIT_FREE, stream
 
 import unitless as ul
-from unitless.cli import arguments as cli_arguments
-from unitless.models.kernels import kernels
+from unitless.cli import main
 
 NAMES = ["a", "b", "c", "job=x", "job=y", "city=x"]
 LISTS: dict[str, tuple[Any, list[tuple[int, int]]]] = {
@@ -246,7 +247,7 @@ def test_every_instruction_set_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     X, y = problem()
     for kind, rule, interactions in itertools.product(("learner", "sweep"), UNIT_FREE, (2, "ordered", [(0, 1)])):
         results = set()
-        for name in kernels():
+        for name in KERNELS:
             monkeypatch.setenv("UNITLESS_KERNEL", name)
             m = MODELS[kind]("squared", rule=rule, interactions=interactions)
             results.add(m.learn(X, y).tobytes() + m.predict(1.5 * X).tobytes())
@@ -330,7 +331,7 @@ def test_predict_is_what_learn_would_have_predicted_and_changes_nothing(rule: st
 
 @pytest.mark.parametrize("rule", UNIT_FREE)
 @pytest.mark.parametrize("case", LISTS)
-def test_extrapolated_prediction_is_the_sum_of_weights_times_features_and_products(case: str, rule: str) -> None:
+def test_extrapolated_predictions_are_sums_over_features_and_products(case: str, rule: str) -> None:
     X, y = problem()
     m = ul.Learner(rule, interactions=LISTS[case][0])
     m.learn(FORMS["frame"](X), y)
@@ -574,14 +575,19 @@ def test_options_keep_interactions_in_one_form() -> None:
         ("a*b^*", [("a", "b^*")]),
     ],
 )
-def test_pairs_on_the_command_line_are_split_between_their_stars(written: str, pairs: list[tuple[str, str]]) -> None:
-    assert cli_arguments.interactions(written) == pairs
+def test_pairs_on_the_command_line_are_split_between_their_stars(
+    written: str, pairs: list[tuple[str, str]], tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "data.vw").write_text("1 | a b\n2 | a\n" * 5)
+    command = ["train", str(tmp_path / "data.vw"), "--task", "regression", "-q", "--passes", "1"]
+    assert main([*command, "--interactions", written, "-o", str(tmp_path / "m.unitless")]) == 0
+    assert ul.load(tmp_path / "m.unitless").options.interactions == tuple(pairs)
 
 
 @pytest.mark.parametrize("written", ["age", "age*", "*age", "a***b", "a*b*c", "a*b,"])
-def test_what_is_no_pair_on_the_command_line_is_refused(written: str) -> None:
-    with pytest.raises(ul.OptionError, match="pairs such as"):
-        cli_arguments.interactions(written)
+def test_other_interactions_on_the_command_line_are_refused(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "data.vw", "--interactions", written]) == 2
+    assert "pairs such as" in capsys.readouterr().err
 
 
 def test_rows_without_any_feature_are_rows_of_the_bias_alone() -> None:

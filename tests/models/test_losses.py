@@ -51,7 +51,7 @@ def test_change_is_the_oracles(loss: str, data: st.DataObject, p: float, power: 
     assert core(loss, CHANGE, p, y, tau) == pytest.approx(expected, rel=1e-11, abs=1e-300)
 
 
-def test_the_oracles_poisson_step_has_all_digits_where_a_large_label_meets_a_small_rate() -> None:
+def test_the_poisson_oracle_is_exact_for_a_large_label_and_a_small_rate() -> None:
     with decimal.localcontext() as context:
         context.prec = 60
         p, y = decimal.Decimal(-14), decimal.Decimal(15)
@@ -108,7 +108,7 @@ def test_two_changes_are_one_of_twice_the_time(loss: str, data: st.DataObject, p
     assert both == pytest.approx(once, rel=1e-9, abs=1e-9)
 
 
-def test_link_maps_scores_to_what_they_stand_for() -> None:
+def test_the_link_maps_scores_to_predictions() -> None:
     assert ul.Learner(loss="logistic")._link([0.0, 1000.0, -1000.0]).tolist() == [0.5, 1.0, 0.0]
     assert ul.Learner(loss="poisson")._link([0.0, 1.0]).tolist() == [1.0, math.e]
     assert ul.Learner()._link([3.0]).tolist() == [3.0]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from oracles.mixture import Mixture
 
+import unitless as ul
 from unitless import _core
-from unitless.errors import InputError
 
 KINDS = ["logistic", "squared", "classes", "other"]
 
@@ -106,7 +106,7 @@ def test_power_of_two_scaling_changes_no_bit(kind: str, power: int) -> None:
     np.testing.assert_array_equal(np.ldexp(plain, power), run(_core.Mixture(kind, 3), scaled()))
 
 
-def test_labels_in_another_unit_with_another_offset_are_said_so() -> None:
+def test_a_mixture_follows_units_and_offsets_of_labels() -> None:
     def moved() -> Iterator[Row]:
         for row in rows("squared", 3, 300):
             yield Row(1.8 * row.members + 32, 1.8 * row.y + 32)
@@ -172,7 +172,7 @@ def test_saved_in_mid_stream_it_goes_on_exactly(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_not_a_state_is_refused_and_changes_nothing(kind: str) -> None:
+def test_an_invalid_state_is_refused_and_changes_nothing(kind: str) -> None:
     mixture = _core.Mixture(kind, 3)
     run(mixture, rows(kind, 3, 20))
     state = mixture.save()
@@ -180,7 +180,7 @@ def test_what_is_not_a_state_is_refused_and_changes_nothing(kind: str) -> None:
     others.append(_core.Mixture("squared" if kind != "squared" else "other", 3).save())
     others += [np.where(np.arange(len(state)) == i, bad, state) for i in (2, len(state) - 1) for bad in (np.nan, -1.0)]
     for other in others:
-        with pytest.raises(InputError):
+        with pytest.raises(ul.InputError):
             mixture.load(other)
     np.testing.assert_array_equal(mixture.save(), state)
 
@@ -235,14 +235,14 @@ def test_two_halves_of_the_truth_are_put_together() -> None:
     assert wrong < 0.05 * alone.min()
 
 
-def test_the_first_row_of_numbers_is_charged_to_nobody() -> None:
+def test_the_first_row_of_numbers_counts_against_no_member() -> None:
     far, near = _core.Mixture("squared", 2), _core.Mixture("squared", 2)
     far.learn(np.array([[0.0], [-7.0]]), 1e6)
     near.learn(np.array([[1e6], [1e6]]), 1e6)
     np.testing.assert_array_equal(far.save(), near.save())
 
 
-def test_a_mixture_of_none_or_of_too_many_is_refused() -> None:
+def test_a_mixture_of_zero_or_too_many_members_is_refused() -> None:
     for members in (0, 9):
-        with pytest.raises(InputError):
+        with pytest.raises(ul.InputError):
             _core.Mixture("squared", members)

@@ -19,10 +19,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from instruction_sets import KERNELS
 from streams import stream
 
 import unitless as ul
-from unitless.models.kernels import kernels
 
 CLASSES = ("a", "b", "c")
 RATES = (0.01, 0.1, 1.0, 10.0)
@@ -158,7 +158,7 @@ def test_every_instruction_set_gives_the_same_bits(model: tuple[str, Make], monk
     task, make = model
     X, y = data(task, rows=1300)
     results = set()
-    for kernel in kernels():
+    for kernel in KERNELS:
         monkeypatch.setenv("UNITLESS_KERNEL", kernel)
         m = make()
         results.add((bits(m.learn(X, y)), pickle.dumps(m)))
@@ -355,7 +355,7 @@ def test_misspelt_options_get_a_hint() -> None:
         ul.Sweep([1.0], interaction=2)
 
 
-def test_products_that_would_have_the_same_name_are_told_apart() -> None:
+def test_products_that_would_share_a_name_stay_distinct() -> None:
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 4)), columns=["a", "b*c", "a*b", "c"])
     m = ul.Learner(interactions=[("a", "b*c"), ("a*b", "c")])
     m.learn(frame, frame["a"])

@@ -14,7 +14,6 @@ from streams import LOSSES, RULES, labels, stream
 
 import unitless as ul
 from unitless import _core
-from unitless.errors import InputError
 from unitless.paper import algorithms as reference
 
 ORACLES = {"gd": reference.GD, "ag": reference.AG, "ng": reference.NG, "nag": reference.NAG, "snag": reference.SNAG}
@@ -156,7 +155,7 @@ def test_limits_are_those_of_labels_less_their_offsets(clip: Any) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_before_it_has_learned_a_model_says_the_offset(loss: str, engine: str) -> None:
+def test_an_empty_model_predicts_the_offset(loss: str, engine: str) -> None:
     X, y, offset = problem(loss)
     m = ul.Learner(loss=loss, **ENGINES[engine])
     np.testing.assert_allclose(m.predict(X, offset), offset, rtol=1e-12, atol=1e-15)
@@ -248,14 +247,14 @@ def test_an_offset_that_is_not_finite_is_an_error_with_its_row(engine: str, valu
     m.learn(X, y, offset=offset)
     before = pickle.dumps(m)
     offset[7] = value
-    with pytest.raises(InputError, match=rf"offset is {value} at row 7; offsets must be finite"):
+    with pytest.raises(ul.InputError, match=rf"offset is {value} at row 7; offsets must be finite"):
         m.learn(X, y, offset=offset)
-    with pytest.raises(InputError, match=rf"offset is {value} at row 7; offsets must be finite"):
+    with pytest.raises(ul.InputError, match=rf"offset is {value} at row 7; offsets must be finite"):
         m.predict(X, offset)
     named = ul.Learner(**ENGINES[engine])
-    with pytest.raises(InputError, match=rf"offset is {value}; offsets must be finite"):
+    with pytest.raises(ul.InputError, match=rf"offset is {value}; offsets must be finite"):
         named.learn_one({"a": 1.0}, 1.0, 1.0, value)
-    with pytest.raises(InputError, match=rf"offset is {value}; offsets must be finite"):
+    with pytest.raises(ul.InputError, match=rf"offset is {value}; offsets must be finite"):
         named.predict_one({"a": 1.0}, value)
     assert pickle.dumps(m) == before
     assert named.examples == 0
@@ -263,20 +262,20 @@ def test_an_offset_that_is_not_finite_is_an_error_with_its_row(engine: str, valu
 
 def test_offsets_must_be_one_per_row() -> None:
     X, y, _ = problem("squared")
-    with pytest.raises(InputError, match="offset has 3 values"):
+    with pytest.raises(ul.InputError, match="offset has 3 values"):
         ul.Learner().learn(X, y, offset=[1.0, 2.0, 3.0])
-    with pytest.raises(InputError, match="offset is 'red'"):
+    with pytest.raises(ul.InputError, match="offset is 'red'"):
         ul.Learner().learn_one({"a": 1.0}, 1.0, 1.0, "red")
 
 
 def test_several_classes_have_no_offsets() -> None:
     X, _, offset = problem("squared")
     sweep = ul.Sweep([0.5], classes=["a", "b"])
-    with pytest.raises(InputError, match="a model of several classes has no offsets"):
+    with pytest.raises(ul.InputError, match="a model of several classes has no offsets"):
         sweep.learn(X, ["a", "b"] * 120, offset=offset)
 
 
-def test_scales_from_1e_12_to_1e12_do_not_matter_beside_an_offset() -> None:
+def test_scales_from_1e_12_to_1e12_do_not_matter_with_an_offset() -> None:
     X, y = stream("logistic")
     offset = np.random.default_rng(0).normal(size=len(y))
     scaled = X * np.ldexp(1.0, np.arange(X.shape[1]) * 9 - 40)

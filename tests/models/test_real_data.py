@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 
 import numpy as np
@@ -12,7 +13,6 @@ from streams import UNIT_FREE
 
 import unitless as ul
 from unitless.paper.datasets import load_shuttle
-from unitless.rates import rate_grid
 
 ROWS = 50_000
 POSITIVE = {"bank": 1, "census": 1, "covertype": 2}
@@ -118,7 +118,9 @@ def test_shuttle_with_pairs_comes_near_the_papers_numbers(
 ) -> None:
     X, y = load_shuttle()
     order = np.random.default_rng(0).permutation(len(y))
-    sweep = ul.Sweep(rate_grid(0, 14), rule, "squared", classes=range(1, 8), interactions=interactions)  # type: ignore[arg-type]
+    sweep = ul.Sweep(
+        [math.exp(0.2 * k) for k in range(15)], rule, "squared", classes=range(1, 8), interactions=interactions
+    )  # type: ignore[arg-type]
     sweep.learn(X[order], y[order])
     assert low < sweep.errors.min() < high  # printed: NAG 0.036 at 7.4, sNAG 0.026 at 11
     assert 3 < sweep.rates[sweep.errors.argmin()] < 17

@@ -16,12 +16,12 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from instruction_sets import KERNELS
+from oracles.rates import WALKS
 from oracles.second_order import SecondOrder
 from streams import labels, stream
 
 import unitless as ul
-from unitless.models.kernels import kernels
-from unitless.rates import WALKS
 from unitless.rules import MOST_FEATURES
 
 LOSSES = ("squared", "logistic")
@@ -76,7 +76,7 @@ def of_classes(classes: int = 0) -> ul.Softmax:
     [{}, {"clip": "labels"}, {"target": "auto"}, {"center": True}, {"target": "auto", "center": True}],
     ids=str,
 )
-def test_squared_loss_is_what_the_oracle_says(options: dict[str, Any], weighted: bool) -> None:
+def test_squared_loss_agrees_with_the_oracle(options: dict[str, Any], weighted: bool) -> None:
     X, y = problem("squared")
     y = 3 + 10 * y
     weight = some_weights(len(y)) if weighted else None
@@ -90,7 +90,7 @@ def test_squared_loss_is_what_the_oracle_says(options: dict[str, Any], weighted:
 
 
 @pytest.mark.parametrize("center", [False, True])
-def test_logistic_loss_is_what_the_oracle_says_with_weights_and_offsets(center: bool) -> None:
+def test_logistic_loss_with_weights_and_offsets_agrees_with_the_oracle(center: bool) -> None:
     X, y = problem("logistic")
     weight, offset = some_weights(len(y)), np.random.default_rng(1).normal(size=len(y))
     oracle, model = SecondOrder("logistic", center=center), newton(loss="logistic", center=center)
@@ -105,7 +105,7 @@ def test_offsets_of_squared_loss_are_taken_from_the_labels() -> None:
 
 
 @pytest.mark.parametrize("open", [False, True])
-def test_classes_are_what_the_oracle_says(open: bool) -> None:
+def test_classes_agree_with_the_oracle(open: bool) -> None:
     X, y = several_classes(300)
     weight = some_weights(len(y))
     weight[:2] = 1.0
@@ -238,7 +238,7 @@ def test_predict_is_what_learn_would_have_predicted(loss: str) -> None:
 @pytest.mark.parametrize("features", [1, 7, 8, 9, 23, 100])
 def test_every_instruction_set_gives_the_same_bits(features: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = set()
-    for name in kernels():
+    for name in KERNELS:
         monkeypatch.setenv("UNITLESS_KERNEL", name)
         said = []
         for loss in LOSSES:
@@ -405,7 +405,7 @@ def test_options_that_it_does_not_have_are_refused(options: dict[str, Any], said
         newton(**options)
 
 
-def test_other_models_refuse_it_and_say_what_to_use() -> None:
+def test_other_models_refuse_newton_and_name_an_alternative() -> None:
     with pytest.raises(ul.OptionError, match="use Softmax"):
         ul.OneVsAll(rule="newton")
     with pytest.raises(ul.OptionError, match="no learning rate"):

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
+from instruction_sets import KERNELS
 from oracles import softmax
+from oracles.rates import AUTO_RATES, AUTO_START
 from streams import UNIT_FREE, stream
 
 import unitless as ul
-from unitless.models.kernels import kernels
 from unitless.paper import algorithms as reference
-from unitless.rates import AUTO_RATES, AUTO_START
 
 LABELS = ["red", "green", "blue", "grey"]
 ORACLES = {"gd": reference.GD, "ag": reference.AG, "ng": reference.NG, "nag": reference.NAG, "snag": reference.SNAG}
@@ -122,7 +122,7 @@ def test_one_class_alone_is_certain_once_it_is_met_and_others_find_it_so() -> No
         ul.Softmax(["only"])
 
 
-def test_its_probabilities_are_better_than_those_of_one_vs_all_where_classes_lie_between_others() -> None:
+def test_probabilities_of_ordered_classes_are_better_than_one_vs_all() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(4000, 1))
     y = (X[:, 0] * 6).astype(int)  # four of the six have others on both sides
@@ -200,7 +200,7 @@ def test_predict_is_what_learn_would_have_predicted(options: dict[str, object]) 
         np.testing.assert_array_equal(m.predict([row]), m.learn([row], [label]))
 
 
-@pytest.mark.parametrize("kernel", kernels())
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_every_instruction_set_gives_the_same_bits(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = data(rows=1500)
     expected = ul.Softmax().learn(X, names(y))
@@ -253,7 +253,7 @@ def test_bad_input_changes_nothing() -> None:
     assert pickle.dumps(m) == before
 
 
-def test_a_rate_that_runs_away_is_told_and_the_rows_before_stay_learned() -> None:
+def test_divergence_is_an_error_and_keeps_the_rows_before() -> None:
     X, y = data()
     m = ul.Softmax(LABELS, "gd", 1e300, importance_aware=False)
     with pytest.raises(ul.DivergedError):
@@ -271,7 +271,7 @@ def test_one_rate_leads_for_all_classes_and_others_are_dropped() -> None:
     assert 2 <= len(rates[0]) < 16
 
 
-def test_losses_that_are_not_a_softmax_are_told_where_to_go() -> None:
+def test_other_losses_are_refused_with_the_right_model() -> None:
     with pytest.raises(ul.OptionError, match=r"use ul\.Softmax"):
         ul.Learner(loss="softmax")
     with pytest.raises(ul.OptionError, match=r"use ul\.Softmax"):
@@ -315,7 +315,7 @@ def bent(rows: int = 1300) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("model_type", SHAPES)
 @pytest.mark.parametrize("classes", [None, LABELS])
-def test_exact_properties_hold_for_shapes(model_type: str, classes: object) -> None:
+def test_exact_properties_are_true_of_curves_and_trees(model_type: str, classes: object) -> None:
     X, y = bent()
     whole, cut, scaled = (ul.Softmax(classes, model_type=model_type) for _ in range(3))  # type: ignore[arg-type]
     scores = whole.learn(X, names(y))
@@ -329,7 +329,7 @@ def test_exact_properties_hold_for_shapes(model_type: str, classes: object) -> N
     np.testing.assert_array_equal(cut.predict(X), whole.predict(X))
 
 
-@pytest.mark.parametrize("kernel", kernels())
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("model_type", ["curves", "trees"])
 def test_every_instruction_set_gives_the_same_shapes(
     model_type: str, kernel: str, monkeypatch: pytest.MonkeyPatch
@@ -340,7 +340,7 @@ def test_every_instruction_set_gives_the_same_shapes(
     np.testing.assert_array_equal(ul.Softmax(model_type=model_type).learn(X, y), expected)  # type: ignore[arg-type]
 
 
-def test_shapes_find_what_lines_cannot() -> None:
+def test_trees_learn_classes_that_lines_cannot() -> None:
     X, y = bent(4000)
     wrong = [
         np.mean(ul.Softmax(range(4), model_type=model_type).learn(X, y).argmax(axis=1) != y)
@@ -349,7 +349,7 @@ def test_shapes_find_what_lines_cannot() -> None:
     assert wrong[1] < 0.6 * wrong[0]
 
 
-def test_an_member_without_leaves_learns_what_the_linear_model_does() -> None:
+def test_a_member_without_leaves_learns_as_the_linear_model() -> None:
     X, y = data(rows=1100)
     rows = [{f"x{j}={value:g}": 1.0 for j, value in enumerate(row) if value} for row in np.sign(X).tolist()]
     plain, curved = ul.Softmax(LABELS), ul.Softmax(LABELS, model_type="curves only")

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from instruction_sets import KERNELS
 from streams import RULES
 
 import unitless as ul
-from unitless.models.kernels import kernels
 
 ROWS, COLUMNS = 300, 700  # too few values among the columns to be spread over all of them
 
@@ -73,7 +73,7 @@ def test_few_of_many_features_give_the_same_bits_however_they_are_written(
 ) -> None:
     X, y = rows_of_all_kinds()
     results = set()
-    for kernel in kernels():
+    for kernel in KERNELS:
         monkeypatch.setenv("UNITLESS_KERNEL", kernel)
         results.add(fed(ul.Learner(**options, bits=bits, learning_rate=0.1), X, y))
     for writing in WRITINGS.values():

@@ -16,11 +16,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from instruction_sets import KERNELS
 from streams import LOSSES, stream
 
 import unitless as ul
-from unitless.errors import MergeError, OptionError
-from unitless.models.kernels import kernels
 from unitless.paper import algorithms as reference
 
 ORACLES = {
@@ -168,7 +167,7 @@ def test_threads_and_instruction_sets_change_no_bit() -> None:
             check=True,
             capture_output=True,
         ).stdout
-        for kernel in kernels()
+        for kernel in KERNELS
         for threads in ("1", "2")
     }
     assert len(found) == 1
@@ -361,7 +360,7 @@ def test_with_a_base_only_what_was_added_counts() -> None:
 
 def test_offsets_are_not_merged() -> None:
     a = ul.Learner(sparsity=1.0, target="auto")
-    with pytest.raises(MergeError, match="cannot be merged if they learn the target"):
+    with pytest.raises(ul.MergeError, match="cannot be merged if they learn the target"):
         ul.merge([a, a.copy()])
 
 
@@ -377,21 +376,24 @@ def test_offsets_are_not_merged() -> None:
         ({"sparsity": 1, "rule": "snag"}, "is for rule 'nag'"),
         ({"l2": 1, "average": True}, "does not go with"),
         ({"sparsity": 1, "order": "vw"}, "does not go with"),
-        ({"sparsity": "auto", "model_type": "trees"}, "is for linear models"),
+        (
+            {"sparsity": "auto", "model_type": "trees"},
+            "leave it out, or give model_type='linear' instead of model_type='trees'",
+        ),
     ],
 )
-def test_what_does_not_go_together_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ul.OptionError, match=said):
         ul.Learner(**options)
 
 
 def test_a_softmax_model_has_no_sparsity() -> None:
-    with pytest.raises(OptionError, match="leave out loss='softmax'"):
+    with pytest.raises(ul.OptionError, match="leave out loss='softmax'"):
         ul.Softmax(sparsity=1)
 
 
 def test_a_sweep_has_one_sparsity() -> None:
-    with pytest.raises(OptionError, match="all with the same sparsity"):
+    with pytest.raises(ul.OptionError, match="all with the same sparsity"):
         ul.Sweep([0.5, 1.0], sparsity="auto")
     X, y = stream("logistic")
     sweep = ul.Sweep([0.5, 1.0], loss="logistic", sparsity=0.5)
@@ -401,7 +403,7 @@ def test_a_sweep_has_one_sparsity() -> None:
 
 
 def test_only_sparse_models_are_pruned() -> None:
-    with pytest.raises(OptionError, match="no weights that are exactly zero"):
+    with pytest.raises(ul.OptionError, match="no weights that are exactly zero"):
         ul.Learner().prune()
 
 
@@ -428,7 +430,7 @@ def table(rows: int = 3000) -> pd.DataFrame:
 def test_training_keeps_a_pruned_model(tmp_path: Any) -> None:
     frame = table()
     result = ul.train(frame, "rich", sparsity=3, reading=ul.Reading(text=["user"]), output=tmp_path / "m")
-    assert result._weighted_features() < 50
+    assert result.details.weighted_features < 50
     assert result.details.features_met is not None
     assert result.details.features_met > 400
     assert result.metrics["error_rate"] < 0.2
@@ -461,13 +463,13 @@ def test_training_of_numbers_finds_the_columns_that_matter() -> None:
     frame.columns = [f"c{j}" for j in range(30)]
     y = 1000 + 50 * (frame["c3"] / frame["c3"].std() - frame["c17"] / frame["c17"].std())
     result = ul.train(frame.assign(y=y + rng.normal(0, 20, 4000)), "y", sparsity=30)
-    assert {"c3", "c17"} <= {name for name, _ in result.top_features()}
-    assert result._weighted_features() < 20
+    assert {"c3", "c17"} <= {name for name, _ in result.details.top_features()}
+    assert result.details.weighted_features < 20
     assert result.metrics["rmse"] < 25
 
 
-def test_a_training_in_parts_says_that_it_cannot() -> None:
-    with pytest.raises(OptionError, match="learn in one part"):
+def test_distributed_training_refuses_sparsity() -> None:
+    with pytest.raises(ul.OptionError, match="learn in one part"):
         ul.train(table(), "rich", sparsity=1, cluster=ul.Cluster(workers=2))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from oracles.rates import PAPER_RATES
 from streams import LOSSES, RULES, stream
 
 import unitless as ul
-from unitless.rates import rate_grid
 
 RATES = [0.002, 0.01, 0.05, 0.25, 1.0]
 
@@ -44,7 +44,7 @@ def test_every_rate_is_a_learner_of_its_own(rule: str, loss: str, aware: bool, k
 
 def test_sixteen_lanes_and_more_are_learners_of_their_own() -> None:
     X, y, _ = small("nag", "logistic")
-    rates = rate_grid()
+    rates = PAPER_RATES
     sweep = ul.Sweep(rates, loss="logistic")
     together = sweep.learn(X, y)
     for j in range(0, len(rates), 5):
@@ -135,13 +135,6 @@ def test_a_rate_that_diverges_does_not_take_the_others_along() -> None:
 def test_bad_options_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ul.OptionError, match=message.replace("(", r"\(")):
         ul.Sweep(**arguments)  # type: ignore[arg-type]
-
-
-def test_the_papers_grid() -> None:
-    rates = rate_grid()
-    assert len(rates) == 36
-    assert rates[23] == 1.0
-    np.testing.assert_allclose(rates[1:] / np.array(rates[:-1]), np.exp(0.2))
 
 
 def test_a_fresh_sweep_has_a_best_too() -> None:

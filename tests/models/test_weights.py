@@ -45,7 +45,7 @@ def as_mappings(X: Any) -> Any:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix, as_frame, as_mappings], ids=lambda f: f.__name__)
-def test_learn_says_what_predict_says(options: dict[str, Any], form: Any) -> None:
+def test_learn_returns_the_predictions_of_predict(options: dict[str, Any], form: Any) -> None:
     X, y, h = data()
     at_once, stepwise = ul.Learner(**options), ul.Learner(**options)
     said = at_once.learn(form(X), y, h)
@@ -58,7 +58,7 @@ def test_learn_says_what_predict_says(options: dict[str, Any], form: Any) -> Non
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_learn_one_says_what_predict_one_says(options: dict[str, Any]) -> None:
+def test_learn_one_returns_the_prediction_of_predict_one(options: dict[str, Any]) -> None:
     X, y, h = data()
     model, whole = ul.Learner(**options), ul.Learner(**options)
     said = []

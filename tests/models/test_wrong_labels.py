@@ -64,7 +64,7 @@ def test_one_wrong_label_does_not_ruin_a_regressor(name: str, factor: float) -> 
 
 @pytest.mark.parametrize("rule", RULES)
 @given(st.lists(st.one_of(st.integers(-3, 3), st.sampled_from([1e3, -1e4, 1e6])), min_size=1, max_size=130))
-def test_far_labels_are_learned_as_the_oracle_says(rule: str, labels: list[float]) -> None:
+def test_distant_labels_agree_with_the_oracle(rule: str, labels: list[float]) -> None:
     y = np.array(labels, dtype=float)
     model = plain(rule=rule, learning_rate=0.1)
     model.learn(np.linspace(1, 2, len(y))[:, None], y)

@@ -23,14 +23,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unitless.inputs import Float64
 from unitless.paper import algorithms as reference
-from unitless.rates import AUTO_RATES, AUTO_START
 
 from . import falling
 from .mixture import Mixture
+from .rates import AUTO_RATES, AUTO_START
 from .softmax import against
+
+Float64 = NDArray[np.float64]
 
 Leaf: TypeAlias = tuple[str, int, int]
 """A feature: of which kind ("curve" or "tree"), of which column or tree, and its place there."""

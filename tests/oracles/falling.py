@@ -17,9 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unitless.inputs import Float64
 from unitless.paper import algorithms as reference
+
+Float64 = NDArray[np.float64]
 
 LENGTH, PROOF, SPREAD, ENOUGH, FALL, GROWN = 4000, 128, 8, 1000, 30, 16
 

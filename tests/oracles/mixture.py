@@ -21,8 +21,9 @@ from __future__ import annotations
 import abc
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unitless.inputs import Float64
+Float64 = NDArray[np.float64]
 
 MOST_CERTAIN = float(np.log(1e15))  # scores of classes go no further
 

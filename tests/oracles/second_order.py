@@ -28,12 +28,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-
-from unitless.inputs import Float64
-from unitless.rates import WALKS, Walk
+from numpy.typing import NDArray
 
 from .curves_and_trees import Limits, is_look
 from .mixture import MOST_CERTAIN
+from .rates import WALKS, Walk
+
+Float64 = NDArray[np.float64]
 
 Kind = Literal["squared", "logistic", "classes"]
 

@@ -13,11 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unitless.inputs import Float64
 from unitless.paper.algorithms import Algorithm
 
 from .mixture import MOST_CERTAIN
+
+Float64 = NDArray[np.float64]
 
 
 def against(outputs: Sequence[float], k: int) -> float:

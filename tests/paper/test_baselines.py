@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streams import stream
 
-from unitless.errors import InputError, OptionError
+import unitless as ul
 from unitless.paper import algorithms as reference
 from unitless.paper.baselines import (
     AROW,
@@ -211,7 +211,7 @@ def test_second_order_baselines_notice_units(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_unit_free_where_it_says_so(name: str) -> None:
+def test_baselines_marked_unit_free_are_unit_free(name: str) -> None:
     X, y = signs()
     options = {"scaled": True} if name in SECOND_ORDER else {}
     learner = ALL[name]
@@ -330,7 +330,7 @@ def test_many_features_take_the_factor_for_large_matrices() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_predict_is_what_learn_says_and_changes_nothing(name: str) -> None:
+def test_predict_equals_learn_and_changes_nothing(name: str) -> None:
     X, y = signs()
     for options in ({}, {"scaled": True} if name in SECOND_ORDER else {"slow_start": 3}):
         m = ALL[name](**options)
@@ -373,7 +373,7 @@ def test_labels_may_be_written_in_three_ways() -> None:
     ],
 )
 def test_wrong_options_are_named(make: Callable[[], Baseline], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+    with pytest.raises(ul.OptionError, match=message):
         make()
 
 
@@ -392,7 +392,7 @@ def test_bad_input_is_refused_and_changes_nothing(X: Any, y: Any, message: str) 
     rows, labels = signs()
     m = AROW()
     m.run(rows[:50], labels[:50])
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ul.InputError, match=message):
         m.run(X, y)
     n = AROW()
     n.run(rows[:50], labels[:50])
@@ -400,9 +400,9 @@ def test_bad_input_is_refused_and_changes_nothing(X: Any, y: Any, message: str) 
 
 
 def test_one_row_is_one_row() -> None:
-    with pytest.raises(InputError, match="x has 2 dimensions"):
+    with pytest.raises(ul.InputError, match="x has 2 dimensions"):
         AROW().learn(np.ones((2, 2)), 1)
-    with pytest.raises(InputError, match="a class is 0 to 2"):
+    with pytest.raises(ul.InputError, match="a class is 0 to 2"):
         AROW(classes=3).learn([1.0], 3)
-    with pytest.raises(InputError, match="y is not finite at row 0"):
+    with pytest.raises(ul.InputError, match="y is not finite at row 0"):
         OnlineNewtonStep("squared").learn([1.0], np.inf)

@@ -12,7 +12,6 @@ import pytest
 
 import unitless as ul
 from unitless import figures
-from unitless.errors import InputError, OptionError
 from unitless.paper.baselines import AROW
 from unitless.paper.experiments import comparison, comparison_plot, contenders
 from unitless.paper.experiments.comparison import Dataset, Result, compare
@@ -142,11 +141,11 @@ def test_the_picture_shows_every_rule(results: dict[tuple[str, str], Result], tm
         assert (tmp_path / f"comparison.{ending}").stat().st_size > 10_000
 
 
-def test_the_picture_stands_what_ran_away() -> None:
+def test_the_picture_survives_diverged_losses() -> None:
     lost = Result("a", "binary", 10, 2, "gd", False, "learning_rate", 0.1, 1.0, 0.2, 0.1, math.inf)
     panel = comparison_plot.plot([lost]).axes[0]
     assert panel.get_xlim()[1] < 25
-    with pytest.raises(OptionError, match="no results"):
+    with pytest.raises(ul.OptionError, match="no results"):
         comparison_plot.plot([])
 
 
@@ -162,15 +161,15 @@ def test_the_picture_stands_what_ran_away() -> None:
     ],
 )
 def test_data_that_cannot_be_compared_is_named(dataset: Dataset, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ul.InputError, match=message):
         compare([dataset])
 
 
 def test_wrong_options_are_named() -> None:
     odd: Any = "guess"
-    with pytest.raises(OptionError, match="the task of odd is 'guess'"):
+    with pytest.raises(ul.OptionError, match="the task of odd is 'guess'"):
         compare([Dataset("odd", X, SCORE, odd)])
-    with pytest.raises(OptionError, match="no rule 'adam'"):
+    with pytest.raises(ul.OptionError, match="no rule 'adam'"):
         compare([BINARY], rules=["adam"])
-    with pytest.raises(OptionError, match="rows is 0"):
+    with pytest.raises(ul.OptionError, match="rows is 0"):
         compare([BINARY], rows=0)

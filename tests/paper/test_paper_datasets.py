@@ -12,7 +12,8 @@ import pyarrow.parquet
 import pytest
 import uci
 
-from unitless.errors import DatasetError, MissingDatasetError, OptionError
+import unitless as ul
+from unitless.errors import DatasetError, MissingDatasetError
 from unitless.paper.experiments import content
 from unitless.paper.experiments.datasets import DATASETS, categorical_columns, find, load, numeric_columns
 
@@ -45,7 +46,7 @@ def test_the_whole_datasets_are_known_to_the_last_value(key: str, data_directory
 
 
 @pytest.mark.parametrize("key", SAMPLES)
-def test_samples_say_what_they_are(key: str, data_directory: pathlib.Path) -> None:
+def test_samples_are_marked_as_samples(key: str, data_directory: pathlib.Path) -> None:
     loaded = load(key, data_directory)
     assert loaded.is_sample
     assert f"{DATASETS[key].rows:,}" in loaded.sample_note
@@ -75,7 +76,7 @@ def test_the_numeric_columns_of_census(data_directory: pathlib.Path) -> None:
     ]
 
 
-def test_what_is_missing_is_said_with_both_ways_to_get_it(nothing_else: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_a_missing_dataset_is_an_error_with_both_remedies(nothing_else: pathlib.Path, tmp_path: pathlib.Path) -> None:
     with pytest.raises(MissingDatasetError) as error:
         load("bank", nothing_else)
     message = str(error.value)
@@ -86,7 +87,7 @@ def test_what_is_missing_is_said_with_both_ways_to_get_it(nothing_else: pathlib.
 
 
 def test_an_unknown_dataset_is_an_error_that_names_the_known() -> None:
-    with pytest.raises(OptionError, match=r"'iris'.*bank, census, covertype, ctslice, msd, shuttle"):
+    with pytest.raises(ul.OptionError, match=r"'iris'.*bank, census, covertype, ctslice, msd, shuttle"):
         load("iris")
 
 

@@ -15,7 +15,8 @@ import pyarrow.parquet
 import pytest
 import uci
 
-from unitless.errors import DatasetError, InputError, MissingDatasetError
+import unitless as ul
+from unitless.errors import DatasetError, MissingDatasetError
 from unitless.paper.experiments import archives, content, transfer
 from unitless.paper.experiments.datasets import DATASETS, load
 from unitless.paper.experiments.download import cache_directory, fetch
@@ -91,7 +92,7 @@ def test_the_whole_datasets_come_out_of_their_text_formats_and_archives(
         assert loaded.table.column(name).cast(plain).equals(table.column(name).cast(plain)), name
 
 
-def test_what_is_in_the_cache_is_not_asked_for_again(
+def test_cached_files_are_not_downloaded_again(
     server: uci.Server, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     put(server, monkeypatch, "bank")
@@ -111,7 +112,7 @@ def test_a_sample_does_not_do_for_a_download(
     assert not load("msd", data_directory, download=True, cache=tmp_path).is_sample
 
 
-def test_another_content_is_refused_and_kept_aside(
+def test_unexpected_content_is_refused_and_set_aside(
     server: uci.Server, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     put(server, monkeypatch, "bank")
@@ -246,7 +247,7 @@ def test_no_network_is_one_clear_message(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setenv("UNITLESS_UCI", f"http://127.0.0.1:{port}/mirror/")
     message = rf"no connection to 127\.0\.0\.1:{port} .*place covtype\.data or .* in {tmp_path}"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ul.InputError, match=message):
         load("covertype", tmp_path / "none", download=True, cache=tmp_path)
     assert uci.names(tmp_path) == []
 
@@ -257,7 +258,7 @@ def test_only_http(base: str, tmp_path: pathlib.Path) -> None:
         fetch(DATASETS["bank"], cache=tmp_path, base_url=base)
 
 
-def test_progress_is_told_up_to_the_end(
+def test_progress_is_reported_up_to_the_end(
     server: uci.Server, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
     monkeypatch.setattr(transfer, "_PIECE", 1000)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from unitless.errors import OptionError
+import unitless as ul
 from unitless.paper.experiments import Lab, catalog, figure1, rate_search
 from unitless.paper.experiments.claims import claims
 from unitless.paper.experiments.kept_results import Kept
@@ -52,7 +52,7 @@ def prepared_from(key: str, columns: dict[str, list[Any]], task: str = "binary")
     return prepare(Loaded(pa.table(columns), dataset, False, "", "made up"))
 
 
-def test_numeric_columns_of_bank_count_only_where_positive_and_texts_are_indicators() -> None:
+def test_bank_uses_positive_numbers_and_indicators_of_texts() -> None:
     found = prepared_from("bank", {"label": [0, 1, 0], "balance": [5, -3, 0], "job": ["cook", "clerk", "cook"]})
     assert found.X.toarray().tolist() == [[5, 1, 0], [0, 0, 1], [0, 1, 0]]
     assert found.numeric.tolist() == [True, False, False]
@@ -239,7 +239,7 @@ def test_figure_1_is_flat_to_the_last_bit_for_the_normalized_rules_alone() -> No
 # ---------------------------------------------------------------------------------------------------------------- lab
 
 
-def test_what_is_missing_is_said_and_left_out(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_datasets_are_reported_and_left_out(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UNITLESS_DATA", raising=False)
     lab = Lab(cache=tmp_path, shuffles=1, keep=False)
     section = catalog.table1(lab)
@@ -249,11 +249,11 @@ def test_what_is_missing_is_said_and_left_out(tmp_path: pathlib.Path, monkeypatc
 
 
 def test_options_of_the_lab_are_checked(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(OptionError, match="no dataset 'iris'"):
+    with pytest.raises(ul.OptionError, match="no dataset 'iris'"):
         Lab(datasets=["iris"])
-    with pytest.raises(OptionError, match="at least one order"):
+    with pytest.raises(ul.OptionError, match="at least one order"):
         Lab(shuffles=0)
-    with pytest.raises(OptionError, match="no directory"):
+    with pytest.raises(ul.OptionError, match="no directory"):
         Lab(tmp_path / "nowhere")
 
 

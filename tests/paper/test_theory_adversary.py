@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unitless import errors
+import unitless as ul
 from unitless.paper import theory
 
 SCALE = np.array([1e-4, 1.0, 1e5])
@@ -29,11 +29,11 @@ def test_second_moments_are_one_but_single_inputs_may_be_large() -> None:
 
 
 def test_what_no_adversary_can_commit_to_is_refused() -> None:
-    with pytest.raises(errors.InputError):
+    with pytest.raises(ul.InputError):
         theory.BoundedInputs(np.array([1.0, 0.0]))
-    with pytest.raises(errors.InputError):
+    with pytest.raises(ul.InputError):
         theory.UnitSecondMoment(np.array([1.0, np.inf]))
-    with pytest.raises(errors.InputError):
+    with pytest.raises(ul.InputError):
         theory.UnitSecondMoment(np.ones(2)).choose(np.array([[1.0, 0.0]]))
 
 
@@ -42,7 +42,7 @@ def two_features(T: int = 500) -> tuple[np.ndarray, np.ndarray]:
     return X, X @ [0.5, 0.5]
 
 
-def test_one_features_unit_is_enough_against_adaptive_gradient_and_nothing_against_nag() -> None:
+def test_the_unit_of_one_feature_defeats_adaptive_gradient_but_not_nag() -> None:
     X, y = two_features()
     units = np.stack([2.0 ** np.arange(-20, 21, 4), np.ones(11)], axis=1)
     found = theory.regrets(X, y, units, C=1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from unitless import errors
+import unitless as ul
 from unitless.paper import theory
 from unitless.paper.algorithms import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from unitless.paper.theory import Ball, Linear
@@ -78,12 +78,12 @@ def test_regret_is_at_least_the_true_one() -> None:
 
 
 def test_a_loss_without_a_solver_is_refused() -> None:
-    with pytest.raises(errors.OptionError):
+    with pytest.raises(ul.OptionError):
         theory.best_predictor(np.ones((2, 1)), np.ones(2), Poisson(), Ball(np.ones(1), 1.0))
 
 
 def test_balls_without_a_meaning_are_refused() -> None:
-    with pytest.raises(errors.OptionError):
+    with pytest.raises(ul.OptionError):
         Ball(np.ones(1), 1.0, 3)
-    with pytest.raises(errors.OptionError):
+    with pytest.raises(ul.OptionError):
         Ball(np.ones(1), 0.0)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from unitless import errors
+import unitless as ul
 from unitless.paper import theory
 from unitless.paper.algorithms import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from unitless.paper.theory import Ball, Linear
@@ -117,5 +117,5 @@ def test_r_max_of_squared_loss_is_the_papers(C: float, label: float, expected: f
 
 
 def test_no_r_max_is_known_for_poisson_loss() -> None:
-    with pytest.raises(errors.OptionError):
+    with pytest.raises(ul.OptionError):
         theory.largest_regret(Poisson(), 1.0, np.ones(1))

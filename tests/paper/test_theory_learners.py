@@ -116,7 +116,7 @@ def test_projected_weights_and_predictions_stay_bounded(q: int) -> None:
         assert np.abs(run.predictions).max() <= 0.7 * (1 + 1e-9)
 
 
-def test_a_new_largest_input_takes_a_streaming_prediction_out_of_bounds_unless_truncated() -> None:
+def test_only_truncation_bounds_a_streaming_prediction_at_a_new_maximum() -> None:
     X, y = np.array([[1.0], [10.0]]), np.array([3.0, 3.0])
     assert theory.streaming(X, y, Squared(), 1.0).predictions[1] == pytest.approx(10.0)
     assert theory.streaming(X, y, Squared(), 1.0, truncate=True).predictions[1] == 1.0

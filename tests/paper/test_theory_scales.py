@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unitless import errors
+import unitless as ul
 from unitless.paper import theory
 
 
@@ -81,7 +81,7 @@ def test_inputs_that_are_all_zero_have_no_scale() -> None:
 
 
 def test_inputs_that_are_no_numbers_are_refused() -> None:
-    with pytest.raises(errors.InputError):
+    with pytest.raises(ul.InputError):
         theory.ellipsoid(np.array([[np.nan, 1.0]]))
 
 

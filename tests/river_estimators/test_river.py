@@ -232,7 +232,7 @@ def test_learn_many_is_learn_one_with_missing_values(missing_row: int, missing: 
             assert many.predict_one(x) == one.predict_one(x)
 
 
-def test_numbers_are_centered_if_the_first_row_has_them_and_flags_text_and_later_features_are_not() -> None:
+def test_only_numbers_of_the_first_row_are_centered() -> None:
     model = UnitlessRegressor()
     for i in range(20):
         model.learn_one({"kelvin": 293.0 + i, "flag": i % 2 == 0, "job": "clerk", "count": i}, float(i))
@@ -822,7 +822,7 @@ def test_errors_are_the_same_row_by_row_and_in_batches(make: Any, labels: Any) -
     assert pickle.loads(pickle.dumps(one)).model._errors.plain() == one.model._errors.plain()
 
 
-def test_intervals_hold_about_as_many_rows_as_they_say() -> None:
+def test_intervals_cover_about_at_their_level() -> None:
     rng = np.random.default_rng(0)
     model, held = UnitlessRegressor(model_type="linear"), 0
     assert model.predict_interval_one({"x": 1.0}) == (-math.inf, math.inf)
@@ -873,7 +873,7 @@ def test_labels_that_equal_booleans_are_the_same_as_booleans(kind: Any) -> None:
     assert pickle.dumps(typed.model) == pickle.dumps(plain.model)
 
 
-def test_errors_on_the_way_survive_a_copy() -> None:
+def test_errors_in_progress_survive_a_copy() -> None:
     stream = rows()
     whole, copied = UnitlessRegressor(model_type="linear"), UnitlessRegressor(model_type="linear")
     for place, x in enumerate(stream):

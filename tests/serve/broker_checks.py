@@ -11,10 +11,10 @@ import numpy as np
 from waiting import until_async
 
 from unitless.serve.events import Form, Kind
-from unitless.serve.follow import ingestion
-from unitless.serve.follow.broker import BrokerReplica
-from unitless.serve.house import House
+from unitless.serve.ingest import ingestion
+from unitless.serve.replica.broker import BrokerReplica
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 
 LINEAR = {"model_type": "linear", "ensemble": False}
 
@@ -42,36 +42,36 @@ def delayed(count: int) -> list[bytes]:
 
 async def plain_pass(messages: list[bytes], folder: Path) -> bytes:
     """The model that learns the same messages one by one, as requests of their own."""
-    house = House.open(folder, Settings.of(data=folder, durability="process", environment={}))
-    await house.create("a", LINEAR)
-    live = house.streams["a"]
+    store = ModelStore.open(folder, Settings.of(data=folder, durability="process", environment={}))
+    await store.create("a", LINEAR)
+    live = store.streams["a"]
     for message in messages:
         row = json.loads(message)
         kind = Kind.learn if "features" in row and "label" in row else Kind.label if "label" in row else None
         await live.submitted(kind or Kind.prediction, Form.json, 1, message)
     file = live.model().file()
-    house.close()
+    store.close()
     return file
 
 
 def primary(
-    folder: Path, broker: Broker, do: Callable[[House, ingestion.Ingestions], Awaitable[None]], **given: Any
+    folder: Path, broker: Broker, do: Callable[[ModelStore, ingestion.Ingestions], Awaitable[None]], **given: Any
 ) -> None:
     """A server that learns what the broker has."""
 
     async def run() -> None:
         settings = Settings.of(data=folder, ingest=[f"a={broker.url}"], durability="process", environment={}, **given)
-        house = House.open(folder, settings)
+        store = ModelStore.open(folder, settings)
         try:
-            if not house.streams:
-                await house.create("a", LINEAR)
-            running = await ingestion.start(house, settings)
+            if not store.streams:
+                await store.create("a", LINEAR)
+            running = await ingestion.start(store, settings)
             try:
-                await asyncio.wait_for(do(house, running), 30)
+                await asyncio.wait_for(do(store, running), 30)
             finally:
                 await running.close()
         finally:
-            house.close()
+            store.close()
 
     asyncio.run(run())
 
@@ -83,8 +83,8 @@ def check_each_message_is_learned_once(broker: Broker, folder: Path) -> None:
     for turn in range(4):
         here, there = folder / f"{turn}", folder / f"{turn + 1}"
 
-        async def some(house: House, _: Any, here: Path = here, there: Path = there) -> None:
-            live = house.streams["a"]
+        async def some(store: ModelStore, _: Any, here: Path = here, there: Path = there) -> None:
+            live = store.streams["a"]
             before = live.stream.seq
             await until_async(lambda: live.stream.seq > before)
             shutil.copytree(here, there)  # what a server would find that was killed now
@@ -93,8 +93,8 @@ def check_each_message_is_learned_once(broker: Broker, folder: Path) -> None:
         for segment in there.glob("streams/*/log/*.seg"):  # the last record is not quite written
             segment.write_bytes(segment.read_bytes()[:-3])
 
-    async def rest(house: House, _: Any) -> None:
-        live = house.streams["a"]
+    async def rest(store: ModelStore, _: Any) -> None:
+        live = store.streams["a"]
         await until_async(lambda: live.stream.counts["learned"] == 640)
         await asyncio.sleep(0.3)
         assert live.stream.counts["learned"] == 640
@@ -111,8 +111,8 @@ def check_messages_that_are_no_events_are_left_out(broker: Broker, folder: Path)
     good = learned(10)
     broker.send([*good[:5], *bad, *refused, *good[5:]])
 
-    async def do(house: House, running: ingestion.Ingestions) -> None:
-        live = house.streams["a"]
+    async def do(store: ModelStore, running: ingestion.Ingestions) -> None:
+        live = store.streams["a"]
         await until_async(lambda: live.stream.counts["learned"] == 10)
         (one,) = running.all
         assert one.skipped == len(bad)
@@ -128,7 +128,7 @@ def check_a_replica_has_the_same_bits(broker: Broker, folder: Path) -> None:
     messages = [*learned(200), b"nonsense", *delayed(30), *learned(50, 1)]
     new = [f"a={json.dumps(LINEAR)}"]
 
-    async def do(house: House, _: Any) -> None:
+    async def do(store: ModelStore, _: Any) -> None:
         replica = BrokerReplica(broker.url, Settings.of(replica_of=broker.url, create=new, environment={}))
         await replica.begin()
         task = asyncio.create_task(replica.run())
@@ -136,7 +136,7 @@ def check_a_replica_has_the_same_bits(broker: Broker, folder: Path) -> None:
             broker.send(messages[:120])
             await replica.streams["a"].reached(120)
             broker.send(messages[120:])
-            there, here = house.streams["a"], replica.streams["a"]
+            there, here = store.streams["a"], replica.streams["a"]
             await here.reached(len(messages))
             await until_async(lambda: there.stream.counts["learned"] == 280)
             assert here.model().file() == there.model().file()

@@ -31,9 +31,9 @@ from offline import offline
 from waiting import until_async
 
 from unitless.serve.events import Kind
-from unitless.serve.house import recover
-from unitless.serve.log import Log
+from unitless.serve.log import Tail
 from unitless.serve.settings import Settings
+from unitless.serve.store import recover
 
 START_SECONDS = 60.0
 MODELS: dict[str, dict[str, Any]] = {
@@ -214,8 +214,10 @@ def _failed(workers: list[asyncio.Task[None]]) -> None:
 def unanswered(server: Server, story: Story) -> list[int]:
     """The rows that stand in the log but whose client had no answer; and all that was answered must stand there."""
     (folder,) = server.data.glob("streams/*")
-    with Log.open(folder / "log", read_only=True) as log:
-        rows = [json.loads(one.payload) for one in log.records(1) if one.kind is Kind.learn]
+    rows = []
+    with Tail(folder / "log", 1) as tail:
+        while records := tail.read():
+            rows += [json.loads(one.payload) for one in records if one.kind is Kind.learn]
     logged = {row["features"]["serial"] for row in rows}
     answered = {row.serial for row in story.ledger.rows if row.learned is not None}
     assert answered <= logged

@@ -18,7 +18,7 @@ class PageServer:
 
     def __init__(self, folder: Path, *options: str, token: str | None = None) -> None:
         self.folder, self.options, self.token = folder, options, token
-        self.port = 0  # any, and from then on the same
+        self.port = 0  # any free port at the first start, afterwards the same
         self.process: subprocess.Popen[str] | None = None
         self._random = random.Random(7)
 
@@ -32,9 +32,9 @@ class PageServer:
         for _ in range(20):  # another program may hold the port for a moment
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             assert self.process.stdout is not None
-            said = re.search(r"page http://127\.0\.0\.1:(\d+)/", self.process.stdout.readline())
-            if said is not None:
-                self.port = int(said[1])
+            printed = re.search(r"page http://127\.0\.0\.1:(\d+)/", self.process.stdout.readline())
+            if printed is not None:
+                self.port = int(printed[1])
                 return
             self.stop()
             time.sleep(0.25)
@@ -63,13 +63,13 @@ class PageServer:
         self.ask("PUT", f"v1/models/{name}", options)
 
     def learn(self, name: str, rows: int) -> None:
-        """Some houses: those that are large for their town are dear."""
+        """Send houses with their labels: whether each is dear."""
         for _ in range(rows):
             features, dear = self.house()
             self.ask("POST", f"v1/models/{name}/learn", {"features": features, "label": dear})
 
     def label_later(self, name: str, rows: int) -> None:
-        """The same with predictions first; the last label does not come."""
+        """Ask for predictions of houses, then send all labels but the last."""
         known = []
         for k in range(rows):
             features, dear = self.house()
@@ -79,12 +79,20 @@ class PageServer:
         for id, dear in known[:-1]:
             self.ask("POST", f"v1/models/{name}/label", {"id": id, "label": dear})
 
+    def learn_prices(self, name: str, rows: int) -> None:
+        """Send houses with their prices, which are numbers."""
+        for _ in range(rows):
+            features, _ = self.house()
+            price = 3000.0 * features["area"] + self._random.gauss(0, 5000)
+            self.ask("POST", f"v1/models/{name}/learn", {"features": features, "label": price})
+
     def house(self) -> tuple[dict[str, Any], bool]:
+        """A house, and whether it is dear for its town and age."""
         draw = self._random
         features = {
             "area": round(draw.uniform(30, 250), 1),
             "age": draw.randint(0, 120),
             "town": draw.choice(["Ulm", "Bonn", "Kiel"]),
         }
-        worth = features["area"] - 0.5 * features["age"] + {"Ulm": 0, "Bonn": 40, "Kiel": -30}[features["town"]]
-        return features, worth + draw.gauss(0, 15) > 110
+        price = features["area"] - 0.5 * features["age"] + {"Ulm": 0, "Bonn": 40, "Kiel": -30}[features["town"]]
+        return features, price + draw.gauss(0, 15) > 110

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from unitless.serve.events import Form, Kind, from_broker
-from unitless.serve.house import House
 from unitless.serve.live import LiveStream
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 from unitless.serve.streams import snapshots
 from unitless.version import __version__
 
@@ -38,49 +38,49 @@ async def send(live: LiveStream, kind: Kind, form: Form, *rows: dict[str, Any]) 
         assert outcome.problem is None, outcome
 
 
-async def numbers(house: House) -> None:
+async def numbers(store: ModelStore) -> None:
     """One stream of numbers with a challenger, labels that come later, and every form of rows."""
-    await house.create("prices", {})
-    live = house.streams["prices"]
+    await store.create("prices", {})
+    live = store.streams["prices"]
     for k in range(20):
         await send(live, Kind.learn, Form.json, row(k, 3 * math.sin(k) + k % 3) | {"id": f"learned-{k}"})
-    await house.create("plain", {**PLAIN, "learning_rate": 0.5, "stream": "prices"})
+    await store.create("plain", {**PLAIN, "learning_rate": 0.5, "stream": "prices"})
     for k in range(6):
         asked = {"features": row(k, 0)["features"], "id": f"asked-{k}", "model": "prices"}
         await send(live, Kind.prediction, Form.json, asked)
     await send(live, Kind.learn, Form.lines, *(row(k, float(k % 4)) for k in range(10)))
     await send(live, Kind.label, Form.json, {"id": "asked-0", "label": 1.25})
     live.tick()
-    write_snapshot(house, "prices")
+    write_snapshot(store, "prices")
     await send(live, Kind.label, Form.lines, {"id": "asked-1", "label": 2.5}, {"id": "asked-2", "label": 0.5})
     await send(live, Kind.learn, Form.broker, *(row(k, float(k % 4)) for k in range(5)))
     await live.submitted(Kind.learn, Form.vw, 2, b"1.5 | x:2 Bonn\n2.5 0.5 | x:3 Rome\n")
-    await house.promote("plain")
+    await store.promote("plain")
     live.tick()
 
 
-async def classes(house: House) -> None:
+async def classes(store: ModelStore) -> None:
     """One stream of classes, whose labels are text of all kinds."""
-    await house.create("mail", PLAIN)
-    live = house.streams["mail"]
+    await store.create("mail", PLAIN)
+    live = store.streams["mail"]
     for k in range(12):
         await send(live, Kind.learn, Form.json, row(k, ["spam\0", "ham"][k % 2]))
-    write_snapshot(house, "mail")
+    write_snapshot(store, "mail")
     for k in range(12):
         await send(live, Kind.learn, Form.json, row(k, ["spam\0", "ham", "", "caf\u00e9"][k % 4]))
     live.tick()
 
 
-def write_snapshot(house: House, name: str) -> None:
-    stream = house.streams[name].stream
+def write_snapshot(store: ModelStore, name: str) -> None:
+    stream = store.streams[name].stream
     waits = stream.join.oldest_position()
     needs = None if waits is None else stream.read(waits).seq
-    snapshots.write(house.folders[name], stream, seq=stream.seq, position=stream.end, needs=needs)
+    snapshots.write(store.folders[name], stream, seq=stream.seq, position=stream.end, needs=needs)
 
 
-def known(house: House) -> dict[str, Any]:
+def known(store: ModelStore) -> dict[str, Any]:
     """What a server knows: all that later versions must find again, and what its models predict."""
-    return {name: _known(live) for name, live in sorted(house.streams.items())}
+    return {name: _known(live) for name, live in sorted(store.streams.items())}
 
 
 def _known(live: LiveStream) -> dict[str, Any]:
@@ -110,12 +110,12 @@ def _known(live: LiveStream) -> dict[str, Any]:
 def write(folder: Path) -> None:
     async def make() -> None:
         data = folder / "data"
-        house = House.open(data, Settings.of(environment={}, data=data, segment="4kB"))
-        await numbers(house)
-        await classes(house)
-        await house.drain()
-        (folder / "expected.json").write_text(json.dumps(known(house), indent=1) + "\n")
-        house.close()
+        store = ModelStore.open(data, Settings.of(environment={}, data=data, segment="4kB"))
+        await numbers(store)
+        await classes(store)
+        await store.drain()
+        (folder / "expected.json").write_text(json.dumps(known(store), indent=1) + "\n")
+        store.close()
         (data / "LOCK").unlink()
 
     asyncio.run(make())

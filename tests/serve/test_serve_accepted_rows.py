@@ -25,13 +25,13 @@ from hypothesis import strategies as st
 
 pytest.importorskip("msgspec")
 pytest.importorskip("starlette")
-from unitless.serve.house import House
 from unitless.serve.http.access import Access
 from unitless.serve.http.app import make
 from unitless.serve.http.limits import Limits
 from unitless.serve.http.protocol import Service
 from unitless.serve.problems import Problem
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 from unitless.serve.streams import snapshots
 
 JSON, LINES, CSV = "application/json", "application/x-ndjson", "text/csv"
@@ -122,17 +122,17 @@ def _column(cells: list[Any]) -> pa.Array:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[House]:
-    house = House.open(folder, Settings.of(environment={}, data=folder, durability="process"))
+def opened(folder: Path) -> Iterator[ModelStore]:
+    store = ModelStore.open(folder, Settings.of(environment={}, data=folder, durability="process"))
     try:
-        yield house
+        yield store
     finally:
-        house.close()
+        store.close()
 
 
-async def post(house: House, path: str, kind: str, body: bytes) -> list[dict[str, Any]]:
+async def post(store: ModelStore, path: str, kind: str, body: bytes) -> list[dict[str, Any]]:
     """The answers to a request, one for each row."""
-    service = Service(house, Access.of(None), Limits.of(house.settings, 10))
+    service = Service(store, Access.of(None), Limits.of(store.settings, 10))
     sent: list[dict[str, Any]] = []
     pieces = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -149,18 +149,18 @@ async def post(house: House, path: str, kind: str, body: bytes) -> list[dict[str
     return [json.loads(line) for line in text.splitlines()]
 
 
-async def send_all(house: House, asked: list[tuple[str, str, list[dict[str, Any]]]]) -> None:
+async def send_all(store: ModelStore, asked: list[tuple[str, str, list[dict[str, Any]]]]) -> None:
     for action, kind, sent in asked:
         for part in [[row] for row in sent] if kind == JSON else [sent]:
-            for answer in await post(house, f"/v1/models/a/{action}", kind, body_of(kind, part)):
+            for answer in await post(store, f"/v1/models/a/{action}", kind, body_of(kind, part)):
                 assert answer.get("status") not in range(500, 600), answer
 
 
-def write_snapshot(house: House) -> None:
-    stream = house.streams["a"].stream
+def write_snapshot(store: ModelStore) -> None:
+    stream = store.streams["a"].stream
     waits = stream.join.oldest_position()
     needs = None if waits is None else stream.read(waits).seq
-    snapshots.write(house.folders["a"], stream, seq=stream.seq, position=stream.end, needs=needs)
+    snapshots.write(store.folders["a"], stream, seq=stream.seq, position=stream.end, needs=needs)
 
 
 def survives(
@@ -171,26 +171,26 @@ def survives(
 ) -> None:
     """Send some requests, write a snapshot, send the others; then start from the snapshot, and from the log alone."""
 
-    async def run(house: House) -> dict[str, bytes]:
+    async def run(store: ModelStore) -> dict[str, bytes]:
         for place, one in enumerate(made):
             beside = {"stream": "a"} if place else {}
-            await house.create("abcd"[place], {**one, **beside})
-        await send_all(house, before)
-        write_snapshot(house)
-        await send_all(house, after)
-        house.streams["a"].tick()
-        await house.drain()
-        assert house.streams["a"].failure is None
-        return house.streams["a"].stream.parts()
+            await store.create("abcd"[place], {**one, **beside})
+        await send_all(store, before)
+        write_snapshot(store)
+        await send_all(store, after)
+        store.streams["a"].tick()
+        await store.drain()
+        assert store.streams["a"].failure is None
+        return store.streams["a"].stream.parts()
 
-    with opened(folder) as house:
-        state = asyncio.run(asyncio.wait_for(run(house), 60))
+    with opened(folder) as store:
+        state = asyncio.run(asyncio.wait_for(run(store), 60))
     for place in ("snapshot", "log"):
-        with opened(folder) as house:
-            live = house.streams["a"]
+        with opened(folder) as store:
+            live = store.streams["a"]
             assert (live.notes, live.stream.mismatch) == ([], None), place
             assert live.stream.parts() == state, place
-            shutil.rmtree(house.folders["a"] / "snapshots", ignore_errors=True)
+            shutil.rmtree(store.folders["a"] / "snapshots", ignore_errors=True)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -211,8 +211,8 @@ def test_a_label_is_kept_exactly(tmp_path: Path, kind: str, label: str) -> None:
         pytest.skip("an empty cell is a missing value")
     rows = [{"features": {"x": k, "n\0": 1.5}, "label": one} for k, one in enumerate((label, "ham", label))]
     survives(tmp_path, [{"task": "classes"}, {}], [("learn", LINES, rows[:1])], [("learn", kind, rows)] * 2)
-    with opened(tmp_path) as house:
-        assert [model.classes for model in house.streams["a"].stream.models.values()] == [[label, "ham"]] * 2
+    with opened(tmp_path) as store:
+        assert [model.classes for model in store.streams["a"].stream.models.values()] == [[label, "ham"]] * 2
 
 
 @pytest.mark.parametrize("label", [2**63, -(2**63) - 1, 10**400])
@@ -220,10 +220,10 @@ def test_a_label_of_more_than_64_bits_is_refused_where_it_is_a_class(tmp_path: P
     """No model file could have it."""
     rows = [{"features": {"x": 1}, "label": one} for one in ("a", label, 2**63 - 1)]
     survives(tmp_path, [{"task": "classes"}], [("learn", JSON, rows)], [])
-    with opened(tmp_path) as house:
-        assert house.streams["a"].model().classes == ["a", 2**63 - 1]
+    with opened(tmp_path) as store:
+        assert store.streams["a"].model().classes == ["a", 2**63 - 1]
         with pytest.raises(Problem, match="more than 64 bits"):
-            asyncio.run(house.create("b", {"classes": ["a", label]}))
+            asyncio.run(store.create("b", {"classes": ["a", label]}))
 
 
 DIVERGES = {"task": "regression", "rule": "gd", "learning_rate": 1e10, "importance_aware": False, "target": None}
@@ -235,8 +235,8 @@ DIVERGES |= {"model_type": "linear", "ensemble": False}
 def test_rows_at_which_a_model_diverges_are_refused(tmp_path: Path, made: list[dict[str, Any]], kind: str) -> None:
     rows = [{"features": {"x": 10.0 ** (k % 5)}, "label": (-10.0) ** (k % 9)} for k in range(60)]
     survives(tmp_path, made, [("learn", kind, rows[:20])], [("learn", kind, rows)])
-    with opened(tmp_path) as house:
-        stream = house.streams["a"].stream
+    with opened(tmp_path) as store:
+        stream = store.streams["a"].stream
         model = list(stream.models.values())[-1]
         assert stream.counts["learned"] + stream.counts["refused"] == 80
         assert model.rejected + stream.counts["refused"] > 0
@@ -244,8 +244,8 @@ def test_rows_at_which_a_model_diverges_are_refused(tmp_path: Path, made: list[d
 
 
 def test_half_of_a_character_is_refused(tmp_path: Path) -> None:
-    async def run(house: House) -> list[dict[str, Any]]:
-        await house.create("a", {})
+    async def run(store: ModelStore) -> list[dict[str, Any]]:
+        await store.create("a", {})
         bodies = [
             b'{"features": {"x": 1}, "label": "\\ud800"}',
             b'{"features": {"\\ud800": 1}, "label": "a"}',
@@ -253,11 +253,11 @@ def test_half_of_a_character_is_refused(tmp_path: Path) -> None:
             b'{"features": {"x": 1}, "label": "\xed\xa0\x80"}',
             b'{"features": {"x": 1}, "label": "a", "id": "\\ud800"}',
         ]
-        answers = [answer for body in bodies for answer in await post(house, "/v1/models/a/learn", JSON, body)]
-        answers += await post(house, "/v1/models/a/learn", LINES, b"\n".join(bodies))
+        answers = [answer for body in bodies for answer in await post(store, "/v1/models/a/learn", JSON, body)]
+        answers += await post(store, "/v1/models/a/learn", LINES, b"\n".join(bodies))
         return answers
 
-    with opened(tmp_path) as house:
-        answers = asyncio.run(asyncio.wait_for(run(house), 60))
+    with opened(tmp_path) as store:
+        answers = asyncio.run(asyncio.wait_for(run(store), 60))
         assert [answer["status"] for answer in answers if "status" in answer] == [400] * 10
-        assert house.streams["a"].stream.seq == 1
+        assert store.streams["a"].stream.seq == 1

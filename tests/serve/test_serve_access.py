@@ -1,4 +1,4 @@
-"""Who may do what."""
+"""Tokens, and what their roles allow."""
 
 from __future__ import annotations
 

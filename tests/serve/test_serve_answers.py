@@ -73,12 +73,12 @@ def test_probabilities_that_are_almost_certain_stay_numbers() -> None:
     served = ServedModel("a", "champion", {"task": "binary"} | PLAIN)
     served.learn({"x": 1.0}, True)
     for score in (-1e4, -750.0, -40.0, 0.0, 40.0, 750.0, 1e4):
-        said = served.said(score)
+        said = served.prediction_of(score)
         assert said.probabilities is not None
         assert said.prediction is (score > 0)
         assert said.probability == said.probabilities["true" if said.prediction else "false"] >= 0.5
         assert all(0 <= p <= 1 for p in said.probabilities.values())
-    assert served.said(40.0).answer()["probabilities"]["false"] == pytest.approx(math.exp(-40), rel=1e-9)
+    assert served.prediction_of(40.0).answer()["probabilities"]["false"] == pytest.approx(math.exp(-40), rel=1e-9)
 
 
 # ----- unknown features

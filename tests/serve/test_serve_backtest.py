@@ -13,15 +13,15 @@ import pytest
 from waiting import until_async
 
 pytest.importorskip("msgspec")
-from in_house import joined, recovered, with_house
+from in_store import joined, recovered, with_store
 
 from unitless.serve import background
-from unitless.serve.backtesting import Backtests
+from unitless.serve.backtests import Backtests
 from unitless.serve.events import Form, Kind
-from unitless.serve.house import House
 from unitless.serve.live import LiveStream
 from unitless.serve.problems import Problem
 from unitless.serve.served import ServedModel
+from unitless.serve.store import ModelStore
 from unitless.serve.streams import Created, snapshots
 from unitless.serve.upkeep import Upkeep
 
@@ -32,9 +32,9 @@ def row(k: int, **more: Any) -> bytes:
     return json.dumps({"features": {"x": k % 11, "y": (k * 7) % 5, "city": f"c{k % 4}"}, **more}).encode()
 
 
-async def history(house: House, first: int, last: int) -> None:
+async def history(store: ModelStore, first: int, last: int) -> None:
     """Rows of all kinds: with and without ids, twice, with late labels, with labels that the champion refuses."""
-    live = house.streams["a"]
+    live = store.streams["a"]
     for k in range(first, last):
         events = [(Kind.learn, row(k, label=k % 3, weight=1.0 + k % 2))]
         if k % 5 == 0:
@@ -52,8 +52,8 @@ async def history(house: House, first: int, last: int) -> None:
             live.tick()
 
 
-def state(house: House, name: str) -> dict[str, Any]:
-    model = house.streams["a"].stream.models[name]
+def state(store: ModelStore, name: str) -> dict[str, Any]:
+    model = store.streams["a"].stream.models[name]
     parts: dict[str, Any] = dict(model.parts())
     told = json.loads(parts.pop("state.json"))
     return {
@@ -63,94 +63,94 @@ def state(house: House, name: str) -> dict[str, Any]:
 
 
 def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Path) -> None:
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await house.create("early", OPTIONS)
-        await history(house, 0, 200)
-        assert await house.create("late", OPTIONS | {"replay": True})
-        assert house.streams["a"].replaying == {"late": 0.0}
-        assert not await house.create("late", OPTIONS | {"replay": True})
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await store.create("early", OPTIONS)
+        await history(store, 0, 200)
+        assert await store.create("late", OPTIONS | {"replay": True})
+        assert store.streams["a"].replaying == {"late": 0.0}
+        assert not await store.create("late", OPTIONS | {"replay": True})
         with pytest.raises(Problem, match="learns from history"):
-            house.find("late")
+            store.find("late")
         k = 200
-        while "late" in house.backtests:  # the stream goes on meanwhile
-            await history(house, k, k + 1)
+        while "late" in store.backtests:  # the stream goes on meanwhile
+            await history(store, k, k + 1)
             k += 1
             await asyncio.sleep(0.002)
-        await joined(house, "late")
-        await history(house, k, k + 50)
-        assert state(house, "late") == state(house, "early")
-        assert state(house, "late")["learned"] > 250
-        assert house.streams["a"].replaying == {}
-        before.append(house.streams["a"].stream.fingerprint())
+        await joined(store, "late")
+        await history(store, k, k + 50)
+        assert state(store, "late") == state(store, "early")
+        assert state(store, "late")["learned"] > 250
+        assert store.streams["a"].replaying == {}
+        before.append(store.streams["a"].stream.fingerprint())
 
     before: list[str] = []
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     for path in snapshots.listed(next((tmp_path / "streams").iterdir())):
         snapshots.remove(path)  # so that the log alone says what happened
-    house = recovered(tmp_path)
-    assert house.streams["a"].stream.fingerprint() == before[0]
-    assert state(house, "late") == state(house, "early")
+    store = recovered(tmp_path)
+    assert store.streams["a"].stream.fingerprint() == before[0]
+    assert state(store, "late") == state(store, "early")
 
 
 def test_what_a_crash_interrupts_begins_again(tmp_path: Path) -> None:
-    async def begin(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await house.create("early", OPTIONS)
-        await history(house, 0, 100)
-        await house.create("late", OPTIONS | {"replay": True})
+    async def begin(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await store.create("early", OPTIONS)
+        await history(store, 0, 100)
+        await store.create("late", OPTIONS | {"replay": True})
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        assert "late" in house.backtests
-        await joined(house, "late")
-        assert state(house, "late") == state(house, "early")
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        assert "late" in store.backtests
+        await joined(store, "late")
+        assert state(store, "late") == state(store, "early")
 
-    with_house(tmp_path, begin)
+    with_store(tmp_path, begin)
     (folder,) = (tmp_path / "streams").iterdir()
     (folder / ".backtest-abandoned").write_bytes(b"half")
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     assert sorted(path.name for path in folder.iterdir()) == ["log", "manifest.json", "snapshots"]
 
 
 def test_a_model_on_its_way_can_be_deleted(tmp_path: Path) -> None:
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 20)
-        await house.create("late", OPTIONS | {"replay": True})
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 20)
+        await store.create("late", OPTIONS | {"replay": True})
         with pytest.raises(Problem, match="other options"):
-            await house.create("late", {"stream": "a", "replay": True})
-        await house.delete("late")
-        assert "late" not in house.backtests
-        assert house.streams["a"].replaying == {}
+            await store.create("late", {"stream": "a", "replay": True})
+        await store.delete("late")
+        assert "late" not in store.backtests
+        assert store.streams["a"].replaying == {}
         with pytest.raises(Problem, match="no model"):
-            house.find("late")
-        await house.delete("a")
+            store.find("late")
+        await store.delete("a")
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     assert list((tmp_path / "streams").iterdir()) == []
 
 
 def test_what_is_left_of_a_long_log_is_replayed_from_a_snapshot(tmp_path: Path) -> None:
     """The log is cut; a model with its history is one that was created when the oldest snapshot was taken."""
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 130)
-        await upkeep.snapshot(house.streams["a"])
-        await house.create("early", OPTIONS)
-        await history(house, 130, 190)
-        await upkeep.snapshot(house.streams["a"])
-        live = house.streams["a"]
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 130)
+        await upkeep.snapshot(store.streams["a"])
+        await store.create("early", OPTIONS)
+        await history(store, 130, 190)
+        await upkeep.snapshot(store.streams["a"])
+        live = store.streams["a"]
         await until_async(lambda: live.log.first_seq > 1)
-        assert live.log.first_seq < snapshots.seqs(house.folders["a"])[0]
-        await house.create("late", OPTIONS | {"replay": True})
-        await joined(house, "late")
-        assert state(house, "late") == state(house, "early")
-        assert state(house, "late")["learned"] > 60
+        assert live.log.first_seq < snapshots.seqs(store.folders["a"])[0]
+        await store.create("late", OPTIONS | {"replay": True})
+        await joined(store, "late")
+        assert state(store, "late") == state(store, "early")
+        assert state(store, "late")["learned"] > 60
         with_history.append(live.stream.fingerprint())
 
     with_history: list[str] = []
-    with_house(tmp_path, test, log_retention="10kB", segment="4kB")
+    with_store(tmp_path, test, log_retention="10kB", segment="4kB")
     assert recovered(tmp_path).streams["a"].stream.fingerprint() == with_history[0]
 
 
@@ -183,21 +183,21 @@ def test_models_that_learn_from_history_count_and_few_do_at_once(
         working.append(created.name)
         await asyncio.sleep(60)
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
         for name in ("b", "c", "d"):
-            assert await house.create(name, OPTIONS | {"replay": True})
+            assert await store.create(name, OPTIONS | {"replay": True})
         with pytest.raises(Problem, match="there are 4 models"):
-            await house.create("e", OPTIONS | {"replay": True})
+            await store.create("e", OPTIONS | {"replay": True})
         await until_async(lambda: len(working) == 2)
         await asyncio.sleep(0.05)
         assert working == ["b", "c"]
-        await house.delete("b")
+        await store.delete("b")
         await until_async(lambda: working == ["b", "c", "d"])
-        assert await house.create("e", OPTIONS | {"replay": True})
+        assert await store.create("e", OPTIONS | {"replay": True})
 
     monkeypatch.setattr(Backtests, "_once", once)
-    with_house(tmp_path, test, max_models=4)
+    with_store(tmp_path, test, max_models=4)
 
 
 def test_a_model_with_history_is_not_read_again_in_the_event_loop(
@@ -210,15 +210,15 @@ def test_a_model_with_history_is_not_read_again_in_the_event_loop(
         assert threading.current_thread() is not threading.main_thread()
         return from_parts(parts)
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 50)
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 50)
         with monkeypatch.context() as patched:
             patched.setattr(ServedModel, "from_parts", read)
-            assert await house.create("late", OPTIONS | {"replay": True})
-            await joined(house, "late")
-        await history(house, 50, 100)
-        fingerprints.append(house.streams["a"].stream.fingerprint())
+            assert await store.create("late", OPTIONS | {"replay": True})
+            await joined(store, "late")
+        await history(store, 50, 100)
+        fingerprints.append(store.streams["a"].stream.fingerprint())
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     assert [recovered(tmp_path).streams["a"].stream.fingerprint()] == fingerprints

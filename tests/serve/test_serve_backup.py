@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.skipif(shutil.which("tar") is None, reason="needs tar")
 def test_the_documented_commands_copy_a_running_server(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "serving-operations.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "operate-server.md").read_text(encoding="utf-8")
     commands = re.findall(r"^    (tar --create .*?)  +#.*$", page, re.MULTILINE)
     restore = re.findall(r"^    (tar --extract .*)$", page, re.MULTILINE)
     assert (len(commands), len(restore)) == (2, 1)

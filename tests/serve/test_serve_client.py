@@ -22,7 +22,7 @@ from waiting import join
 
 import unitless as ul
 from unitless.client import AsyncClient, Client, ClientError
-from unitless.client.retries import Patience, wished_pause
+from unitless.client.retries import Patience, retry_after
 
 
 class Server(ThreadingHTTPServer):
@@ -63,6 +63,9 @@ class Handler(BaseHTTPRequestHandler):
                 return
             if fault in ("429", "503", "404"):
                 self.send(int(fault), {"title": "not now", "detail": "later"}, {"retry-after": "0"})
+                return
+            if fault == "page":
+                self.send(200, b"<html>Log in</html>", {})
                 return
             if fault == "proxy":
                 self.send(502, b"<html>Bad Gateway</html>", {})
@@ -114,7 +117,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def one(self, verb: str, row: dict[str, Any]) -> dict[str, Any]:
         if verb not in ("learn", "label"):
-            return {"prediction": 2.0, "score": 2.0, "seq": 1, "model": "m", "unknown": True, "body": row}
+            return {"prediction": 2.0, "score": 2.0, "seq": 1, "model": "m", "news": True, "body": row}
         if row.get("label") == "bad":
             return {"title": "the row cannot be used", "detail": "no such label", "status": 422}
         duplicate = row["id"] in self.server.learned
@@ -207,9 +210,9 @@ def test_rows_may_come_from_an_asynchronous_source(server: Server) -> None:
     async def run() -> tuple[int, int, int]:
         async with AsyncClient(server.url) as client:
             learned = await client.learn_many("m", rows())
-            labelled = await client.label_many("m", [("a", 1.0), ("b", 1.0)])
+            labeled = await client.label_many("m", [("a", 1.0), ("b", 1.0)])
             predicted = [one async for one in client.predict_many("m", [{"x": 1}, ({"x": 2}, "id")])]
-            return learned.learned, labelled.learned, len(predicted)
+            return learned.learned, labeled.learned, len(predicted)
 
     assert asyncio.run(run()) == (1500, 2, 2)
 
@@ -370,10 +373,10 @@ def test_pauses_grow_and_keep_to_what_the_server_wishes(monkeypatch: pytest.Monk
     assert patience.pause(at_least=12) == 12
     assert Patience(10).pause(at_least=12) is None
     date = email.utils.formatdate(time.time() + 100, usegmt=True)
-    assert wished_pause(httpx.Response(429, headers={"retry-after": "3"})) == 3
-    assert 90 < wished_pause(httpx.Response(429, headers={"retry-after": date})) <= 100
-    assert wished_pause(httpx.Response(429, headers={"retry-after": "soon"})) == 0
-    assert wished_pause(httpx.Response(429)) == 0
+    assert retry_after(httpx.Response(429, headers={"retry-after": "3"})) == 3
+    assert 90 < retry_after(httpx.Response(429, headers={"retry-after": date})) <= 100
+    assert retry_after(httpx.Response(429, headers={"retry-after": "soon"})) == 0
+    assert retry_after(httpx.Response(429)) == 0
 
 
 def test_both_clients_have_the_same_methods() -> None:
@@ -398,3 +401,22 @@ def test_without_httpx_it_is_said_what_to_install() -> None:
 def test_the_client_needs_no_numpy() -> None:
     script = "import sys; sys.modules['numpy'] = None; import unitless.client"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_an_answer_that_is_something_else_is_an_error(server: Server) -> None:
+    server.faults = ["page"]
+    with (
+        Client(server.url) as client,
+        pytest.raises(ClientError, match="200 the answer cannot be understood") as caught,
+    ):
+        client.models()
+    assert "unitless serve" in caught.value.detail
+
+
+def test_asynchronous_rows_are_for_the_asynchronous_client(server: Server) -> None:
+    async def rows() -> AsyncIterator[tuple[dict[str, Any], float]]:
+        yield {"x": 1}, 1.0
+
+    with Client(server.url) as client, pytest.raises(ul.InputError, match="use AsyncClient"):
+        client.learn_many("m", rows())
+    assert server.requests == []

@@ -111,7 +111,9 @@ def test_the_example_of_prometheus_reads_the_alerts() -> None:
 
 
 def test_files_and_pages_name_only_settings_that_exist() -> None:
-    pages = [path for path in DEPLOY.iterdir() if path.is_file()] + sorted((ROOT / "docs").glob("serving*.md"))
+    pages = [path for path in DEPLOY.iterdir() if path.is_file()] + sorted(
+        (ROOT / "docs" / "how-to").glob("*server.md")
+    )
     found = {name for page in pages for name in re.findall(rf"{PREFIX}([A-Z_]+)", page.read_text(encoding="utf-8"))}
     assert found
     assert {name.lower() for name in found} <= SETTINGS.keys() | {"name"}

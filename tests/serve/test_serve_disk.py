@@ -6,7 +6,9 @@ import errno
 import json
 import os
 import stat
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ pytest.importorskip("uvloop")
 from waiting import until
 
 from unitless.serve import background
-from unitless.serve import house as house_module
+from unitless.serve import store as store_module
 from unitless.serve.log import log as log_module
 
 ROW = {"features": {"x": 1.0}, "label": 2.0}
@@ -68,7 +70,7 @@ def test_a_disk_without_room_is_not_ready_before_a_row_comes(
         f_bavail, f_frsize = 3, 4096
 
     with monkeypatch.context() as patched:
-        patched.setattr(house_module.os, "statvfs", lambda path: Full if "data" in str(path) else real(path))
+        patched.setattr(store_module.os, "statvfs", lambda path: Full if "data" in str(path) else real(path))
         answer = http.get("/health/ready")
         assert (answer.status_code, answer.json()["detail"]) == (503, "this concerns all models")
     assert http.get("/health/ready").status_code == 200
@@ -85,6 +87,26 @@ def test_a_failed_log_is_not_ready(http: httpx.Client, monkeypatch: pytest.Monke
     assert (answer.status_code, list(answer.json()["troubles"])) == (503, ["a"])
     assert "may not be on the disk" in answer.json()["troubles"]["a"]
     assert http.post("/v1/models/b/learn", json=ROW).status_code == 200
+
+
+def test_rows_that_come_during_a_sync_share_the_next_one(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on, syncs = threading.Event(), threading.Event(), []
+
+    def slow(handle: int) -> None:
+        syncs.append(handle)
+        begun.set()
+        assert go_on.wait(20)
+
+    with monkeypatch.context() as patched, ThreadPoolExecutor(30) as pool:
+        patched.setattr(log_module, "_sync_data", slow)
+        answers = [pool.submit(http.post, "/v1/models/a/learn", json=ROW)]
+        assert begun.wait(20)
+        answers += [pool.submit(http.post, "/v1/models/a/learn", json=ROW) for _ in range(25)]
+        until(lambda: http.get("/v1/models/a").json()["examples"] == 27)  # learned, but not on the disk
+        assert not any(answer.done() for answer in answers)
+        go_on.set()
+        assert {answer.result(20).status_code for answer in answers} == {200}
+    assert len(syncs) < 10  # of the rows two, and those of ticks
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])

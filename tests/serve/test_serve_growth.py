@@ -16,14 +16,14 @@ import unitless as ul
 from unitless.models.file import to_bytes
 from unitless.serve import limiting
 from unitless.serve.events import Form, Kind
-from unitless.serve.follow.messages import Bad, Run, runs
-from unitless.serve.follow.source import Message
-from unitless.serve.house import House
 from unitless.serve.in_thread import Background
+from unitless.serve.ingest.messages import Bad, Run, runs
+from unitless.serve.ingest.source import Message
 from unitless.serve.problems import Problem
 from unitless.serve.row_limits import RowLimits
 from unitless.serve.served import Limits, ServedModel
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 
 LINEAR = {"model_type": "linear", "ensemble": False}
 LINES, CSV = {"Content-Type": "application/x-ndjson"}, {"Content-Type": "text/csv"}
@@ -127,92 +127,92 @@ def test_hashed_features_have_no_limit_of_their_own() -> None:
 # ---------------------------------------------------------------------------------------------------- the log
 
 
-def in_house(folder: Path, work: Callable[[House], Coroutine[Any, Any, Any]], **given: Any) -> Any:
+def in_store(folder: Path, work: Callable[[ModelStore], Coroutine[Any, Any, Any]], **given: Any) -> Any:
     """What `work` gives with the models of a folder."""
 
     async def run() -> Any:
-        house = House.open(folder, settings(folder, **given))
+        store = ModelStore.open(folder, settings(folder, **given))
         try:
-            return await work(house)
+            return await work(store)
         finally:
-            await house.drain()
-            house.close()
+            await store.drain()
+            store.close()
 
     return asyncio.run(run())
 
 
-async def learn(house: House, features: dict[str, Any], label: Any = 1.0) -> str | None:
+async def learn(store: ModelStore, features: dict[str, Any], label: Any = 1.0) -> str | None:
     """Learn a row; why not, if it was refused."""
     payload = json.dumps({"features": features, "label": label}).encode()
-    (outcome,) = await house.streams["m"].submitted(Kind.learn, Form.json, 1, payload)
+    (outcome,) = await store.streams["m"].submitted(Kind.learn, Form.json, 1, payload)
     return None if outcome.problem is None else f"{outcome.problem.status} {outcome.problem.detail}"
 
 
 def test_a_server_with_smaller_limits_comes_to_the_same_state_and_takes_no_more(tmp_path: Path) -> None:
-    async def first(house: House) -> str:
-        await house.create("m", dict(LINEAR))
+    async def first(store: ModelStore) -> str:
+        await store.create("m", dict(LINEAR))
         for i in range(30):
-            assert await learn(house, {f"n{i}": 1.0, "x": 1.0}) is None
-        return house.streams["m"].stream.fingerprint()
+            assert await learn(store, {f"n{i}": 1.0, "x": 1.0}) is None
+        return store.streams["m"].stream.fingerprint()
 
-    async def second(house: House) -> None:
-        live = house.streams["m"]
+    async def second(store: ModelStore) -> None:
+        live = store.streams["m"]
         assert live.stream.fingerprint() == state
         assert live.predict({"n5": 1.0, "new": 1.0}).score is not None
-        assert await learn(house, {"n5": 1.0}) is None
-        assert "can have 10 (max_features)" in str(await learn(house, {"new": 1.0}))
+        assert await learn(store, {"n5": 1.0}) is None
+        assert "can have 10 (max_features)" in str(await learn(store, {"new": 1.0}))
 
-    async def third(house: House) -> None:
-        assert await learn(house, {"new": 1.0}) is None
+    async def third(store: ModelStore) -> None:
+        assert await learn(store, {"new": 1.0}) is None
 
-    state = in_house(tmp_path, first)
-    in_house(tmp_path, second, max_features=10)
-    in_house(tmp_path, third)
+    state = in_store(tmp_path, first)
+    in_store(tmp_path, second, max_features=10)
+    in_store(tmp_path, third)
 
 
 def test_a_replay_refuses_the_same_rows(tmp_path: Path) -> None:
-    async def first(house: House) -> tuple[list[bool], str]:
-        await house.create("m", dict(LINEAR))
-        refused = [await learn(house, {f"n{i * i % 23}": 1.0}, f"l{i % 5}") is not None for i in range(50)]
-        return refused, house.streams["m"].stream.fingerprint()
+    async def first(store: ModelStore) -> tuple[list[bool], str]:
+        await store.create("m", dict(LINEAR))
+        refused = [await learn(store, {f"n{i * i % 23}": 1.0}, f"l{i % 5}") is not None for i in range(50)]
+        return refused, store.streams["m"].stream.fingerprint()
 
-    async def again(house: House) -> str:
-        return house.streams["m"].stream.fingerprint()
+    async def again(store: ModelStore) -> str:
+        return store.streams["m"].stream.fingerprint()
 
-    refused, state = in_house(tmp_path, first, max_features=8, max_classes=3)
+    refused, state = in_store(tmp_path, first, max_features=8, max_classes=3)
     assert True in refused
     assert False in refused
-    assert in_house(tmp_path, again, max_features=8, max_classes=3) == state
-    assert in_house(tmp_path, again) == state  # the limits of the time count, not those of today
+    assert in_store(tmp_path, again, max_features=8, max_classes=3) == state
+    assert in_store(tmp_path, again) == state  # the limits of the time count, not those of today
 
 
 def test_bytes_become_limits_of_features_and_classes(tmp_path: Path) -> None:
-    async def work(house: House) -> None:
-        await house.create("m", dict(LINEAR))
-        live, refused = house.streams["m"], 0
+    async def work(store: ModelStore) -> None:
+        await store.create("m", dict(LINEAR))
+        live, refused = store.streams["m"], 0
         for i in range(300):
             live._next_look = 0.0
-            refused += await learn(house, {f"{i}-{k}": 1.0 for k in range(50)}, f"l{i % 3}") is not None
+            refused += await learn(store, {f"{i}-{k}": 1.0 for k in range(50)}, f"l{i % 3}") is not None
         assert 100 < refused < 299
         model = live.model().model
         assert model is not None
         assert model.nbytes < 2 * (4 << 20)
         assert live.stream.limits.by_bytes["m"][0] <= live.model().growth.features + 4000
-        assert await learn(house, {"0-1": 1.0}, "l1") is None
+        assert await learn(store, {"0-1": 1.0}, "l1") is None
 
-    in_house(tmp_path, work, max_model_bytes="4MB")
+    in_store(tmp_path, work, max_model_bytes="4MB")
 
 
 def test_limits_are_renewed_only_when_they_change(tmp_path: Path) -> None:
-    async def work(house: House) -> int:
-        await house.create("m", dict(LINEAR))
-        live = house.streams["m"]
+    async def work(store: ModelStore) -> int:
+        await store.create("m", dict(LINEAR))
+        live = store.streams["m"]
         for i in range(100):
             live._next_look = 0.0
-            await learn(house, {"x": float(i)})
+            await learn(store, {"x": float(i)})
         return live.stream.seq
 
-    assert in_house(tmp_path, work) == 101
+    assert in_store(tmp_path, work) == 101
 
 
 def test_a_model_file_beyond_the_limits_is_refused(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_model_file_beyond_the_limits_is_refused(tmp_path: Path) -> None:
         classes.learn_one({f"x{i}": 1.0}, f"l{i}")
     content = to_bytes(classes)
 
-    async def work(house: House) -> None:
+    async def work(store: ModelStore) -> None:
         for name, setting in (("a", "max_features"), ("b", "max_classes"), ("c", "max_model_bytes")):
             with pytest.raises(Problem, match=setting) as told:
                 limiting.check(
@@ -229,13 +229,13 @@ def test_a_model_file_beyond_the_limits_is_refused(tmp_path: Path) -> None:
                 )
             assert told.value.status == 422
         with pytest.raises(Problem, match="max_classes"):
-            await house.create("d", {}, content)
+            await store.create("d", {}, content)
         with pytest.raises(Problem, match="max_classes"):
-            await house.create("e", {"classes": ["a", "b", "c", "d", "e", "f"]})
-        assert not house.streams
+            await store.create("e", {"classes": ["a", "b", "c", "d", "e", "f"]})
+        assert not store.streams
 
     (tmp_path / "f").write_bytes(content)
-    in_house(tmp_path / "house", work, max_classes=5)
+    in_store(tmp_path / "store", work, max_classes=5)
 
 
 # ---------------------------------------------------------------------------------------------------- rows
@@ -277,16 +277,16 @@ MANY = {f"n{i}": 1.0 for i in range(6)}
     ],
 )
 def test_a_row_that_is_too_large_is_not_learned_nor_written(server: Background, row: Any, setting: str) -> None:
-    before = server.house.streams["m"].stream.seq
+    before = server.store.streams["m"].stream.seq
     answer = post(server, "learn", row)
     assert answer.status == 422
     assert setting in answer.json()["detail"]
-    assert server.house.streams["m"].stream.seq == before
+    assert server.store.streams["m"].stream.seq == before
     lines = b"\n".join([json.dumps(row).encode()] * 2)
     answers = [json.loads(line) for line in post(server, "learn", lines, LINES).body.splitlines()]
     assert [one["status"] for one in answers] == [422, 422]
     assert setting in answers[1]["detail"]
-    assert server.house.streams["m"].stream.seq == before
+    assert server.store.streams["m"].stream.seq == before
 
 
 def test_predictions_are_not_stopped_unless_they_are_to_be_learned_later(server: Background) -> None:
@@ -306,7 +306,7 @@ def test_a_row_of_too_many_bytes_is_not_read(server: Background) -> None:
 
 
 def _vw_port(server: Background) -> int:
-    return int(next(one for one in server.server._beside if hasattr(one, "sockets")).sockets[0].getsockname()[1])
+    return int(next(one for one in server.server._services if hasattr(one, "sockets")).sockets[0].getsockname()[1])
 
 
 def test_lines_of_vowpal_wabbit_have_the_same_limits(server: Background) -> None:
@@ -314,10 +314,10 @@ def test_lines_of_vowpal_wabbit_have_the_same_limits(server: Background) -> None
     with socket.create_connection(("127.0.0.1", _vw_port(server)), timeout=10) as client:
         client.sendall(sent)
         client.shutdown(socket.SHUT_WR)
-        heard = b""
+        received = b""
         while piece := client.recv(4096):
-            heard += piece
-    lines = heard.decode().splitlines()
+            received += piece
+    lines = received.decode().splitlines()
     assert len(lines) == 5
     assert "max_row_features" in lines[1]
     assert "max_name_length" in lines[2]

@@ -18,13 +18,13 @@ from raw_http import Connection, request
 
 from unitless.serve import background
 from unitless.serve.events import DEEPEST, Form, Kind
-from unitless.serve.house import House, HouseError
 from unitless.serve.http import bodies
 from unitless.serve.in_thread import Background
 from unitless.serve.live import LiveStream
 from unitless.serve.problems import Problem
 from unitless.serve.row_limits import RowLimits
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore, StoreError
 from unitless.serve.streams import snapshots
 
 JSON, LINES = "application/json", "application/x-ndjson"
@@ -103,7 +103,7 @@ def test_what_is_nested_deeply_never_stops_a_start(tmp_path: Path) -> None:
             body = b'{"features": {"x": 1}, "label": %b}' % nested(depth)
             http.post("/v1/models/a/learn", content=body, headers={"content-type": JSON})
         seq = http.get("/v1/models/a").json()["seq"]
-    House.open(tmp_path, settings(tmp_path)).close()
+    ModelStore.open(tmp_path, settings(tmp_path)).close()
     assert seq >= 3
 
 
@@ -119,7 +119,7 @@ def test_the_log_says_who_answered_whatever_the_request_says(
         sent = body.replace("who", f"who{place}").encode()
         answer = http.post("/v1/models/a/predict?model=b", content=sent, headers={"content-type": kind})
         assert answer.json()["model"] == "b", answer.text
-        live = server.house.streams["a"]
+        live = server.store.streams["a"]
         record = next(live.log.records(answer.json()["seq"]))
         assert json.loads(record.payload)["model"] == "b"
 
@@ -171,45 +171,45 @@ def test_whoever_offers_another_protocol_is_answered_in_this_one(
             assert [client.answer().status for _ in range(100)] == [200] * 100
 
 
-def in_house(folder: Path, test: Any) -> None:
+def in_store(folder: Path, test: Any) -> None:
     async def whole() -> None:
-        house = House.open(folder, settings(folder))
+        store = ModelStore.open(folder, settings(folder))
         try:
-            await test(house)
+            await test(store)
         finally:
-            await house.drain()
-            house.close()
+            await store.drain()
+            store.close()
 
     asyncio.run(whole())
 
 
 def test_a_model_that_is_promoted_and_deleted_at_once_leaves_a_stream_that_lives(tmp_path: Path) -> None:
-    async def test(house: House) -> None:
-        await house.create("a", PLAIN)
-        for first, second in ((house.promote, house.delete), (house.delete, house.promote)):
-            await house.create("b", PLAIN | {"stream": "a"})
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
+        for first, second in ((store.promote, store.delete), (store.delete, store.promote)):
+            await store.create("b", PLAIN | {"stream": "a"})
             found = await asyncio.gather(first("b"), second("b"), return_exceptions=True)
             assert found[0] is None
             assert isinstance(found[1], Problem)
-            live = house.streams["a"]
+            live = store.streams["a"]
             assert live.stream.champion in live.stream.models
             await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
             if "b" in live.stream.models:
-                await house.promote("a")
-                await house.delete("b")
+                await store.promote("a")
+                await store.delete("b")
 
-    async def again(house: House) -> None:
-        assert house.streams["a"].stream.champion == "a"
-        assert house.streams["a"].model().examples == 2
+    async def again(store: ModelStore) -> None:
+        assert store.streams["a"].stream.champion == "a"
+        assert store.streams["a"].model().examples == 2
 
-    in_house(tmp_path, test)
-    in_house(tmp_path, again)
+    in_store(tmp_path, test)
+    in_store(tmp_path, again)
 
 
 def test_one_answer_that_fails_does_not_keep_the_others_of_its_group_from_being_learned(tmp_path: Path) -> None:
-    async def test(house: House) -> None:
-        await house.create("a", PLAIN)
-        live: LiveStream = house.streams["a"]
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
+        live: LiveStream = store.streams["a"]
 
         def fail(_: Any) -> None:
             raise RuntimeError("the connection is gone in a way that nobody thought of")
@@ -219,7 +219,7 @@ def test_one_answer_that_fails_does_not_keep_the_others_of_its_group_from_being_
         outcomes = await live.submitted(Kind.learn, Form.json, 1, row)
         assert (outcomes[0].status, live.model().examples) == ("learned", 2)
 
-    in_house(tmp_path, test)
+    in_store(tmp_path, test)
 
 
 def test_a_full_disk_is_told_and_learning_goes_on_when_there_is_room(
@@ -228,14 +228,14 @@ def test_a_full_disk_is_told_and_learning_goes_on_when_there_is_room(
     write, rows = os.write, [f'{{"features": {{"x": {k}}}, "label": {k}}}'.encode() for k in range(4)]
     fingerprints = []
 
-    async def test(house: House) -> None:
-        await house.create("a", PLAIN)
-        live: LiveStream = house.streams["a"]
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
+        live: LiveStream = store.streams["a"]
         await live.submitted(Kind.learn, Form.json, 1, rows[0])
         end, before, room = live.log.end, live.stream.fingerprint(), [20]
 
         def full(handle: int, data: bytes) -> int:
-            if handle != live.log.descriptor:
+            if handle != live.log._handle:
                 return write(handle, data)
             if not room:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -253,77 +253,77 @@ def test_a_full_disk_is_told_and_learning_goes_on_when_there_is_room(
         assert (outcome.status, live.model().examples) == ("learned", 2)
         fingerprints.append(live.stream.fingerprint())
 
-    async def again(house: House) -> None:
-        assert [house.streams["a"].stream.fingerprint()] == fingerprints
+    async def again(store: ModelStore) -> None:
+        assert [store.streams["a"].stream.fingerprint()] == fingerprints
 
-    in_house(tmp_path, test)
-    in_house(tmp_path, again)
+    in_store(tmp_path, test)
+    in_store(tmp_path, again)
 
 
 def test_a_name_is_free_when_its_model_is_gone_from_the_disk(tmp_path: Path) -> None:
-    async def test(house: House) -> None:
-        await house.create("a", PLAIN)
-        deleted, made = await asyncio.gather(house.delete("a"), house.create("a", PLAIN), return_exceptions=True)
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
+        deleted, made = await asyncio.gather(store.delete("a"), store.create("a", PLAIN), return_exceptions=True)
         assert deleted is None
         assert isinstance(made, Problem)
         assert made.status == 409
-        assert await house.create("a", PLAIN)
+        assert await store.create("a", PLAIN)
 
-    in_house(tmp_path, test)
+    in_store(tmp_path, test)
     assert len([*(tmp_path / "streams").iterdir()]) == 1
 
 
 def test_a_stream_that_cannot_be_removed_stays_in_service(tmp_path: Path) -> None:
-    async def test(house: House) -> None:
-        await house.create("a", PLAIN)
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
         (folder,) = (tmp_path / "streams").iterdir()
         in_the_way = folder.with_name(f".gone-{folder.name}")
         (in_the_way / "file").mkdir(parents=True)
         with pytest.raises(Problem, match="cannot be removed"):
-            await house.delete("a")
-        live = house.streams["a"]
+            await store.delete("a")
+        live = store.streams["a"]
         await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
-        joins, leaves = house.create("b", PLAIN | {"stream": "a"}), house.delete("a")
+        joins, leaves = store.create("b", PLAIN | {"stream": "a"}), store.delete("a")
         joined, left = await asyncio.gather(joins, leaves, return_exceptions=True)
         assert joined is True
         assert isinstance(left, Problem)
         assert left.status == 409
         assert sorted(live.stream.models) == ["a", "b"]
 
-    async def again(house: House) -> None:
-        assert house.streams["a"].model().examples == 1
+    async def again(store: ModelStore) -> None:
+        assert store.streams["a"].model().examples == 1
 
-    in_house(tmp_path, test)
-    in_house(tmp_path, again)
+    in_store(tmp_path, test)
+    in_store(tmp_path, again)
 
 
 def test_reading_the_logs_ends_when_the_server_is_stopped(tmp_path: Path) -> None:
-    async def test(house: House) -> None:
-        await house.create("a", PLAIN)
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
 
-    in_house(tmp_path, test)
-    with pytest.raises(HouseError, match="stopped"):
-        House.open(tmp_path, settings(tmp_path), stopping=lambda: True)
-    in_house(tmp_path, is_there)
+    in_store(tmp_path, test)
+    with pytest.raises(StoreError, match="stopped"):
+        ModelStore.open(tmp_path, settings(tmp_path), stopping=lambda: True)
+    in_store(tmp_path, is_there)
 
 
-async def is_there(house: House) -> None:
-    assert "a" in house.streams
+async def is_there(store: ModelStore) -> None:
+    assert "a" in store.streams
 
 
 def test_a_backtest_that_cannot_be_written_down_does_not_begin(tmp_path: Path) -> None:
-    async def test(house: House) -> None:
-        await house.create("a", PLAIN)
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
         (folder,) = (tmp_path / "streams").iterdir()
         (folder / "backtests.json").mkdir()
         with pytest.raises(Problem, match="cannot be kept"):
-            await house.create("late", PLAIN | {"stream": "a", "replay": True})
-        assert "late" not in house.backtests
-        assert house.streams["a"].replaying == {}
+            await store.create("late", PLAIN | {"stream": "a", "replay": True})
+        assert "late" not in store.backtests
+        assert store.streams["a"].replaying == {}
         (folder / "backtests.json").rmdir()
-        await house.delete("a")
+        await store.delete("a")
 
-    in_house(tmp_path, test)
+    in_store(tmp_path, test)
 
 
 def test_options_that_cannot_be_kept_are_refused(http: httpx.Client) -> None:
@@ -368,39 +368,39 @@ def test_a_stop_ends_uploads_that_do_not_come_to_an_end(
 
 @pytest.mark.parametrize("damage", [b"{", b"\xff", b"[1]", b""])
 def test_a_damaged_list_of_backtests_does_not_stop_a_start(tmp_path: Path, damage: bytes) -> None:
-    async def test(house: House) -> None:
-        await house.create("a", PLAIN)
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
 
-    async def again(house: House) -> None:
-        house.backtests.resume(house.streams["a"], house.folders["a"])
-        assert "backtests.json cannot be read" in house.streams["a"].notes[0]
+    async def again(store: ModelStore) -> None:
+        store.backtests.resume(store.streams["a"], store.folders["a"])
+        assert "backtests.json cannot be read" in store.streams["a"].notes[0]
 
-    in_house(tmp_path, test)
+    in_store(tmp_path, test)
     (folder,) = (tmp_path / "streams").iterdir()
     (folder / "backtests.json").write_bytes(damage)
-    in_house(tmp_path, again)
+    in_store(tmp_path, again)
 
 
 def test_a_snapshot_whose_model_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
-    async def test(house: House) -> None:
-        await house.create("a", PLAIN)
-        live = house.streams["a"]
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
+        live = store.streams["a"]
         for turn in range(2):
             await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
             parts = live.stream.parts()
             if turn:
                 parts["models-0-model.unitless"] = b"not a model"
-            target = house.folders["a"] / "snapshots" / f"{live.stream.seq:020d}"
+            target = store.folders["a"] / "snapshots" / f"{live.stream.seq:020d}"
             snapshots.write_parts(target, parts, seq=live.stream.seq, position=live.stream.end, needs=1)
         before.append(live.stream.fingerprint())
 
-    async def again(house: House) -> None:
-        assert house.streams["a"].stream.fingerprint() == before[0]
-        assert "cannot be used, an older one is" in house.streams["a"].notes[0]
+    async def again(store: ModelStore) -> None:
+        assert store.streams["a"].stream.fingerprint() == before[0]
+        assert "cannot be used, an older one is" in store.streams["a"].notes[0]
 
     before: list[str] = []
-    in_house(tmp_path, test)
-    in_house(tmp_path, again)
+    in_store(tmp_path, test)
+    in_store(tmp_path, again)
 
 
 def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path: Path) -> None:
@@ -409,13 +409,13 @@ def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path
     sent = b"\n".join(json.dumps(row).encode() for row in rows)
     fingerprints = []
 
-    async def test(house: House) -> None:
-        await house.create(
+    async def test(store: ModelStore) -> None:
+        await store.create(
             "a",
             PLAIN | {"learning_rate": 1e10, "rule": "gd", "importance_aware": False, "center": False, "target": None},
         )
-        await house.create("b", PLAIN | {"stream": "a"})
-        live = house.streams["a"]
+        await store.create("b", PLAIN | {"stream": "a"})
+        live = store.streams["a"]
         await live.submitted(Kind.learn, Form.json, 1, json.dumps(rows[1]).encode())
         outcomes = await live.submitted(Kind.learn, Form.lines, 60, sent)
         problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
@@ -427,11 +427,11 @@ def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path
         assert again.problem is None or again.problem.status == 422
         fingerprints.append(live.stream.fingerprint())
 
-    async def restarted(house: House) -> None:
-        assert [house.streams["a"].stream.fingerprint()] == fingerprints
+    async def restarted(store: ModelStore) -> None:
+        assert [store.streams["a"].stream.fingerprint()] == fingerprints
 
-    in_house(tmp_path, test)
-    in_house(tmp_path, restarted)
+    in_store(tmp_path, test)
+    in_store(tmp_path, restarted)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ import broker_checks
 from confluent_kafka import Producer
 
 from unitless.errors import OptionError
-from unitless.serve.follow import ingestion
-from unitless.serve.follow.kafka_topic import KafkaTopic
-from unitless.serve.follow.source import LostMessages, SourceError, open_source
+from unitless.serve.ingest import ingestion
+from unitless.serve.ingest.kafka_topic import KafkaTopic
+from unitless.serve.ingest.source import LostMessages, SourceError, open_source
 
 _numbers = itertools.count()
 
@@ -101,7 +101,7 @@ def test_a_topic_of_several_partitions_needs_a_choice(broker: Kafka) -> None:
 
 
 def test_a_cluster_that_cannot_be_reached_is_an_error_that_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unitless.serve.follow.kafka_topic.PATIENCE", 0.2)
+    monkeypatch.setattr("unitless.serve.ingest.kafka_topic.PATIENCE", 0.2)
     with pytest.raises(SourceError, match=r"the Kafka topic 'x' at 127.0.0.1:1 cannot be read"):
         read("kafka://127.0.0.1:1/x", None)
 

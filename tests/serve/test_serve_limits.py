@@ -17,8 +17,8 @@ from raw_http import Connection, request
 from waiting import join, until
 
 import unitless as ul
-from unitless.serve.house import House
 from unitless.serve.in_thread import Background
+from unitless.serve.store import ModelStore
 
 ROW = {"features": {"a": 1.0}}
 EXAMPLE = {**ROW, "label": 1.0}
@@ -268,13 +268,13 @@ def test_more_connections_than_there_can_be(small: Background) -> None:
 def test_while_logs_are_read_requests_are_told_to_wait(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, opened = threading.Event(), House.open.__func__  # type: ignore[attr-defined]
+    read, opened = threading.Event(), ModelStore.open.__func__  # type: ignore[attr-defined]
 
-    def slowly(cls: type[House], *given: Any) -> House:
+    def slowly(cls: type[ModelStore], *given: Any) -> ModelStore:
         read.wait(20)
-        return cast(House, opened(cls, *given))
+        return cast(ModelStore, opened(cls, *given))
 
-    monkeypatch.setattr(House, "open", classmethod(slowly))
+    monkeypatch.setattr(ModelStore, "open", classmethod(slowly))
     server = ul.serve.background(data=tmp_path_factory.mktemp("slow") / "data", port=0, create=["m"])
     starting = threading.Thread(target=server.__enter__)
     starting.start()

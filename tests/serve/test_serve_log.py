@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unitless.serve.events import Form, Kind, Record
-from unitless.serve.log import Log, LogError, Syncer, Tail
+from unitless.serve.log import Log, LogError, Tail
 from unitless.serve.log import log as log_module
 from unitless.serve.log import records as record_module
 from unitless.serve.log.segments import SEGMENT_HEADER_BYTES, Segment
@@ -47,6 +48,12 @@ def filled(folder: Path, groups: int = 12, segment_bytes: int = 300) -> list[Rec
 def found(folder: Path, **options: Any) -> list[Record]:
     with Log.open(folder, **options) as log:
         return list(log.records(log.first_seq))
+
+
+def tailed(folder: Path) -> list[Record]:
+    """The records as others see them, who change nothing."""
+    with Tail(folder, 1) as tail:
+        return everything(tail)
 
 
 def last_file(folder: Path) -> Path:
@@ -166,27 +173,6 @@ def test_a_position_without_a_record_is_refused(folder: Path) -> None:
                 log.read(position)
 
 
-def test_read_only_no_log_is_made(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match="there is no log here"):
-        Log.open(tmp_path / "none", read_only=True)
-    with Log.open(tmp_path, read_only=True) as log:
-        assert (log.next_seq, log.first_seq, log.segments, log.bytes, list(log.records(1))) == (1, 1, [], 0, [])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_read_only_nothing_is_changed(folder: Path) -> None:
-    written = filled(folder)
-    path = last_file(folder)
-    path.write_bytes(path.read_bytes()[:-1])
-    before = contents(folder)
-    with Log.open(folder, read_only=True) as log:
-        assert list(log.records(1)) == written[:-1]
-        assert log.read(written[-2].position) == written[-2]
-        with pytest.raises(LogError, match="read only"):
-            log.append([event(1)], time=1)
-    assert contents(folder) == before
-
-
 # The end of the last file
 
 
@@ -262,7 +248,7 @@ def test_zeros_at_the_end_are_not_records(folder: Path) -> None:
 def test_zeros_are_not_even_the_record_zero() -> None:
     zeros = bytes(10 * HEADER)
     assert record_module.decode(zeros, 0, 0) == []
-    assert record_module.walk(zeros, 0, 0, 1 << 64).used == 0
+    assert record_module.scan(zeros, 0, 0, 1 << 64).used == 0
 
 
 @pytest.mark.parametrize("step", [-1, 1])
@@ -419,7 +405,7 @@ def test_a_last_file_that_was_never_complete_is_removed(folder: Path) -> None:
     torn = [header[:size] for size in range(SEGMENT_HEADER_BYTES)] + [bytes(size) for size in (1, len(header))]
     for data in torn:
         path.write_bytes(data)
-        assert found(folder, read_only=True) == before
+        assert tailed(folder) == before
         assert path.read_bytes() == data
         with Log.open(folder) as log:
             assert not path.exists()
@@ -606,7 +592,7 @@ def test_a_failed_write_that_cannot_be_undone_ends_the_log(folder: Path, monkeyp
     written = filled(folder)
     with Log.open(folder) as log:
         with monkeypatch.context() as patched:
-            steps = iter([partial(os.write, log.descriptor, b"half"), no_room])
+            steps = iter([partial(os.write, log._handle, b"half"), no_room])
             patched.setattr(os, "write", lambda *_: next(steps)())
             patched.setattr(os, "ftruncate", no_room)
             with pytest.raises(OSError, match="No space left"):
@@ -617,43 +603,20 @@ def test_a_failed_write_that_cannot_be_undone_ends_the_log(folder: Path, monkeyp
     assert found(folder) == written
 
 
-class Answers:
-    """What a syncer says."""
-
-    def __init__(self) -> None:
-        self.said: list[OSError | None] = []
-        self.threads: set[str] = set()
-        self._came = threading.Semaphore(0)
-
-    def __call__(self, error: OSError | None) -> None:
-        self.said.append(error)
-        self.threads.add(threading.current_thread().name)
-        self._came.release()
-
-    def wait(self, number: int) -> list[OSError | None]:
-        for _ in range(number):
-            assert self._came.acquire(timeout=20)
-        return self.said
-
-
 def test_a_failed_sync_is_final(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers, syncer = Answers(), Syncer()
     with Log.open(folder) as log:
-        kept = log.append([event(1)], time=1)
-        syncer.sync(log, log.end, answers)
-        assert answers.wait(1) == [None]
+        (kept,) = log.append([event(1)], time=1)
+        assert log.sync() == kept.end
         log.append([event(2)], time=1)
         with monkeypatch.context() as patched:
             patched.setattr(log_module, "_sync_data", no_room)
-            syncer.sync(log, log.end, answers)
-            (_, error) = answers.wait(1)
-        assert isinstance(error, OSError)
+            with pytest.raises(OSError, match="No space left"):
+                log.sync()
         with pytest.raises(LogError, match="the disk failed: No space left on device; check the disk"):
             log.append([event(3)], time=1)
-        syncer.sync(log, log.end, answers)  # the disk would work again, but what it forgot will not come back
-        syncer.sync(log, kept[-1].end, answers)
-        assert answers.wait(2)[2:] == [error, None]
-    syncer.close()
+        with pytest.raises(OSError, match="No space left"):  # the disk would work again, but has forgotten the record
+            log.sync()
+        assert log.synced_end == kept.end
 
 
 def test_a_failed_sync_at_rotation_is_final(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -668,33 +631,6 @@ def test_a_failed_sync_at_rotation_is_final(folder: Path, monkeypatch: pytest.Mo
         assert len(list(folder.glob("*.seg"))) == 1
 
 
-def test_requests_during_a_sync_are_answered_by_the_next_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, go_on, syncs = threading.Event(), threading.Event(), []
-
-    def slow(handle: int) -> None:
-        syncs.append(handle)
-        begun.set()
-        assert go_on.wait(20)
-
-    monkeypatch.setattr(log_module, "_sync_data", slow)
-    answers, syncer = Answers(), Syncer()
-    with Log.open(folder) as log:
-        log.append([event(0)], time=1)
-        syncer.sync(log, log.end, answers)
-        assert begun.wait(20)
-        for number in range(50):
-            log.append([event(number)], time=1)
-            syncer.sync(log, log.end, answers)
-        assert answers.said == []
-        assert log.synced_end == 0
-        go_on.set()
-        assert answers.wait(51) == [None] * 51
-        assert len(syncs) == 2
-        assert log.synced_end == log.end
-        assert answers.threads == {"unitless-sync"}
-        syncer.close()
-
-
 def test_a_file_is_not_closed_while_it_is_synced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
@@ -704,44 +640,19 @@ def test_a_file_is_not_closed_while_it_is_synced(folder: Path, monkeypatch: pyte
         os.fstat(handle)  # fails if it is closed
 
     monkeypatch.setattr(log_module, "_sync_data", slow)
-    answers, syncer = Answers(), Syncer()
-    with Log.open(folder, segment_bytes=300) as log:
-        first = log.append([event(1)], time=1)
-        syncer.sync(log, log.end, answers)
+    with Log.open(folder, segment_bytes=300) as log, ThreadPoolExecutor(1) as thread:
+        (first,) = log.append([event(1)], time=1)
+        synced = thread.submit(log.sync)
         assert begun.wait(20)
         threading.Timer(0.1, go_on.set).start()
         log.append([event(2, size=300)], time=1)
-        assert log.synced_end == first[-1].end
-        assert answers.wait(1) == [None]
+        assert log.synced_end == first.end
+        assert synced.result(20) == first.end
+        syncs = []
         for number in range(200):
             log.append([event(number, size=100)], time=1)
-            syncer.sync(log, log.end, answers)
-        assert answers.wait(200) == [None] * 201
-        assert log.synced_end == log.end
-        syncer.close()
-
-
-def test_answers_can_be_given_elsewhere_and_one_that_fails_harms_no_other(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    answers, called = Answers(), []
-
-    def call(function: Callable[[], None]) -> None:
-        called.append(function)
-        function()
-
-    def fails(error: OSError | None) -> None:
-        raise RuntimeError("the loop is closed")
-
-    syncer = Syncer(call)
-    with Log.open(folder) as log:
-        log.append([event(1)], time=1)
-        syncer.sync(log, log.end, fails)
-        syncer.sync(log, log.end, answers)
-        assert answers.wait(1) == [None]
-        syncer.close()
-    assert called
-    assert "the loop is closed" in caplog.text
+            syncs.append(thread.submit(log.sync))
+        assert syncs[-1].result(20) == log.synced_end == log.end
 
 
 # Readers beside a writer
@@ -823,12 +734,18 @@ SYNCED = """
 import pathlib, sys, threading
 import power
 from unitless.serve.events import Form, Kind
-from unitless.serve.log import Log, Syncer
+from unitless.serve.log import Log
 power.observe_all_logs(pathlib.Path(sys.argv[2]))
-log, syncer = Log.open(pathlib.Path(sys.argv[1]), segment_bytes=3_000), Syncer()
+log, written = Log.open(pathlib.Path(sys.argv[1]), segment_bytes=3_000), 0
+def sync():
+    while True:
+        seq = written
+        log.sync()
+        if seq:
+            print(seq, flush=True)
+threading.Thread(target=sync, daemon=True).start()
 while True:
-    seq = log.append([(Kind.learn, Form.json, 1, b"%d" % log.next_seq * 20)] * 3, 1)[-1].seq
-    syncer.sync(log, log.end, lambda error, seq=seq: print(seq, flush=True))
+    written = log.append([(Kind.learn, Form.json, 1, b"%d" % log.next_seq * 20)] * 3, 1)[-1].seq
 """
 
 
@@ -849,7 +766,7 @@ def test_what_was_said_to_be_on_the_disk_survives_power_cuts(folder: Path, tmp_p
         said += writer.stdout.readlines()
         writer.wait()
         writer.stdout.close()
-        before = found(folder, read_only=True)
+        before = tailed(folder)
         power.cut_power(folder, power.synced_bytes(synced), chance)
         left = found(folder, observer=observer)
         assert left == before[: len(left)]

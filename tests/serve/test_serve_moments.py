@@ -60,7 +60,7 @@ def test_minutes_add_up_their_seconds() -> None:
     moments = Moments("a")
     for second in range(1, 181):
         moments.learned("a", 2, 4.0 if second <= 60 else 2.0, 0.0, 2.0)
-        moments.labelled_after(1.0)
+        moments.labeled_after(1.0)
         moments.tick(START + second, scale_growth=1)
     first, second, third = moments.minutes()
     assert (first.time, second.time, third.time) == (START + 60, START + 120, START + 180)
@@ -87,8 +87,8 @@ def test_a_clock_that_goes_back_a_little_loses_nothing_and_one_that_goes_back_fa
 def test_delays_are_quantiles_within_a_few_percent() -> None:
     moments = Moments("a")
     for second in range(1, 1001):
-        moments.labelled_after(second)
-    moments.labelled_after(0.0)
+        moments.labeled_after(second)
+    moments.labeled_after(0.0)
     moments.tick(START)
     (moment,) = moments.seconds()
     assert moment.delay_p50 == pytest.approx(500, rel=0.1)
@@ -132,7 +132,7 @@ def read(event: bytes) -> list[tuple[str, dict[str, object]]]:
 def test_readers_are_told_what_happens_and_how_it_stands() -> None:
     async def run() -> None:
         moments = Moments("a")
-        reader = moments.broadcast.follow()
+        reader = moments.broadcast.events()
         assert (await anext(reader)).startswith(b":")
         show(moments, 5, area=2.0)
         moments.learned("a", 1, 1.0, math.nan, 1.0)
@@ -147,7 +147,7 @@ def test_readers_are_told_what_happens_and_how_it_stands() -> None:
         assert told[1][1]["now"] == {"examples": 9}
         moments.close()
         assert [part async for part in reader] == []
-        assert not moments.broadcast.heard
+        assert not moments.broadcast.has_readers
 
     asyncio.run(run())
 
@@ -155,7 +155,7 @@ def test_readers_are_told_what_happens_and_how_it_stands() -> None:
 def test_a_slow_reader_loses_the_oldest_events_and_no_memory() -> None:
     async def run() -> None:
         broadcast = sse.Broadcast()
-        slow, fast = broadcast.follow(), broadcast.follow()
+        slow, fast = broadcast.events(), broadcast.events()
         await anext(slow)
         await anext(fast)
         for k in range(1000):
@@ -165,7 +165,7 @@ def test_a_slow_reader_loses_the_oldest_events_and_no_memory() -> None:
         assert kept == list(range(1000 - sse.HELD, 1000))
         await slow.aclose()
         await fast.aclose()
-        assert not broadcast.heard
+        assert not broadcast.has_readers
 
     asyncio.run(run())
 
@@ -174,7 +174,7 @@ def test_a_quiet_connection_is_kept_alive(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sse, "KEEP_ALIVE", 0.01)
 
     async def run() -> None:
-        reader = sse.Broadcast().follow()
+        reader = sse.Broadcast().events()
         parts = [await anext(reader) for _ in range(3)]
         assert all(part.startswith(b":") and part.endswith(b"\n\n") for part in parts)
         await reader.aclose()

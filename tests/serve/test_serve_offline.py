@@ -15,7 +15,7 @@ from offline import offline
 from unitless.serve.events import Form, Kind
 from unitless.serve.log import Log
 from unitless.serve.log.segments import SEGMENT_HEADER_BYTES
-from unitless.serve.streams import Created, Stream, created_payload, recovery, snapshots
+from unitless.serve.streams import Created, Stream, encoded, recovery, snapshots
 
 LINEAR = {"model_type": "linear", "ensemble": False}
 LABELS: dict[str, Any] = {
@@ -68,7 +68,7 @@ def test_a_crash_leaves_what_one_pass_gives(task: str, options: dict[str, Any], 
         with Log.open(folder / "log", segment_bytes=20_000) as log:
             stream = recovery.newest_state(folder, log.read, pytest.fail)
             if not life and log.next_seq == 1:
-                log.append([(Kind.create, Form.json, 1, created_payload(Created("a", "champion", options)))], time)
+                log.append([(Kind.create, Form.json, 1, encoded(Created("a", "champion", options)))], time)
             for record in log.records(stream.seq + 1):
                 stream.apply(record)
             check(stream, folder, task, options)

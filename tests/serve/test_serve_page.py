@@ -1,4 +1,4 @@
-"""The live page in a real browser: what it shows, when, for whom, and that it asks nobody else.
+"""The live page in a real browser: what it shows and when, access, accessibility, and no requests to other hosts.
 
 Needs Chromium and Playwright's Python package (`make test-page` installs the latter); without them it is skipped.
 """
@@ -50,14 +50,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
 
 
 class Seen:
-    """What a page has said and asked for."""
+    """The console messages of a page and the addresses that it requested."""
 
     def __init__(self, page: Page) -> None:
         self.messages: list[str] = []
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         page.on("console", lambda message: self.messages.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.messages.append(f"error: {error}"))
-        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("request", lambda request: self.requested.append(request.url))
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_the_page_shows_what_the_server_has_learned(context: BrowserContext, ser
     examples = server.ask("GET", "v1/models/houses")["examples"]
     expect(tile(page, "examples")).to_have_text(f"{examples:,}")
     expect(tile(page, "waiting")).to_have_text("1")
-    expect(tile(page, "score")).to_have_text(re.compile(r"\d+\.\d+ %"))
+    expect(tile(page, "score")).to_have_text(re.compile(r"\d+\.\d+%"))
     models = page.get_by_role("region", name="Models of this stream")
     expect(models.get_by_role("row")).to_have_count(3)
     expect(models.get_by_role("row").nth(1)).to_contain_text("champion")
@@ -123,7 +123,46 @@ def test_the_page_shows_what_the_server_has_learned(context: BrowserContext, ser
     for title in ("Loss", "Throughput", "Since the beginning"):
         expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
     assert seen.messages == []
-    assert [url for url in seen.asked if not url.startswith(server.url)] == []
+    assert [url for url in seen.requested if not url.startswith(server.url)] == []
+
+
+def test_every_tile_explains_itself_to_mouse_and_keyboard(context: BrowserContext, server: PageServer) -> None:
+    page, _ = opened(context, server)
+    expect(tile(page, "skill")).to_be_visible()
+    assert page.locator(".tile").count() == 6
+    for box in page.locator(".tile").all():
+        tip = box.get_by_role("tooltip", include_hidden=True)
+        expect(tip).to_be_hidden()
+        box.hover()
+        expect(tip).to_be_visible()
+        assert complaints(page) == []
+        page.mouse.move(0, 0)
+        expect(tip).to_be_hidden()
+        box.get_by_role("button").focus()
+        expect(tip).to_be_visible()
+        expect(box.get_by_role("button")).to_have_accessible_description(re.compile(r"\w{3,} .*\."))
+        page.keyboard.press("Escape")
+        expect(tip).to_be_hidden()
+
+
+def test_a_model_for_numbers_shows_no_classes(context: BrowserContext, tmp_path: Path) -> None:
+    server = PageServer(tmp_path)
+    server.start()
+    try:
+        server.create("prices")
+        server.learn_prices("prices", 30)
+        page, seen = opened(context, server)
+        expect(page.locator("#facts")).to_contain_text("regression")
+        expect(page.locator('.tile[data-name="score"]')).to_contain_text("RMSE")
+        server.learn_prices("prices", 5)
+        expect(page.locator('.tile[data-name="score"]')).to_contain_text("over the last 35 rows")
+        expect(page.get_by_role("region", name="Recent rows").get_by_role("columnheader").last).to_have_text("Error")
+        text = page.locator("main").inner_text()
+        assert re.findall(r"(?i)accuracy|\bclass|\bfalse\b|\btrue\b|log loss", text) == []
+        assert complaints(page) == []
+        assert seen.messages == []
+    finally:
+        server.stop()
 
 
 def test_rows_are_seen_within_two_seconds(context: BrowserContext, server: PageServer) -> None:
@@ -134,7 +173,7 @@ def test_rows_are_seen_within_two_seconds(context: BrowserContext, server: PageS
         expect(tile(page, "examples")).to_have_text(f"{before + 5:,}", timeout=2000)
     seq = server.ask("GET", "v1/models/houses")["seq"]
     expect(page.get_by_role("button", name="Explain row").first).to_have_text(re.compile(r"[\d,]+"))
-    newest = page.get_by_role("region", name="Recent examples").get_by_role("rowheader").first
+    newest = page.get_by_role("region", name="Recent rows").get_by_role("rowheader").first
     assert int(newest.inner_text().replace(",", "")) <= seq
     assert seen.messages == []
 
@@ -164,7 +203,7 @@ def test_the_page_survives_a_restart_of_the_server(context: BrowserContext, tmp_
 )
 def test_everything_has_a_name_and_can_be_read(context: BrowserContext, server: PageServer) -> None:
     page, _ = opened(context, server)
-    expect(page.get_by_role("region", name="Recent examples")).to_be_visible()
+    expect(page.get_by_role("region", name="Recent rows")).to_be_visible()
     assert complaints(page) == []
     for toggle in page.get_by_role("button", name="as a table").all():
         toggle.click()
@@ -179,8 +218,8 @@ def test_light_and_dark_follow_the_system_until_someone_chooses(context: Browser
     page, _ = opened(context, server)
 
     def brightness() -> float:
-        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        return sum(map(float, re.findall(r"\d+", colour)[:3])) / 3
+        color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(map(float, re.findall(r"\d+", color)[:3])) / 3
 
     assert brightness() > 200
     page.emulate_media(color_scheme="dark")
@@ -194,7 +233,7 @@ def test_light_and_dark_follow_the_system_until_someone_chooses(context: Browser
 @pytest.mark.parametrize("context", [PHONE], indirect=True)
 def test_a_phone_shows_all_of_it_without_moving_sideways(context: BrowserContext, server: PageServer) -> None:
     page, _ = opened(context, server)
-    expect(page.get_by_role("region", name="Recent examples")).to_be_visible()
+    expect(page.get_by_role("region", name="Recent rows")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.get_by_role("button", name="Explain row").first.click()
     expect(page.get_by_role("region", name="What each feature adds to the score")).to_be_visible()
@@ -208,9 +247,9 @@ def test_an_example_is_explained_by_parts_that_add_up(context: BrowserContext, s
     parts = dialog.get_by_role("region", name="What each feature adds to the score")
     expect(parts.get_by_role("rowheader").filter(has_text="area")).to_be_visible()
     adds = [float(cell.inner_text().replace("−", "-")) for cell in parts.locator("tbody td:last-child").all()]
-    said = re.search(r"Its score, (\S+), is", dialog.inner_text())
-    assert said is not None
-    assert sum(adds) == pytest.approx(float(said[1].replace("−", "-")), rel=0.01, abs=0.01)
+    score = re.search(r"Its score, (\S+), is", dialog.inner_text())
+    assert score is not None
+    assert sum(adds) == pytest.approx(float(score[1].replace("−", "-")), rel=0.01, abs=0.01)
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     assert seen.messages == []
@@ -234,7 +273,7 @@ def test_promoting_asks_first(context: BrowserContext, tmp_path: Path) -> None:
         assert server.ask("GET", "v1/models/bold")["role"] == "champion"
         expect(page.locator("#facts")).to_contain_text("challenger")
         metrics = server.ask("GET", "v1/models/houses/metrics?model=houses")
-        assert float(tile(page, "loss").inner_text()) == pytest.approx(metrics["progressive"]["loss"], rel=1e-3)
+        assert tile(page, "score").inner_text() == f"{100 * metrics['progressive']['accuracy']:.1f}%"
         page.get_by_role("combobox", name="Model").select_option("bold")
         expect(page.get_by_role("heading", level=1)).to_have_text("bold")
         expect(page.locator("#facts")).to_contain_text("champion")
@@ -274,10 +313,10 @@ def test_a_server_with_tokens_asks_for_one(context: BrowserContext, tmp_path: Pa
         expect(ask).to_be_visible()
         assert complaints(page) == []
         ask.get_by_role("textbox", name="Token").fill("not this one")
-        ask.get_by_role("button", name="Use it").click()
+        ask.get_by_role("button", name="Use this token").click()
         expect(ask).to_contain_text("does not know this token")
         ask.get_by_role("textbox", name="Token").fill(reader)
-        ask.get_by_role("button", name="Use it").click()
+        ask.get_by_role("button", name="Use this token").click()
         expect(tile(page, "examples")).to_have_text("10")
         page.get_by_role("button", name="Promote bold").click()
         page.get_by_role("dialog").get_by_role("button", name="Promote").click()

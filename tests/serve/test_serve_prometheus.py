@@ -15,9 +15,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from unitless.serve import prometheus, tallies
 from unitless.serve.events import Form, Kind
-from unitless.serve.house import House
 from unitless.serve.prometheus import COUNTER, GAUGE, HISTOGRAM, METRICS
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 from unitless.serve.tallies import Histogram, StreamTallies, Tallies
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ class Evaluation(SimpleNamespace):
         super().__init__(metrics=metrics, loss=loss, examples=0 if math.isnan(loss) else 1)
 
 
-def house() -> Any:
+def store() -> Any:
     """A server as far as metrics look at it."""
     model = SimpleNamespace(
         name="prices",
@@ -64,7 +64,6 @@ def house() -> Any:
         stream=stream,
         log=SimpleNamespace(bytes=5000, segments=[1, 2]),
         tallies=StreamTallies(),
-        events={("learn", "learned"): 100, ("learn", "422"): 1},
         queue=7,
         failure=None,
         trouble=None,
@@ -76,6 +75,7 @@ def house() -> Any:
     counted.requests["learn", 200] += 5
     counted.requests["learn", 422] += 1
     counted.sync_seconds.observe(0.003)
+    live.tallies.events.update({("learn", "learned"): 100, ("learn", "422"): 1})
     live.tallies.predicted = 11
     live.tallies.label_delay.observe(30)
     missing = SimpleNamespace(name="clicks", problem="the records are damaged")
@@ -91,7 +91,7 @@ def read(page: bytes) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
 
 
 def test_every_metric_says_what_the_server_knows() -> None:
-    found = read(prometheus.render(house()))
+    found = read(prometheus.render(store()))
     stream, model = (("stream", "prices"),), (("model", "prices"), ("stream", "prices"))
     expected = {
         ("unitless_requests_total", (("status", "200"), ("verb", "learn"))): 5,
@@ -133,7 +133,7 @@ def test_every_metric_says_what_the_server_knows() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    names = {(name, labels) for name, labels in read(prometheus.render(house()))}
+    names = {(name, labels) for name, labels in read(prometheus.render(store()))}
     assert not any(name == "unitless_model_joined_loss" for name, _ in names)
     assert not any(dict(labels).get("limit") == "classes" for _, labels in names)
     assert not any(dict(labels).get("metric") == "precision" for _, labels in names)
@@ -141,7 +141,7 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_a_replica_says_how_far_it_is_behind_and_nothing_of_what_it_does_not_do() -> None:
-    server = house()
+    server = store()
     server.settings.replica_of, server.streams["prices"].lag = "elsewhere", 0.25
     found = read(prometheus.render(server))
     assert found["unitless_replica_lag_seconds", (("stream", "prices"),)] == 0.25
@@ -150,19 +150,19 @@ def test_a_replica_says_how_far_it_is_behind_and_nothing_of_what_it_does_not_do(
 
 
 def test_a_log_that_failed_is_seen() -> None:
-    server = house()
+    server = store()
     server.streams["prices"].failure = "no space left"
     assert read(prometheus.render(server))["unitless_writable", (("stream", "prices"),)] == 0
 
 
 def test_a_replay_that_came_to_other_scores_is_seen() -> None:
-    server = house()
+    server = store()
     server.streams["prices"].stream.mismatch = "the scores are others"
     assert read(prometheus.render(server))["unitless_replay_mismatch", (("stream", "prices"),)] == 1
 
 
 def test_two_servers_in_one_process_do_not_meet() -> None:
-    one, other = house(), house()
+    one, other = store(), store()
     other.tallies.requests.clear()
     assert b"unitless_requests_total{" in prometheus.render(one)
     assert b"unitless_requests_total{" not in prometheus.render(other)
@@ -181,7 +181,7 @@ def test_names_are_by_convention(name: str) -> None:
 
 
 def test_every_metric_is_documented() -> None:
-    page = (ROOT / "docs" / "serving-operations.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "prometheus.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(unitless_\w+)(?:\{[^}]*\})?` \| (.*?) \|$", page, re.MULTILINE))
     assert rows == {name: metric.help for name, metric in METRICS.items()}
 
@@ -196,7 +196,7 @@ def test_a_value_on_a_bound_counts_below_it() -> None:
 
 def test_a_real_server_tells_what_it_has_done(tmp_path: Path) -> None:
     async def run() -> bytes:
-        opened = House.open(tmp_path, Settings.of(data=tmp_path, environment={}))
+        opened = ModelStore.open(tmp_path, Settings.of(data=tmp_path, environment={}))
         try:
             await opened.create("visits", {})
             live, _ = opened.find("visits")

@@ -11,12 +11,14 @@ import shutil
 import signal
 import struct
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from zlib import crc32
 
 import httpx
+import in_store
 import pytest
 
 pytest.importorskip("msgspec")
@@ -24,18 +26,17 @@ pytest.importorskip("uvloop")
 
 from unitless import version
 from unitless.serve import background, prometheus
-from unitless.serve import house as house_module
+from unitless.serve import store as store_module
 from unitless.serve.events import Form, Kind
-from unitless.serve.house import House
 from unitless.serve.log import log as log_module
 from unitless.serve.log.segments import SEGMENT_HEADER_BYTES
 from unitless.serve.problems import Problem
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 from unitless.serve.streams import snapshots
 from unitless.serve.upkeep import Upkeep
 
 PLAIN = {"model_type": "linear", "ensemble": False, "task": "regression"}
-Test: TypeAlias = Callable[[House, Upkeep], Awaitable[None]]
 
 
 def settings(folder: Path, **more: Any) -> Settings:
@@ -43,33 +44,21 @@ def settings(folder: Path, **more: Any) -> Settings:
     return Settings.of(environment={}, **given)
 
 
-def with_house(folder: Path, test: Test, **more: Any) -> None:
-    async def whole() -> None:
-        house = House.open(folder, settings(folder, **more))
-        upkeep = Upkeep(house)
-        upkeep.start()
-        try:
-            await asyncio.wait_for(test(house, upkeep), 60)
-        finally:
-            await upkeep.stop(5.0)
-            await house.drain()
-            house.close()
-
-    asyncio.run(whole())
+with_store = partial(in_store.with_store, segment="4kB")
 
 
-async def learn(house: House, name: str, rows: int) -> None:
+async def learn(store: ModelStore, name: str, rows: int) -> None:
     for k in range(rows):
         row = json.dumps({"features": {"x": k, "text": "n" * 40}, "label": k % 5}).encode()
-        (outcome,) = await house.streams[name].submitted(Kind.learn, Form.json, 1, row)
+        (outcome,) = await store.streams[name].submitted(Kind.learn, Form.json, 1, row)
         assert outcome.problem is None
 
 
-async def three_models(house: House, upkeep: Upkeep) -> None:
+async def three_models(store: ModelStore, upkeep: Upkeep) -> None:
     for name in "abc":
-        await house.create(name, PLAIN)
-        await learn(house, name, 100)
-    assert len(house.streams["b"].log.segments) > 2
+        await store.create(name, PLAIN)
+        await learn(store, name, 100)
+    assert len(store.streams["b"].log.segments) > 2
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -127,7 +116,7 @@ def unknown_format(folder: Path) -> None:
 )
 def test_the_others_are_served(tmp_path: Path, damage: Callable[[Path], None], problem: str) -> None:
     data = tmp_path / "data"
-    with_house(data, three_models)
+    with_store(data, three_models)
     folder = folder_of(data, "b")
     shutil.copytree(folder, tmp_path / "backup")
     damage(folder)
@@ -160,15 +149,15 @@ def test_the_others_are_served(tmp_path: Path, damage: Callable[[Path], None], p
     shutil.rmtree(folder)
     shutil.copytree(tmp_path / "backup", folder)
 
-    async def repaired(house: House, upkeep: Upkeep) -> None:
-        assert house.quarantined == []
-        assert {name: live.model().examples for name, live in house.streams.items()} == {"a": 101, "b": 100, "c": 101}
+    async def repaired(store: ModelStore, upkeep: Upkeep) -> None:
+        assert store.quarantined == []
+        assert {name: live.model().examples for name, live in store.streams.items()} == {"a": 101, "b": 100, "c": 101}
 
-    with_house(data, repaired)
+    with_store(data, repaired)
 
 
 def test_who_has_no_token_is_told_only_how_many_are_missing(tmp_path: Path) -> None:
-    with_house(tmp_path / "data", three_models)
+    with_store(tmp_path / "data", three_models)
     damaged_log(folder_of(tmp_path / "data", "b"))
     tokens = tmp_path / "tokens"
     tokens.write_text("read sha256:" + hashlib.sha256(b"secret").hexdigest() + "\n")
@@ -182,21 +171,21 @@ def test_who_has_no_token_is_told_only_how_many_are_missing(tmp_path: Path) -> N
 
 
 def test_an_error_that_nobody_thought_of_concerns_one_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_house(tmp_path, three_models)
-    real, bad = house_module.newest_state, folder_of(tmp_path, "a")
+    with_store(tmp_path, three_models)
+    real, bad = store_module.newest_state, folder_of(tmp_path, "a")
 
     def fails(folder: Path, *more: Any) -> Any:
         if folder == bad:
             raise ZeroDivisionError("of a model")
         return real(folder, *more)
 
-    monkeypatch.setattr(house_module, "newest_state", fails)
-    house = House.open(tmp_path, settings(tmp_path))
+    monkeypatch.setattr(store_module, "newest_state", fails)
+    store = ModelStore.open(tmp_path, settings(tmp_path))
     try:
-        assert sorted(house.streams) == ["b", "c"]
-        assert [(one.name, one.problem) for one in house.quarantined] == [("a", "ZeroDivisionError: of a model")]
+        assert sorted(store.streams) == ["b", "c"]
+        assert [(one.name, one.problem) for one in store.quarantined] == [("a", "ZeroDivisionError: of a model")]
     finally:
-        house.close()
+        store.close()
 
 
 def _damaged_at_random(folder: Path, chance: random.Random) -> None:
@@ -225,58 +214,58 @@ def _damaged_at_random(folder: Path, chance: random.Random) -> None:
 
 
 def test_no_damage_of_one_stream_keeps_the_others_from_being_served(tmp_path: Path) -> None:
-    async def with_snapshots(house: House, upkeep: Upkeep) -> None:
-        await three_models(house, upkeep)
-        await upkeep.snapshot(house.streams["b"])
-        await learn(house, "b", 20)
+    async def with_snapshots(store: ModelStore, upkeep: Upkeep) -> None:
+        await three_models(store, upkeep)
+        await upkeep.snapshot(store.streams["b"])
+        await learn(store, "b", 20)
 
-    with_house(tmp_path / "whole", with_snapshots)
+    with_store(tmp_path / "whole", with_snapshots)
     folder = folder_of(tmp_path / "whole", "b").name
     ends = Counter[str]()
     for seed in range(60):
         data = tmp_path / f"{seed}"
         shutil.copytree(tmp_path / "whole", data)
         _damaged_at_random(data / "streams" / folder, random.Random(seed))
-        house = House.open(data, settings(data))
+        store = ModelStore.open(data, settings(data))
         try:
-            assert {"a", "c"} <= set(house.streams), seed
-            assert all(house.streams[name].model().examples == 100 for name in "ac")
-            if "b" in house.streams:
-                ends["recovered" if house.streams["b"].model().examples == 120 else "cut at its end"] += 1
+            assert {"a", "c"} <= set(store.streams), seed
+            assert all(store.streams[name].model().examples == 100 for name in "ac")
+            if "b" in store.streams:
+                ends["recovered" if store.streams["b"].model().examples == 120 else "cut at its end"] += 1
             else:
-                assert len(house.quarantined) == 1, seed
+                assert len(store.quarantined) == 1, seed
                 ends["quarantined"] += 1
         finally:
-            house.close()
+            store.close()
     assert min(ends["recovered"], ends["quarantined"]) > 5, ends
 
 
 def test_two_streams_of_one_name(tmp_path: Path) -> None:
-    with_house(tmp_path, three_models)
+    with_store(tmp_path, three_models)
     shutil.copytree(folder_of(tmp_path, "b"), tmp_path / "streams" / ("f" * 32))
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        assert sorted(house.streams) == ["a", "b", "c"]
-        assert [one.name for one in house.quarantined] == ["b"]
-        await learn(house, "b", 1)
-        assert 'problem="another stream is called' in prometheus.render(house).decode()
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        assert sorted(store.streams) == ["a", "b", "c"]
+        assert [one.name for one in store.quarantined] == ["b"]
+        await learn(store, "b", 1)
+        assert 'problem="another stream is called' in prometheus.render(store).decode()
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 def test_the_log_of_a_newer_version_is_quarantined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as newer:
         newer.setattr(log_module, "_LIBRARY", "99.0.0")
         newer.setattr(version, "__version__", "99.0.0")
-        with_house(tmp_path, three_models)
+        with_store(tmp_path, three_models)
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        assert sorted(one.name for one in house.quarantined) == ["a", "b", "c"]
-        assert "written by unitless 99.0.0" in house.quarantined[0].problem
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        assert sorted(one.name for one in store.quarantined) == ["a", "b", "c"]
+        assert "written by unitless 99.0.0" in store.quarantined[0].problem
 
     for path in (tmp_path / "streams").glob("*/snapshots"):
         shutil.rmtree(path)
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 # ---------------------------------------------------------------------------------------- snapshots of what is deleted
@@ -286,13 +275,13 @@ def test_a_deleted_stream_gets_no_snapshot(tmp_path: Path) -> None:
     """A snapshot that comes too late must not make the stream's folder again."""
     late: list[Any] = []
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", PLAIN)
-        await learn(house, "a", 3)
-        late.append((house.folders["a"], house.streams["a"].stream))
-        await house.delete("a")
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", PLAIN)
+        await learn(store, "a", 3)
+        late.append((store.folders["a"], store.streams["a"].stream))
+        await store.delete("a")
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     folder, stream = late[0]
     with pytest.raises(FileNotFoundError):
         snapshots.write(folder, stream, seq=stream.seq, position=stream.end)
@@ -300,60 +289,60 @@ def test_a_deleted_stream_gets_no_snapshot(tmp_path: Path) -> None:
 
 
 def test_what_an_unfinished_deletion_has_left_is_cleared(tmp_path: Path) -> None:
-    with_house(tmp_path, three_models)
+    with_store(tmp_path, three_models)
     streams = tmp_path / "streams"
     (streams / ("0" * 32) / "snapshots" / ".making-1").mkdir(parents=True)
     shutil.copytree(folder_of(tmp_path, "a") / "snapshots", streams / ("1" * 32) / "snapshots")
     (streams / ("2" * 32) / "log").mkdir(parents=True)
     (streams / "lost+found").mkdir()
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        assert (sorted(house.streams), house.quarantined) == (["a", "b", "c"], [])
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        assert (sorted(store.streams), store.quarantined) == (["a", "b", "c"], [])
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     assert sorted(path.name for path in streams.iterdir() if len(set(path.name)) == 1) == []
     assert (streams / "lost+found").exists()
 
 
 def test_delete_waits_for_the_snapshotter(tmp_path: Path) -> None:
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", PLAIN)
-        await learn(house, "a", 10)
-        await upkeep.snapshot(house.streams["a"])
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", PLAIN)
+        await learn(store, "a", 10)
+        await upkeep.snapshot(store.streams["a"])
         assert upkeep.pid is not None
         os.kill(upkeep.pid, signal.SIGSTOP)
         try:
-            await learn(house, "a", 10)
-            asked = asyncio.ensure_future(upkeep.snapshot(house.streams["a"]))
+            await learn(store, "a", 10)
+            asked = asyncio.ensure_future(upkeep.snapshot(store.streams["a"]))
             await asyncio.sleep(0)
-            deleting = asyncio.ensure_future(house.delete("a"))
+            deleting = asyncio.ensure_future(store.delete("a"))
             with pytest.raises(Problem, match="deleted before its snapshot") as told:
                 await asyncio.wait_for(asked, 10)
             assert told.value.status == 404
             await asyncio.sleep(0.2)
             assert not deleting.done()
-            with pytest.raises(Problem, match="on its way in or out"):
-                await house.create("a", PLAIN)
+            with pytest.raises(Problem, match="being made or removed"):
+                await store.create("a", PLAIN)
         finally:
             os.kill(upkeep.pid, signal.SIGCONT)
         await asyncio.wait_for(deleting, 30)
-        assert await house.create("a", PLAIN)
+        assert await store.create("a", PLAIN)
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     assert len(list((tmp_path / "streams").iterdir())) == 1
 
 
 def test_delete_does_not_wait_for_a_dead_snapshotter(tmp_path: Path) -> None:
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", PLAIN)
-        await learn(house, "a", 10)
-        await upkeep.snapshot(house.streams["a"])
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", PLAIN)
+        await learn(store, "a", 10)
+        await upkeep.snapshot(store.streams["a"])
         assert upkeep.pid is not None
         os.kill(upkeep.pid, signal.SIGSTOP)
-        deleting = asyncio.ensure_future(house.delete("a"))
+        deleting = asyncio.ensure_future(store.delete("a"))
         await asyncio.sleep(0.1)
         os.kill(upkeep.pid, signal.SIGKILL)
         await asyncio.wait_for(deleting, 30)
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     assert list((tmp_path / "streams").iterdir()) == []

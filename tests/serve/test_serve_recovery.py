@@ -2,62 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import signal
-from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
+import in_store
 import pytest
 from waiting import until_async
 
 pytest.importorskip("msgspec")
-from unitless.serve import house as house_module
+from unitless.serve import store as store_module
 from unitless.serve.events import Form, Kind
-from unitless.serve.house import House
 from unitless.serve.log import Log, LogError
 from unitless.serve.log import log as log_module
 from unitless.serve.log.reader import Reader
 from unitless.serve.problems import Problem
-from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 from unitless.serve.streams import snapshots
 from unitless.serve.streams import stream as stream_module
 from unitless.serve.upkeep import Upkeep
 from unitless.version import __version__
 
-Test: TypeAlias = Callable[[House, Upkeep], Awaitable[None]]
+with_store = partial(in_store.with_store, crash=True)
 
 
-def with_house(folder: Path, test: Test, **settings: Any) -> None:
-    """A server's house in an event loop; what is written when it ends stays in the log alone, as after a crash."""
-
-    async def whole() -> None:
-        given = {"data": folder, "durability": "process", "snapshot_every": 1000} | settings
-        house = House.open(folder, Settings.of(environment={}, **given))
-        upkeep = Upkeep(house)
-        upkeep.start()
-        try:
-            await asyncio.wait_for(test(house, upkeep), 60)
-        finally:
-            if upkeep.pid is not None:
-                os.kill(upkeep.pid, signal.SIGKILL)
-            await upkeep.stop(0.0)
-            await house.drain()
-            house.close()
-
-    asyncio.run(whole())
-
-
-async def send(house: House, kind: Kind, **row: Any) -> None:
-    (outcome,) = await house.streams["a"].submitted(kind, Form.json, 1, json.dumps(row).encode())
+async def send(store: ModelStore, kind: Kind, **row: Any) -> None:
+    (outcome,) = await store.streams["a"].submitted(kind, Form.json, 1, json.dumps(row).encode())
     assert outcome.problem is None
 
 
-async def learn(house: House, rows: int) -> None:
+async def learn(store: ModelStore, rows: int) -> None:
     for k in range(rows):
-        await send(house, Kind.learn, features={"x": k % 7, "name": "n" * 40}, label=k % 3)
+        await send(store, Kind.learn, features={"x": k % 7, "name": "n" * 40}, label=k % 3)
 
 
 def damage(path: Path) -> None:
@@ -68,124 +45,124 @@ def damage(path: Path) -> None:
 def test_a_damaged_snapshot_is_passed_over(tmp_path: Path) -> None:
     prints: list[str] = []
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
         for _ in range(3):
-            await learn(house, 10)
-            await upkeep.snapshot(house.streams["a"])
-        await learn(house, 10)
-        prints.append(house.streams["a"].stream.fingerprint())
+            await learn(store, 10)
+            await upkeep.snapshot(store.streams["a"])
+        await learn(store, 10)
+        prints.append(store.streams["a"].stream.fingerprint())
 
-    def again(damaged: int) -> Test:
-        async def check(house: House, upkeep: Upkeep) -> None:
-            assert house.streams["a"].stream.fingerprint() == prints[0]
-            assert len(house.streams["a"].notes) == damaged
+    def again(damaged: int) -> in_store.Test:
+        async def check(store: ModelStore, upkeep: Upkeep) -> None:
+            assert store.streams["a"].stream.fingerprint() == prints[0]
+            assert len(store.streams["a"].notes) == damaged
 
         return check
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     (folder,) = (tmp_path / "streams").iterdir()
     second, newest = snapshots.listed(folder)
-    with_house(tmp_path, again(0))
+    with_store(tmp_path, again(0))
     damage(newest)
-    with_house(tmp_path, again(1))
+    with_store(tmp_path, again(1))
     damage(second)
-    with_house(tmp_path, again(2))  # the log has everything
+    with_store(tmp_path, again(2))  # the log has everything
 
 
 def test_what_is_needed_stays_even_if_the_newest_snapshot_is_damaged(tmp_path: Path) -> None:
     """A prediction that waited when the second newest snapshot was taken, and has its label since."""
     prints: list[str] = []
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await learn(house, 100)
-        await send(house, Kind.prediction, features={"x": 1}, id="late", model="a")
-        await learn(house, 100)
-        await upkeep.snapshot(house.streams["a"])
-        await send(house, Kind.label, id="late", label=2)
-        await learn(house, 100)
-        await upkeep.snapshot(house.streams["a"])
-        await until_async(lambda: house.streams["a"].log.first_seq > 1)
-        assert house.streams["a"].log.first_seq <= 102
-        prints.append(house.streams["a"].stream.fingerprint())
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await learn(store, 100)
+        await send(store, Kind.prediction, features={"x": 1}, id="late", model="a")
+        await learn(store, 100)
+        await upkeep.snapshot(store.streams["a"])
+        await send(store, Kind.label, id="late", label=2)
+        await learn(store, 100)
+        await upkeep.snapshot(store.streams["a"])
+        await until_async(lambda: store.streams["a"].log.first_seq > 1)
+        assert store.streams["a"].log.first_seq <= 102
+        prints.append(store.streams["a"].stream.fingerprint())
 
-    async def again(house: House, upkeep: Upkeep) -> None:
-        assert house.streams["a"].stream.fingerprint() == prints[0]
+    async def again(store: ModelStore, upkeep: Upkeep) -> None:
+        assert store.streams["a"].stream.fingerprint() == prints[0]
 
-    with_house(tmp_path, test, log_retention="4kB", segment="4kB")
+    with_store(tmp_path, test, log_retention="4kB", segment="4kB")
     (folder,) = (tmp_path / "streams").iterdir()
     damage(snapshots.listed(folder)[-1])
-    with_house(tmp_path, again, log_retention="4kB", segment="4kB")
+    with_store(tmp_path, again, log_retention="4kB", segment="4kB")
     damage(snapshots.listed(folder)[-2])
 
-    async def missing(house: House, upkeep: Upkeep) -> None:
-        assert "no snapshot of the records before" in house.quarantined[0].problem
+    async def missing(store: ModelStore, upkeep: Upkeep) -> None:
+        assert "no snapshot of the records before" in store.quarantined[0].problem
 
-    with_house(tmp_path, missing)
+    with_store(tmp_path, missing)
 
 
 def test_a_log_that_cannot_be_read_at_the_moment_stops_learning(tmp_path: Path) -> None:
     """What is in the log counts; nobody may go on from a state that lacks it."""
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await learn(house, 5)
-        await send(house, Kind.prediction, features={"x": 3}, id="late", model="a")
-        live = house.streams["a"]
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await learn(store, 5)
+        await send(store, Kind.prediction, features={"x": 3}, id="late", model="a")
+        live = store.streams["a"]
 
         def broken(position: int) -> Any:
             raise OSError(5, "Input/output error")
 
         live.stream.read = broken
         with pytest.raises(Problem, match="Input/output error"):
-            await send(house, Kind.label, id="late", label=1)
+            await send(store, Kind.label, id="late", label=1)
         with pytest.raises(Problem, match="the log has failed"):
-            await learn(house, 1)
+            await learn(store, 1)
         assert live.predict({"x": 3}).score is not None
 
-    async def again(house: House, upkeep: Upkeep) -> None:
-        stream = house.streams["a"].stream
+    async def again(store: ModelStore, upkeep: Upkeep) -> None:
+        stream = store.streams["a"].stream
         assert (stream.models["a"].learned, len(stream.join)) == (6, 0)
 
-    with_house(tmp_path, test)
-    with_house(tmp_path, again)
+    with_store(tmp_path, test)
+    with_store(tmp_path, again)
 
 
 def test_records_of_an_older_version_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def begin(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await learn(house, 5)
+    async def begin(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await learn(store, 5)
         other = {"a": 12345}  # the digest of other last bits
-        monkeypatch.setattr(house.streams["a"].stream, "digests", lambda: other)
-        house.streams["a"].tick()
+        monkeypatch.setattr(store.streams["a"].stream, "digests", lambda: other)
+        store.streams["a"].tick()
 
-    async def more(house: House, upkeep: Upkeep) -> None:
-        live = house.streams["a"]
+    async def more(store: ModelStore, upkeep: Upkeep) -> None:
+        live = store.streams["a"]
         (note,) = live.notes
         assert f"records of unitless 0.0.1 were replayed by {__version__}; last bits of scores may differ" in note
         assert live.stream.mismatch is None
-        await learn(house, 5)
-        house.streams["a"].tick()
+        await learn(store, 5)
+        store.streams["a"].tick()
         live.log.sync()
 
-    async def again(house: House, upkeep: Upkeep) -> None:
-        assert house.streams["a"].model().examples == 10
-        await upkeep.snapshot(house.streams["a"])
+    async def again(store: ModelStore, upkeep: Upkeep) -> None:
+        assert store.streams["a"].model().examples == 10
+        await upkeep.snapshot(store.streams["a"])
 
-    async def at_last(house: House, upkeep: Upkeep) -> None:
-        assert house.streams["a"].notes == []
+    async def at_last(store: ModelStore, upkeep: Upkeep) -> None:
+        assert store.streams["a"].notes == []
 
     with monkeypatch.context() as old:
         old.setattr(log_module, "_LIBRARY", "0.0.1")
-        old.setattr(house_module, "__version__", "0.0.1")
+        old.setattr(store_module, "__version__", "0.0.1")
         old.setattr(stream_module, "__version__", "0.0.1")
-        with_house(tmp_path, begin)
-    with_house(tmp_path, more)
-    with_house(tmp_path, again)
-    with_house(tmp_path, at_last)
+        with_store(tmp_path, begin)
+    with_store(tmp_path, more)
+    with_store(tmp_path, again)
+    with_store(tmp_path, at_last)
     (folder,) = (tmp_path / "streams").iterdir()
-    with Log.open(folder / "log", read_only=True) as log:
+    with Log.open(folder / "log") as log:
         assert log.versions_from(1) == {"0.0.1", __version__}
         assert log.versions_from(log.segments[-1][0]) == {__version__}
 
@@ -208,7 +185,7 @@ def test_single_records_are_read_while_the_log_is_written(tmp_path: Path) -> Non
     reader.close()
 
 
-@pytest.mark.parametrize("step", ["flush_folder", "recover"])
+@pytest.mark.parametrize("step", ["sync_folder", "recover"])
 @pytest.mark.parametrize("error", [OSError(24, "Too many open files"), MemoryError()], ids=["files", "memory"])
 def test_a_create_that_fails_leaves_no_second_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: Exception
@@ -216,17 +193,17 @@ def test_a_create_that_fails_leaves_no_second_stream(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    async def test(house: House, upkeep: Upkeep) -> None:
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(snapshots if step == "flush_folder" else house_module, step, fail)
+            patched.setattr(store_module, step, fail)
             with pytest.raises((Problem, MemoryError)):
-                await house.create("a", {})
+                await store.create("a", {})
         assert list((tmp_path / "streams").iterdir()) == []
-        assert await house.create("a", {})
-        await learn(house, 3)
+        assert await store.create("a", {})
+        await learn(store, 3)
 
-    async def again(house: House, upkeep: Upkeep) -> None:
-        assert (house.quarantined, house.streams["a"].model().examples) == ([], 3)
+    async def again(store: ModelStore, upkeep: Upkeep) -> None:
+        assert (store.quarantined, store.streams["a"].model().examples) == ([], 3)
 
-    with_house(tmp_path, test)
-    with_house(tmp_path, again)
+    with_store(tmp_path, test)
+    with_store(tmp_path, again)

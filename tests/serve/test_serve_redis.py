@@ -19,10 +19,10 @@ import redis
 from waiting import until_async
 
 from unitless.errors import OptionError
-from unitless.serve.follow import ingestion
-from unitless.serve.follow.broker import BrokerReplica
-from unitless.serve.follow.redis_stream import RedisStream
-from unitless.serve.follow.source import LostMessages, SourceError, open_source
+from unitless.serve.ingest import ingestion
+from unitless.serve.ingest.redis_stream import RedisStream
+from unitless.serve.ingest.source import LostMessages, SourceError, open_source
+from unitless.serve.replica.broker import BrokerReplica
 from unitless.serve.settings import Settings
 
 
@@ -90,8 +90,8 @@ def test_an_entry_without_the_field_is_no_event(broker: Redis, tmp_path: Path) -
     broker.client.xadd(broker.stream, {"something": "else"})
     broker.send(broker_checks.learned(1))
 
-    async def do(house: Any, running: Any) -> None:
-        await until_async(lambda: house.streams["a"].stream.counts["learned"] == 1)
+    async def do(store: Any, running: Any) -> None:
+        await until_async(lambda: store.streams["a"].stream.counts["learned"] == 1)
         assert running.all[0].skipped == 1
 
     broker_checks.primary(tmp_path, broker, do)
@@ -100,14 +100,14 @@ def test_an_entry_without_the_field_is_no_event(broker: Redis, tmp_path: Path) -
 def test_messages_that_were_trimmed_before_they_were_read_are_not_passed_over(broker: Redis, tmp_path: Path) -> None:
     broker.send(broker_checks.learned(10))
 
-    async def first(house: Any, _: Any) -> None:
-        await until_async(lambda: house.streams["a"].stream.counts["learned"] == 10)
+    async def first(store: Any, _: Any) -> None:
+        await until_async(lambda: store.streams["a"].stream.counts["learned"] == 10)
 
-    async def then(house: Any, running: Any) -> None:
+    async def then(store: Any, running: Any) -> None:
         await until_async(lambda: running.all[0].problem)
         assert "may have lost messages" in running.all[0].problem
-        assert house.streams["a"].notes == [running.all[0].problem]
-        assert house.streams["a"].stream.counts["learned"] == 10
+        assert store.streams["a"].notes == [running.all[0].problem]
+        assert store.streams["a"].stream.counts["learned"] == 10
 
     broker_checks.primary(tmp_path, broker, first)
     broker.send(broker_checks.learned(10))
@@ -140,8 +140,8 @@ def test_a_broker_that_is_away_is_waited_for(broker: Redis, tmp_path: Path, monk
 
     monkeypatch.setattr(RedisStream, "read", sometimes)
 
-    async def do(house: Any, running: Any) -> None:
-        live = house.streams["a"]
+    async def do(store: Any, running: Any) -> None:
+        live = store.streams["a"]
         await until_async(lambda: running.all[0].problem)
         assert live.notes == ["it is away"]
         await until_async(lambda: live.stream.counts["learned"] == 3 and not live.notes)

@@ -26,7 +26,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 def test_a_model_that_has_learned_nothing_has_no_file(http: httpx.Client) -> None:
     http.put("/v1/models/empty", json={})
     answer = http.get("/v1/models/empty/file")
-    assert (answer.status_code, answer.json()["detail"]) == (422, "the model has learned nothing yet")
+    assert (answer.status_code, answer.json()["detail"]) == (422, "the model has learned no rows yet")
 
 
 @pytest.mark.parametrize("weight", [1e-160, 1e-300, 5e-324, 1e16, -1.0])

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import pytest
 
 pytest.importorskip("msgspec")
-from in_house import joined, recovered, with_house
+from in_store import joined, recovered, with_store
 from offline import LABEL, LEARN, LINES, PREDICTION, offline, records
 from waiting import until_async
 
 from unitless.serve.events import Form, Kind
-from unitless.serve.house import House
 from unitless.serve.log.places import time_text
 from unitless.serve.problems import Problem
+from unitless.serve.store import ModelStore
 from unitless.serve.streams import snapshots, starts
 from unitless.serve.upkeep import Upkeep
 
@@ -53,9 +53,9 @@ def encoded(**row: Any) -> bytes:
     return json.dumps(row).encode()
 
 
-async def history(house: House, first: int, last: int) -> None:
+async def history(store: ModelStore, first: int, last: int) -> None:
     """Rows of all kinds: alone and together, with and without ids, twice, with late labels, refused ones."""
-    live = house.streams["a"]
+    live = store.streams["a"]
     for k in range(first, last):
         learn = [encoded(features=features(k + j), label=(k + j) % 13 - 0.25, weight=1.0 + j % 2) for j in range(3)]
         await live.submitted(Kind.learn, Form.lines, 3, b"\n".join(learn))
@@ -75,10 +75,10 @@ async def history(house: House, first: int, last: int) -> None:
             live.tick()
 
 
-def compare(house: House, name: str, skipped: set[int], asked_at: int) -> None:
+def compare(store: ModelStore, name: str, skipped: set[int], asked_at: int) -> None:
     """A model is that of one pass over the rows that remain."""
-    live = house.streams["a"]
-    log = house.folders["a"] / "log"
+    live = store.streams["a"]
+    log = store.folders["a"] / "log"
     options = {"a": {"task": "regression"}, name: {"task": "regression"}}
     passed = offline(log, options, {name: (skipped, asked_at)})
     passed.models[name].compare(live.stream.models[name].parts())
@@ -148,35 +148,35 @@ CHOICES = [
 @pytest.mark.parametrize("snapshot", [False, True], ids=["from the log", "with snapshots"])
 @pytest.mark.parametrize("choose", CHOICES)
 def test_what_is_left_out_was_never_learned(choose: Choice, snapshot: bool, tmp_path: Path) -> None:
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        live = house.streams["a"]
-        await history(house, 0, 12)
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        live = store.streams["a"]
+        await history(store, 0, 12)
         if snapshot:
             await upkeep.snapshot(live)
-        await history(house, 12, 48)
+        await history(store, 12, 48)
         if snapshot:
             await upkeep.snapshot(live)
-        asked, skipped = choose(written(house.folders["a"] / "log"))
+        asked, skipped = choose(written(store.folders["a"] / "log"))
         asked_at = live.stream.seq
-        assert await house.replay("a", {"name": "clean", **asked}) == ("clean", True)
+        assert await store.replay("a", {"name": "clean", **asked}) == ("clean", True)
         k = 48
-        while "clean" in house.backtests:  # rows that come meanwhile are learned
-            await history(house, k, k + 1)
+        while "clean" in store.backtests:  # rows that come meanwhile are learned
+            await history(store, k, k + 1)
             k += 1
             await asyncio.sleep(0.01)
-        await joined(house, "clean")
-        await history(house, k, k + 20)
-        compare(house, "clean", skipped, asked_at)
-        assert (state(house, "clean") != state(house, "a")) == bool(skipped)
-        assert await house.replay("a", {"name": "clean", **asked}) == ("clean", False)
-        await house.promote("clean")
-        await house.delete("a")
+        await joined(store, "clean")
+        await history(store, k, k + 20)
+        compare(store, "clean", skipped, asked_at)
+        assert (state(store, "clean") != state(store, "a")) == bool(skipped)
+        assert await store.replay("a", {"name": "clean", **asked}) == ("clean", False)
+        await store.promote("clean")
+        await store.delete("a")
         live.tick()
         after.append(live.stream.fingerprint())
 
     after: list[str] = []
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     for path in snapshots.listed(next((tmp_path / "streams").iterdir())):
         snapshots.remove(path)  # so that the log alone says what happened
     live = recovered(tmp_path).streams["a"]
@@ -185,211 +185,211 @@ def test_what_is_left_out_was_never_learned(choose: Choice, snapshot: bool, tmp_
     assert live.stream.mismatch is None
 
 
-def state(house: House, name: str) -> bytes:
-    return house.streams["a"].stream.models[name].parts()["model.unitless"]
+def state(store: ModelStore, name: str) -> bytes:
+    return store.streams["a"].stream.models[name].parts()["model.unitless"]
 
 
 def test_the_state_at_a_snapshot_is_read_from_it(tmp_path: Path) -> None:
     """Neither what came before it nor what came after it is replayed, but for what no snapshot has."""
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        live, folder = house.streams["a"], house.folders["a"]
-        await history(house, 0, 20)
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        live, folder = store.streams["a"], store.folders["a"]
+        await history(store, 0, 20)
         await upkeep.snapshot(live)
         at_snapshot = live.stream.models["a"].parts()["model.unitless"]
-        await history(house, 20, 30)
+        await history(store, 20, 30)
         await upkeep.snapshot(live)
         older, newer = starts.described(folder)
-        await history(house, 30, 31)
+        await history(store, 30, 31)
         asked_at = live.stream.seq
-        await house.replay("a", {"name": "back", "until": older.seq})
-        origin = house.backtests.created("back").origin
+        await store.replay("a", {"name": "back", "until": older.seq})
+        origin = store.backtests.created("back").origin
         assert origin is not None
         start = starts.find(folder, origin.sources)
         assert (start.model, start.seq, start.stream) == (older.path, older.seq, newer.path)
-        await joined(house, "back")
+        await joined(store, "back")
         assert live.stream.models["back"].parts()["model.unitless"] == at_snapshot
-        compare(house, "back", set(range(older.seq + 1, asked_at + 1)), asked_at)
+        compare(store, "back", set(range(older.seq + 1, asked_at + 1)), asked_at)
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 def test_a_damaged_snapshot_is_not_used(tmp_path: Path) -> None:
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 20)
-        await upkeep.snapshot(house.streams["a"])
-        (snapshot,) = starts.described(house.folders["a"])
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 20)
+        await upkeep.snapshot(store.streams["a"])
+        (snapshot,) = starts.described(store.folders["a"])
         for part in snapshot.path.glob("*.part"):
             if part.stat().st_size > 10_000:
                 part.write_bytes(b"x" * part.stat().st_size)
-        seq = house.streams["a"].stream.seq
-        await house.replay("a", {"name": "back", "until": snapshot.seq})
-        await joined(house, "back")
-        compare(house, "back", set(), seq)
+        seq = store.streams["a"].stream.seq
+        await store.replay("a", {"name": "back", "until": snapshot.seq})
+        await joined(store, "back")
+        compare(store, "back", set(), seq)
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 def test_what_a_crash_interrupts_begins_again(tmp_path: Path) -> None:
-    async def begin(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 40)
-        asked, rows = a_span(written(house.folders["a"] / "log"))
-        skipped.extend((rows, house.streams["a"].stream.seq))
-        await house.replay("a", {"name": "clean", **asked})
-        await history(house, 40, 50)
+    async def begin(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 40)
+        asked, rows = a_span(written(store.folders["a"] / "log"))
+        skipped.extend((rows, store.streams["a"].stream.seq))
+        await store.replay("a", {"name": "clean", **asked})
+        await history(store, 40, 50)
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        assert "clean" in house.backtests
-        await history(house, 50, 60)
-        await joined(house, "clean")
-        compare(house, "clean", *skipped)
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        assert "clean" in store.backtests
+        await history(store, 50, 60)
+        await joined(store, "clean")
+        compare(store, "clean", *skipped)
 
     skipped: list[Any] = []
-    with_house(tmp_path, begin)
-    with_house(tmp_path, test)
+    with_store(tmp_path, begin)
+    with_store(tmp_path, test)
 
 
 def test_a_model_on_its_way_can_be_deleted(tmp_path: Path) -> None:
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 20)
-        await house.replay("a", {"name": "clean", "until": 10})
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 20)
+        await store.replay("a", {"name": "clean", "until": 10})
         with pytest.raises(Problem, match="the champion stays"):
-            await house.delete("a")
-        await house.delete("clean")
-        assert "clean" not in house.backtests
+            await store.delete("a")
+        await store.delete("clean")
+        assert "clean" not in store.backtests
         with pytest.raises(Problem, match="no model"):
-            house.find("clean")
-        await house.delete("a")
+            store.find("clean")
+        await store.delete("a")
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
     assert list((tmp_path / "streams").iterdir()) == []
 
 
 def test_a_model_that_has_joined_is_not_on_its_way(tmp_path: Path) -> None:
     """It can be deleted at once, and its stream too, though the process that replayed may not have ended."""
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 5)
-        await house.replay("a", {"name": "clean", "until": 4})
-        await until_async(lambda: "clean" in house.streams["a"].stream.models)
-        await house.delete("clean")
-        assert list(house.backtests) == []
-        await house.delete("a")
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 5)
+        await store.replay("a", {"name": "clean", "until": 4})
+        await until_async(lambda: "clean" in store.streams["a"].stream.models)
+        await store.delete("clean")
+        assert list(store.backtests) == []
+        await store.delete("a")
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 def test_a_replayed_model_can_be_replayed(tmp_path: Path) -> None:
     """Rows from before it joined are taken back too, by going back to the model from which it was made."""
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        live = house.streams["a"]
-        await history(house, 0, 30)
-        rows = written(house.folders["a"] / "log")
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        live = store.streams["a"]
+        await history(store, 0, 30)
+        rows = written(store.folders["a"] / "log")
         first_asked_at = live.stream.seq
-        await house.replay("a", {"name": "b", "skip": ["asked 20"]})
-        await joined(house, "b")
-        await house.promote("b")
-        await house.delete("a")
-        await history(house, 30, 40)
+        await store.replay("a", {"name": "b", "skip": ["asked 20"]})
+        await joined(store, "b")
+        await store.promote("b")
+        await store.delete("a")
+        await history(store, 30, 40)
         second_asked_at = live.stream.seq
-        await house.replay("b", {"name": "c", "skip": [rows[30].seq]})
-        await joined(house, "c")
+        await store.replay("b", {"name": "c", "skip": [rows[30].seq]})
+        await joined(store, "c")
         left_out = {row.seq for row in rows if row.id == "asked 20"}
         label = next(
-            row.seq for row in written(house.folders["a"] / "log") if row.id == "asked 20" and row.kind == "label"
+            row.seq for row in written(store.folders["a"] / "log") if row.id == "asked 20" and row.kind == "label"
         )
         assert label <= first_asked_at < second_asked_at
-        compare(house, "c", {*left_out, rows[30].seq}, second_asked_at)
+        compare(store, "c", {*left_out, rows[30].seq}, second_asked_at)
         last = live.stream.seq
-        await house.replay("c", {"name": "d", "skip": [[last, None]]})
-        await joined(house, "d")
-        assert state(house, "d") == state(house, "c")
+        await store.replay("c", {"name": "d", "skip": [[last, None]]})
+        await joined(store, "d")
+        assert state(store, "d") == state(store, "c")
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 def test_a_model_that_joined_later_is_replayed_from_there(tmp_path: Path) -> None:
     """Rows from before it joined were never learned by it."""
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 20)
-        await house.create("b", {"stream": "a"})
-        await history(house, 20, 30)
-        await house.replay("b", {"name": "c", "skip": [[3, 5]]})
-        await joined(house, "c")
-        assert state(house, "c") == state(house, "b") != state(house, "a")
-        assert house.streams["a"].stream.models["c"].digest == house.streams["a"].stream.models["b"].digest
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 20)
+        await store.create("b", {"stream": "a"})
+        await history(store, 20, 30)
+        await store.replay("b", {"name": "c", "skip": [[3, 5]]})
+        await joined(store, "c")
+        assert state(store, "c") == state(store, "b") != state(store, "a")
+        assert store.streams["a"].stream.models["c"].digest == store.streams["a"].stream.models["b"].digest
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 def test_a_new_model_learns_history_without_rows(tmp_path: Path) -> None:
     """PUT with "replay" takes the same rows to skip, and begins with a new model."""
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 40)
-        asked, skipped = a_span(written(house.folders["a"] / "log"))
-        asked_at = house.streams["a"].stream.seq
-        assert await house.create("new", {"stream": "a", "replay": asked})
-        assert not await house.create("new", {"stream": "a", "replay": asked})
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 40)
+        asked, skipped = a_span(written(store.folders["a"] / "log"))
+        asked_at = store.streams["a"].stream.seq
+        assert await store.create("new", {"stream": "a", "replay": asked})
+        assert not await store.create("new", {"stream": "a", "replay": asked})
         with pytest.raises(Problem, match="other options"):
-            await house.create("new", {"stream": "a", "replay": True})
-        await joined(house, "new")
-        compare(house, "new", skipped, asked_at)
-        assert not await house.create("new", {"stream": "a", "replay": asked})
+            await store.create("new", {"stream": "a", "replay": True})
+        await joined(store, "new")
+        compare(store, "new", skipped, asked_at)
+        assert not await store.create("new", {"stream": "a", "replay": asked})
         with pytest.raises(Problem, match="other options"):
-            await house.create("new", {"stream": "a", "replay": {"until": 3}})
+            await store.create("new", {"stream": "a", "replay": {"until": 3}})
         with pytest.raises(Problem, match="field 'skp'"):
-            await house.create("other", {"stream": "a", "replay": {"skp": [1]}})
+            await store.create("other", {"stream": "a", "replay": {"skp": [1]}})
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 def test_lines_of_text_are_left_out_one_by_one(tmp_path: Path) -> None:
     lines = [f"{k % 7} | a:{k} b:{k % 3}".encode() for k in range(40)]
 
-    async def test(house: House, upkeep: Upkeep) -> None:
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
         for name, left_out in (("a", ()), ("expected", (3, 4, 17))):
-            await house.create(name, {"task": "regression"})
+            await store.create(name, {"task": "regression"})
             for part in (lines[:16], lines[16:]):
                 kept = [line for line in part if lines.index(line) not in left_out]
-                await house.streams[name].submitted(Kind.learn, Form.vw, len(kept), b"\n".join(kept))
-        await house.replay("a", {"name": "clean", "skip": [[5, 6], 19]})  # line 0 is record 2
-        await joined(house, "clean")
-        expected = house.streams["expected"].stream.models["expected"]
-        assert house.streams["a"].stream.models["clean"].digest == expected.digest
-        assert house.streams["a"].stream.models["a"].digest != expected.digest
-        assert state(house, "clean") == expected.parts()["model.unitless"]
+                await store.streams[name].submitted(Kind.learn, Form.vw, len(kept), b"\n".join(kept))
+        await store.replay("a", {"name": "clean", "skip": [[5, 6], 19]})  # line 0 is record 2
+        await joined(store, "clean")
+        expected = store.streams["expected"].stream.models["expected"]
+        assert store.streams["a"].stream.models["clean"].digest == expected.digest
+        assert store.streams["a"].stream.models["a"].digest != expected.digest
+        assert state(store, "clean") == expected.parts()["model.unitless"]
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 def test_a_row_after_the_request_is_learned(tmp_path: Path) -> None:
     """The label of a prediction that is left out came after the request: it is a new row, as for any challenger."""
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 20)
-        live = house.streams["a"]
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 20)
+        live = store.streams["a"]
         await live.submitted(Kind.prediction, Form.json, 1, encoded(features=features(3), id="late", model="a"))
         asked_at = live.stream.seq
-        await house.replay("a", {"name": "clean", "skip": ["late"]})
+        await store.replay("a", {"name": "clean", "skip": ["late"]})
         await live.submitted(Kind.label, Form.json, 1, encoded(id="late", label=4))
-        assert "clean" in house.backtests
-        await joined(house, "clean")
+        assert "clean" in store.backtests
+        await joined(store, "clean")
         assert live.stream.models["clean"].learned == live.stream.models["a"].learned
-        compare(house, "clean", {asked_at}, asked_at)
+        compare(store, "clean", {asked_at}, asked_at)
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 WRONG: list[tuple[dict[str, Any], int, str]] = [
@@ -421,42 +421,42 @@ WRONG: list[tuple[dict[str, Any], int, str]] = [
 
 
 def test_wrong_requests_change_nothing(tmp_path: Path) -> None:
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        await history(house, 0, 6)
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        await history(store, 0, 6)
         for body, status, words in WRONG:
             with pytest.raises(Problem) as problem:
-                await house.replay("a", body)
+                await store.replay("a", body)
             assert (problem.value.status, words in problem.value.detail) == (status, True), problem.value
-            assert list(house.backtests) == []
-            assert house.changing == set()
+            assert list(store.backtests) == []
+            assert store.changing == set()
         with pytest.raises(Problem, match="no model 'other'"):
-            await house.replay("other", {"name": "b"})
-        assert list(house.streams["a"].stream.models) == ["a"]
+            await store.replay("other", {"name": "b"})
+        assert list(store.streams["a"].stream.models) == ["a"]
 
-    with_house(tmp_path, test)
+    with_store(tmp_path, test)
 
 
 def test_rows_of_a_log_that_was_removed_cannot_be_left_out(tmp_path: Path) -> None:
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        live, folder = house.streams["a"], house.folders["a"]
-        await history(house, 0, 40)
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        live, folder = store.streams["a"], store.folders["a"]
+        await history(store, 0, 40)
         await upkeep.snapshot(live)
-        await history(house, 40, 60)
+        await history(store, 40, 60)
         await upkeep.snapshot(live)
         await until_async(lambda: live.log.first_seq > 1)
         oldest = snapshots.seqs(folder)[0]
         for asked in ({"skip": [oldest - 3]}, {"until": oldest - 1}, {"skip": [[2, 5]]}):
             with pytest.raises(Problem) as problem:
-                await house.replay("a", {"name": "b", **asked})
+                await store.replay("a", {"name": "b", **asked})
             assert problem.value.status == 409
             assert f"after record {oldest:,} can be left out" in problem.value.detail
             assert f"the log begins at record {live.log.first_seq:,}" in problem.value.detail
-        await house.replay("a", {"name": "b", "until": oldest})
-        await joined(house, "b")
-        await house.replay("a", {"name": "copy"})
-        await joined(house, "copy")
-        assert state(house, "copy") == state(house, "a") != state(house, "b")
+        await store.replay("a", {"name": "b", "until": oldest})
+        await joined(store, "b")
+        await store.replay("a", {"name": "copy"})
+        await joined(store, "copy")
+        assert state(store, "copy") == state(store, "a") != state(store, "b")
 
-    with_house(tmp_path, test, log_retention="10kB", segment="4kB")
+    with_store(tmp_path, test, log_retention="10kB", segment="4kB")

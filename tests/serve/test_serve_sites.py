@@ -62,14 +62,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
 def test_a_page_of_another_site_changes_nothing(
     server: Background, headers: dict[str, str], method: str, path: str, body: Any, kind: str
 ) -> None:
-    seq = server.house.streams["m"].stream.seq
+    seq = server.store.streams["m"].stream.seq
     given = HOST | headers | ({"Content-Type": kind} if kind else {})
     with Connection(server.port) as connection:
         for _ in range(2):  # the second time the head may be known
             answer = connection.request(method, path, body, given)
             assert (answer.status, answer.json()["title"]) == (403, "the request comes from another site")
-    assert list(server.house.streams) == ["m"]
-    assert server.house.streams["m"].stream.seq == seq
+    assert list(server.store.streams) == ["m"]
+    assert server.store.streams["m"].stream.seq == seq
 
 
 @pytest.mark.parametrize("headers", OWN)
@@ -111,8 +111,8 @@ def test_json_is_called_json(server: Background, path: str, kind: str) -> None:
 @pytest.mark.parametrize("cut", [0, 3, 20])
 @pytest.mark.parametrize("first", [b"POST / HTTP/1.1", b"GET /x?y HTTP/1.0", b"options * HTTP/1.1", b"PRI * HTTP/2.0"])
 def test_the_port_of_lines_closes_on_http(server: Background, first: bytes, cut: int) -> None:
-    (port,) = (one.sockets[0].getsockname()[1] for one in server.server._beside if hasattr(one, "sockets"))
-    seq = server.house.streams["m"].stream.seq
+    (port,) = (one.sockets[0].getsockname()[1] for one in server.server._services if hasattr(one, "sockets"))
+    seq = server.store.streams["m"].stream.seq
     sent = first + b"\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n1 | x:1\n2 | x:2\n"
     with socket.create_connection(("127.0.0.1", port), 10) as connection:
         connection.sendall(sent[:cut])
@@ -124,4 +124,4 @@ def test_the_port_of_lines_closes_on_http(server: Background, first: bytes, cut:
         except ConnectionResetError:
             pass
     assert found in (b"", b"error: this port takes lines of Vowpal Wabbit, not HTTP; the connection is closed\n")
-    assert server.house.streams["m"].stream.seq == seq
+    assert server.store.streams["m"].stream.seq == seq

@@ -1,4 +1,4 @@
-"""The process that follows the logs has the server's state, writes it down, and notices when it does not have it."""
+"""The process that reads the logs has the server's state, writes it down, and notices when it does not have it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import pytest
 from waiting import until_async
 
 pytest.importorskip("msgspec")
-from unitless.serve import snapshotter as process
-from unitless.serve import snapshotting
+from unitless.serve import snapshot_process as process
+from unitless.serve import snapshotter as snapshotting
 from unitless.serve.events import Form, Kind
 from unitless.serve.log import Log
 from unitless.serve.log.reader import Reader
 from unitless.serve.problems import Problem
-from unitless.serve.snapshotting import Snapshotter
-from unitless.serve.streams import Created, Stream, created_payload, recovery, snapshots
+from unitless.serve.snapshotter import Snapshotter
+from unitless.serve.streams import Created, Stream, encoded, recovery, snapshots
 
 NAME = "00c0ffee"
 
@@ -38,7 +38,7 @@ class Writer:
         self.stream = Stream("a", self.log.read)
         self.time = 1_000_000
         self.deleted = False
-        self.append((Kind.create, created_payload(Created("a", "champion", {}))))
+        self.append((Kind.create, encoded(Created("a", "champion", {}))))
 
     def append(self, *events: tuple[Kind, bytes]) -> None:
         self.time += 1000
@@ -69,18 +69,18 @@ class Writer:
 
 def run(writer: Writer, test: Callable[[Snapshotter, list[str]], Awaitable[None]], **options: Any) -> None:
     async def whole() -> None:
-        said: list[str] = []
+        warnings: list[str] = []
         data = writer.folder.parents[1]
         snapshotter = Snapshotter(
             data,
             options.get("every", 1000.0),
             options.get("retain", 1 << 30),
             writer.counted,
-            say=said.append,
+            warn=warnings.append,
         )
         snapshotter.start()
         try:
-            await asyncio.wait_for(test(snapshotter, said), 30)
+            await asyncio.wait_for(test(snapshotter, warnings), 30)
         finally:
             await snapshotter.stop()
 
@@ -95,7 +95,7 @@ def test_a_snapshot_is_the_state(tmp_path: Path) -> None:
     writer.label("q")
     writer.tick()
 
-    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+    async def test(snapshotter: Snapshotter, warnings: list[str]) -> None:
         report = await snapshotter.request(NAME)
         assert (report.seq, report.snapshot_seq, report.lag) == (writer.stream.seq, writer.stream.seq, 0)
         assert report.bytes > 1000
@@ -110,7 +110,7 @@ def test_a_snapshot_is_the_state(tmp_path: Path) -> None:
         assert writer.recovered().fingerprint() == writer.stream.fingerprint()
         same = await snapshotter.request(NAME)
         assert same.snapshot_seq == writer.stream.seq
-        assert (said, snapshotter.deaths) == ([], 0)
+        assert (warnings, snapshotter.deaths) == ([], 0)
 
     run(writer, test)
     newest = snapshots.read_newest(writer.folder)
@@ -123,7 +123,7 @@ def test_snapshots_come_by_themselves_and_at_the_end(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
     writer.learn(20)
 
-    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+    async def test(snapshotter: Snapshotter, warnings: list[str]) -> None:
         await until_async(lambda: snapshots.seqs(writer.folder))
         writer.learn(5)
 
@@ -137,14 +137,14 @@ def test_it_is_started_again_when_it_dies(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
     writer.learn(5)
 
-    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+    async def test(snapshotter: Snapshotter, warnings: list[str]) -> None:
         await snapshotter.request(NAME)
         assert snapshotter.pid is not None
         os.kill(snapshotter.pid, signal.SIGKILL)
         writer.learn(5)
         assert (await snapshotter.request(NAME)).snapshot_seq == writer.stream.seq
         assert snapshotter.deaths == 1
-        assert "started again" in said[0]
+        assert "started again" in warnings[0]
 
     run(writer, test)
 
@@ -152,7 +152,7 @@ def test_it_is_started_again_when_it_dies(tmp_path: Path) -> None:
 def test_a_deleted_stream_is_forgotten(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
 
-    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+    async def test(snapshotter: Snapshotter, warnings: list[str]) -> None:
         await snapshotter.request(NAME)
         writer.deleted = True
         shutil.rmtree(writer.folder)
@@ -168,51 +168,51 @@ def test_a_deleted_stream_is_forgotten(tmp_path: Path) -> None:
 def test_many_records_make_a_snapshot_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_RECORDS", 50)
     writer = Writer(tmp_path)
-    followed = process.Followed(writer.folder, 1e9)
+    copy = process.StreamCopy(writer.folder, 1e9)
     for rows, due in ((40, False), (10, True)):
         writer.learn(rows)
-        followed.counts = writer.stream.seq
-        followed.follow()
-        assert not followed.behind
-        assert followed.due(1000.0) is due
-    followed.snapshot()
-    assert not followed.due(0.0)
-    followed.close()
+        copy.counts = writer.stream.seq
+        copy.catch_up()
+        assert not copy.behind
+        assert copy.due(1000.0) is due
+    copy.snapshot()
+    assert not copy.due(0.0)
+    copy.close()
 
 
 def test_a_stream_without_news_is_let_go_and_taken_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_IDLE", -1.0)
     writer = Writer(tmp_path)
-    followed = process.Followed(writer.folder, 1e9)
+    copy = process.StreamCopy(writer.folder, 1e9)
     for _ in range(3):
         writer.learn(10)
-        followed.counts = writer.stream.seq
-        followed.follow()
-        assert not followed.behind
-        followed.rest()
-        assert followed.due(0.0), "what no snapshot has is not let go"
-        followed.snapshot()
-        followed.rest()
-        assert not followed.due(0.0)
+        copy.counts = writer.stream.seq
+        copy.catch_up()
+        assert not copy.behind
+        copy.rest()
+        assert copy.due(0.0), "what no snapshot has is not let go"
+        copy.snapshot()
+        copy.rest()
+        assert not copy.due(0.0)
     assert writer.recovered().fingerprint() == writer.stream.fingerprint()
     assert snapshots.seqs(writer.folder)[-1] == writer.stream.seq
 
 
-def followed_to(writer: Writer, seq: int) -> process.Followed:
-    followed = process.Followed(writer.folder, 1e9)
-    followed.counts = seq
-    followed.follow()
-    return followed
+def copy_up_to(writer: Writer, seq: int) -> process.StreamCopy:
+    copy = process.StreamCopy(writer.folder, 1e9)
+    copy.counts = seq
+    copy.catch_up()
+    return copy
 
 
-def test_records_that_do_not_count_yet_are_not_followed(tmp_path: Path) -> None:
+def test_records_that_do_not_count_yet_are_not_applied(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
     writer.learn(20)
-    followed = followed_to(writer, 11)
-    assert (followed.report.seq, followed.behind) == (11, False)
-    followed.counts = 13
-    followed.follow()
-    followed.snapshot()
+    copy = copy_up_to(writer, 11)
+    assert (copy.report.seq, copy.behind) == (11, False)
+    copy.counts = 13
+    copy.catch_up()
+    copy.snapshot()
     assert snapshots.seqs(writer.folder) == [13]
 
 
@@ -222,23 +222,23 @@ def test_a_state_that_differs_is_reported_and_not_kept(tmp_path: Path) -> None:
     writer.stream.models["a"].digest ^= 1
     tick = writer.stream.ticked(0, 0)
     writer.append((Kind.tick, tick))
-    followed = followed_to(writer, writer.stream.seq)
-    assert "not those of the first time" in str(followed.report.mismatch)
-    assert not followed.due(0.0)
-    assert not followed.behind
+    copy = copy_up_to(writer, writer.stream.seq)
+    assert "not those of the first time" in str(copy.report.mismatch)
+    assert not copy.due(0.0)
+    assert not copy.behind
 
 
 def test_a_damaged_snapshot_leaves_before_a_good_one(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
     for _ in range(2):
         writer.learn(3)
-        followed_to(writer, writer.stream.seq).snapshot()
+        copy_up_to(writer, writer.stream.seq).snapshot()
     good, damaged = snapshots.listed(writer.folder)
     (damaged / "000.part").write_bytes(b"?")
     writer.learn(3)
-    followed = followed_to(writer, writer.stream.seq)
-    assert damaged.name in str(followed.report.error)
-    followed.snapshot()
+    copy = copy_up_to(writer, writer.stream.seq)
+    assert damaged.name in str(copy.report.error)
+    copy.snapshot()
     assert snapshots.seqs(writer.folder) == [int(good.name), writer.stream.seq]
     assert writer.recovered().fingerprint() == writer.stream.fingerprint()
 
@@ -252,36 +252,36 @@ def test_a_log_that_cannot_be_read_at_the_moment_is_read_again(tmp_path: Path, m
     def broken(reader: Reader, position: int) -> Any:
         raise OSError(5, "Input/output error")
 
-    followed = process.Followed(writer.folder, 1e9)
-    followed.counts = writer.stream.seq
+    copy = process.StreamCopy(writer.folder, 1e9)
+    copy.counts = writer.stream.seq
     with monkeypatch.context() as now:
         now.setattr(Reader, "read", broken)
         with pytest.raises(OSError, match="Input"):
-            followed.follow()
-    assert followed.behind
-    followed.follow()
-    followed.snapshot()
+            copy.catch_up()
+    assert copy.behind
+    copy.catch_up()
+    copy.snapshot()
     assert writer.recovered().fingerprint() == writer.stream.fingerprint()
 
 
 def test_a_request_is_answered_when_the_log_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = Writer(tmp_path)
     writer.learn(5)
-    told: list[dict[str, Any]] = []
+    on_report: list[dict[str, Any]] = []
 
     class FromServer:
-        def heard(self, timeout: float) -> list[dict[str, Any]]:
+        def receive(self, timeout: float) -> list[dict[str, Any]]:
             return [{"do": "snapshot", "stream": NAME, "seq": writer.stream.seq}, {"do": "stop"}]
 
-        def tell(self, **message: Any) -> None:
-            told.append(message)
+        def send(self, **message: Any) -> None:
+            on_report.append(message)
 
-    def broken(self: process.Followed) -> None:
+    def broken(self: process.StreamCopy) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(process.Followed, "follow", broken)
-    process.Replica(tmp_path, 1000.0, 1e9, FromServer()).run()  # type: ignore[arg-type]
-    (answer,) = [message for message in told if message.get("answer")]
+    monkeypatch.setattr(process.StreamCopy, "catch_up", broken)
+    process.SnapshotWriter(tmp_path, 1000.0, 1e9, FromServer()).run()  # type: ignore[arg-type]
+    (answer,) = [message for message in on_report if message.get("answer")]
     assert "Input/output error" in answer["error"]
 
 
@@ -289,15 +289,15 @@ def test_a_request_is_answered_when_the_process_stands_still(tmp_path: Path, mon
     writer = Writer(tmp_path)
     monkeypatch.setattr(snapshotting, "_ANSWERED_WITHIN", 0.5)
 
-    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+    async def test(snapshotter: Snapshotter, warnings: list[str]) -> None:
         await until_async(lambda: snapshotter.pid is not None)
         pid = snapshotter.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         try:
-            with pytest.raises(Problem, match="not written within") as told:
+            with pytest.raises(Problem, match="not written within") as on_report:
                 await asyncio.wait_for(snapshotter.request(NAME), 10)
-            assert told.value.status == 503
+            assert on_report.value.status == 503
         finally:
             os.kill(pid, signal.SIGCONT)
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from in_house import recovered, with_house
+from in_store import recovered, with_store
 from raw_http import Answer, Connection
 
 import unitless as ul
 from unitless.serve.events import DEEPEST, MOST_BRACKETS, Form, Kind, is_too_deep
-from unitless.serve.house import House
 from unitless.serve.in_thread import Background
+from unitless.serve.store import ModelStore
 from unitless.serve.upkeep import Upkeep
 
 JSON = {"content-type": "application/json"}
@@ -163,9 +163,9 @@ def test_depth_is_counted_outside_of_text(text: bytes, is_deep: bool) -> None:
 def test_a_tick_waits_for_its_turn_in_the_queue(tmp_path: Path) -> None:
     """It carries digests of the state after all records before it; these are not learned in one go for it."""
 
-    async def test(house: House, upkeep: Upkeep) -> None:
-        await house.create("a", {})
-        live, answers = house.streams["a"], list[int]()
+    async def test(store: ModelStore, upkeep: Upkeep) -> None:
+        await store.create("a", {})
+        live, answers = store.streams["a"], list[int]()
         await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
         for k in range(2000):
             body = b'{"features": {"x": %d}, "label": %d}' % (k % 7, k % 3)
@@ -179,5 +179,5 @@ def test_a_tick_waits_for_its_turn_in_the_queue(tmp_path: Path) -> None:
         assert live.stream.seq == 2003
         assert [record.kind for record in live.log.records(2002)] == [Kind.learn, Kind.tick]
 
-    with_house(tmp_path, test, tick=1000, queue=10_000)
+    with_store(tmp_path, test, tick=1000, queue=10_000)
     assert recovered(tmp_path).streams["a"].stream.mismatch is None

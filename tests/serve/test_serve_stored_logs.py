@@ -14,18 +14,18 @@ pytest.importorskip("msgspec")
 import stored_log
 
 from unitless import version
-from unitless.serve import house as house_module
+from unitless.serve import store as store_module
 from unitless.serve.events import Form, Kind
-from unitless.serve.house import House
 from unitless.serve.log import log as log_module
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 from unitless.serve.streams import stream as stream_module
 
 VERSIONS = sorted(path.name for path in stored_log.STORED.iterdir())
 
 
-def opened(folder: Path) -> House:
-    return House.open(folder, Settings.of(environment={}, data=folder, durability="process", segment="4kB"))
+def opened(folder: Path) -> ModelStore:
+    return ModelStore.open(folder, Settings.of(environment={}, data=folder, durability="process", segment="4kB"))
 
 
 def compare(found: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -51,41 +51,41 @@ def test_what_an_older_version_has_written_is_recovered(
     stored: tuple[Path, dict[str, Any]], snapshots: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, expected = stored
-    for module, name in ((version, "__version__"), (house_module, "__version__"), (stream_module, "__version__")):
+    for module, name in ((version, "__version__"), (store_module, "__version__"), (stream_module, "__version__")):
         monkeypatch.setattr(module, name, "99.0.0")
     monkeypatch.setattr(log_module, "_LIBRARY", "99.0.0")
     if not snapshots:
         for path in folder.glob("streams/*/snapshots"):
             shutil.rmtree(path)
-    house = opened(folder)
+    store = opened(folder)
     try:
-        assert house.quarantined == []
-        for live in house.streams.values():
+        assert store.quarantined == []
+        for live in store.streams.values():
             (note,) = live.notes
             assert "were replayed by 99.0.0" in note
             assert live.stream.mismatch is None
-        compare(stored_log.known(house), expected)
-        asyncio.run(asyncio.wait_for(_goes_on(house), 60))
-        states = {name: live.stream.fingerprint() for name, live in house.streams.items()}
+        compare(stored_log.known(store), expected)
+        asyncio.run(asyncio.wait_for(_goes_on(store), 60))
+        states = {name: live.stream.fingerprint() for name, live in store.streams.items()}
     finally:
-        house.close()
-    house = opened(folder)
+        store.close()
+    store = opened(folder)
     try:
-        assert {name: live.stream.fingerprint() for name, live in house.streams.items()} == states
+        assert {name: live.stream.fingerprint() for name, live in store.streams.items()} == states
     finally:
-        house.close()
+        store.close()
 
 
-async def _goes_on(house: House) -> None:
-    live = house.streams["prices"]
+async def _goes_on(store: ModelStore) -> None:
+    live = store.streams["prices"]
     await stored_log.send(live, Kind.label, Form.json, {"id": "asked-3", "label": 1.0})
     (again,) = await live.submitted(
         Kind.learn, Form.json, 1, json.dumps(stored_log.row(0, 0.0) | {"id": "learned-0"}).encode()
     )
     assert again.status == "duplicate"
-    await stored_log.send(house.streams["mail"], Kind.learn, Form.json, stored_log.row(1, "new"))
-    assert house.streams["mail"].model().classes == ["spam\0", "ham", "", "caf\u00e9", "new"]
-    await house.drain()
+    await stored_log.send(store.streams["mail"], Kind.learn, Form.json, stored_log.row(1, "new"))
+    assert store.streams["mail"].model().classes == ["spam\0", "ham", "", "caf\u00e9", "new"]
+    await store.drain()
 
 
 def test_the_stored_folder_is_what_this_version_writes(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from unitless.serve.events import Form, Kind, Record
 from unitless.serve.served import ServedModel
 from unitless.serve.served.describe import explanation, progress, summary
 from unitless.serve.served.describe import features as listed
-from unitless.serve.streams import Created, Outcome, Stream, created_payload, named_payload
+from unitless.serve.streams import Created, Named, Outcome, Stream, encoded
 
 TASKS: dict[str, Any] = {
     "numbers": lambda x: 3.0 * x["a"] - 2.0 * (x["job"] == "clerk"),
@@ -59,9 +59,9 @@ def body(**fields: Any) -> bytes:
 
 def begun(log: Log, options: dict[str, Any] | None = None, *others: str) -> Stream:
     stream = Stream("s", log.read)
-    stream.apply(log.add(Kind.create, created_payload(Created("s", "champion", options or {}))))
+    stream.apply(log.add(Kind.create, encoded(Created("s", "champion", options or {}))))
     for name in others:
-        stream.apply(log.add(Kind.create, created_payload(Created(name, "challenger", {"model_type": "linear"}))))
+        stream.apply(log.add(Kind.create, encoded(Created(name, "challenger", {"model_type": "linear"}))))
     return stream
 
 
@@ -139,16 +139,16 @@ def test_another_model_of_the_same_name_is_not_who_said_it() -> None:
     rng, log = np.random.default_rng(5), Log()
     stream = begun(log, {"task": "classes"})
     for turn, kind in enumerate(kinds):
-        stream.apply(log.add(Kind.create, created_payload(Created("b", "challenger", kind))))
+        stream.apply(log.add(Kind.create, encoded(Created("b", "challenger", kind))))
         for k in range(8):
             x = features(rng)
             stream.apply(log.add(Kind.learn, body(features=x, label="high" if x["a"] > 0 else "low")))
             stream.apply(log.add(Kind.prediction, body(features=x, id=f"{turn} {k}", model="b")))
         if turn < 2:
-            stream.apply(log.add(Kind.delete, named_payload("b")))
+            stream.apply(log.add(Kind.delete, encoded(Named("b"))))
     again = one(stream.apply(log.add(Kind.prediction, body(features=x, id=f"{turn} {k}", model="b"))))
-    assert again.said is not None
-    assert again.said.prediction in ("high", "low")
+    assert again.prediction is not None
+    assert again.prediction.prediction in ("high", "low")
     for turn in range(3):
         for k in range(8):
             assert one(stream.apply(log.add(Kind.label, body(id=f"{turn} {k}", label="low")))).problem is None
@@ -182,11 +182,11 @@ def test_requests_about_models_that_have_left_meanwhile_change_nothing() -> None
         outcome = one(stream.apply(log.add(kind, payload)))
         return outcome.problem and outcome.problem.status
 
-    assert of(Kind.delete, named_payload("beside")) is None
-    assert of(Kind.delete, named_payload("beside")) == 404
-    assert of(Kind.promote, named_payload("beside")) == 404
-    assert of(Kind.delete, named_payload(first)) == 409
-    assert of(Kind.create, created_payload(Created(first, "challenger", {}))) == 409
+    assert of(Kind.delete, encoded(Named("beside"))) is None
+    assert of(Kind.delete, encoded(Named("beside"))) == 404
+    assert of(Kind.promote, encoded(Named("beside"))) == 404
+    assert of(Kind.delete, encoded(Named(first))) == 409
+    assert of(Kind.create, encoded(Created(first, "challenger", {}))) == 409
     assert (stream.champion, [*stream.models], stream.models[first].role) == (first, [first], "champion")
 
 
@@ -204,8 +204,8 @@ def test_rows_that_come_together_are_learned_as_if_they_came_alone(task: str) ->
     found = []
     for k in range(0, len(sent), 20):
         found += in_lines.apply(together.add(Kind.learn, b"\n".join(sent[k : k + 20]), Form.lines, 20))
-    assert [(a.status, a.seq, a.problem and a.problem.status, a.said and a.said.score) for a in found] == [
-        (a.status, a.seq, a.problem and a.problem.status, a.said and a.said.score) for a in outcomes
+    assert [(a.status, a.seq, a.problem and a.problem.status, a.prediction and a.prediction.score) for a in found] == [
+        (a.status, a.seq, a.problem and a.problem.status, a.prediction and a.prediction.score) for a in outcomes
     ]
     different = ("stream.json",)  # which says where the log ends, and when
     for name, part in one_by_one.parts().items():
@@ -289,7 +289,7 @@ def test_labels_find_their_features() -> None:
     assert said.status == "predicted"
     assert len(stream.join) == 1
     again = one(stream.apply(log.add(Kind.prediction, body(features={"a": 9.0}, id="x"))))
-    assert (again.status, again.said.score) == ("duplicate", said.said.score)
+    assert (again.status, again.prediction.score) == ("duplicate", said.prediction.score)
     assert one(stream.apply(log.add(Kind.prediction, body(features={"a": 8.0}, id="x")))).problem.status == 409
     assert one(stream.apply(log.add(Kind.label, body(id="unknown", label=1.0)))).problem.status == 404
     assert one(stream.apply(log.add(Kind.label, body(id="x", label="eighteen")))).problem.status == 422
@@ -299,7 +299,7 @@ def test_labels_find_their_features() -> None:
     assert len(stream.join) == 0
     served = stream.models["s"]
     assert served.examples == 5
-    assert served.served.loss == pytest.approx((18.0 - said.said.score) ** 2)
+    assert served.served.loss == pytest.approx((18.0 - said.prediction.score) ** 2)
 
 
 def test_ids_are_forgotten_by_ticks_alone() -> None:
@@ -356,21 +356,21 @@ def test_promotion_changes_who_answers() -> None:
     log = Log()
     stream = begun(log, None, "beside")
     stream.apply(log.add(Kind.learn, body(features={"a": 1.0}, label=2.0)))
-    stream.apply(log.add(Kind.promote, named_payload("beside")))
+    stream.apply(log.add(Kind.promote, encoded(Named("beside"))))
     assert (stream.champion, stream.models["beside"].role, stream.models["s"].role) == (
         "beside",
         "champion",
         "challenger",
     )
     assert one(stream.apply(log.add(Kind.learn, body(features={"a": 1.0}, label=2.0)))).model == "beside"
-    stream.apply(log.add(Kind.delete, named_payload("s")))
+    stream.apply(log.add(Kind.delete, encoded(Named("s"))))
     assert list(stream.models) == ["beside"]
 
 
 def test_before_the_first_label_nothing_is_said() -> None:
     log = Log()
     stream = begun(log)
-    said = one(stream.apply(log.add(Kind.prediction, body(features={"a": 9.0}, id="x")))).said
+    said = one(stream.apply(log.add(Kind.prediction, body(features={"a": 9.0}, id="x")))).prediction
     assert said.answer() == {"score": 0.0, "prediction": None}
     assert one(stream.apply(log.add(Kind.label, body(id="x", label="yes")))).status == "learned"
     assert stream.models["s"].task == "classes"

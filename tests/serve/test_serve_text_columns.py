@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import unitless as ul
-from unitless.data import text_columns
-from unitless.data.text_columns import FOR_NAMES, MOST_COLUMNS, TextColumns
+from unitless.data.columns import text_columns
+from unitless.data.columns.text_columns import FOR_NAMES, MOST_COLUMNS, TextColumns
 from unitless.models.file import from_bytes, to_bytes
 from unitless.serve.served import Limits, ServedModel, describe
 
@@ -55,7 +55,7 @@ def test_dates_have_the_features_that_training_gives_them(texts: list[str]) -> N
     assert columns is not None
     for text in texts[:10]:
         read = columns.read({"when": text})
-        assert read["when.time"] == ul.Predictor(trained)._rows.plain({"when": text})["when.time"]  # type: ignore[union-attr]
+        assert read["when.time"] == ul.Predictor(trained)._rows.plain({"when": text})["when.time"]  # type: ignore[union-attr, index]
 
 
 def test_a_date_whose_day_and_month_could_be_either_is_decided_by_later_ones() -> None:
@@ -176,5 +176,5 @@ def test_only_so_many_columns_of_text_are_looked_at() -> None:
     assert len(state) == MOST_COLUMNS
     late = {f"column {2 * MOST_COLUMNS}": "2020-02-13"}
     assert columns.look(late) == (late, [])
-    assert columns.are_decided(late)
+    assert columns.are_known(late)
     assert columns.are_plain(late)

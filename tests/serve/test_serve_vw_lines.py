@@ -17,10 +17,10 @@ pytest.importorskip("msgspec")
 
 from unitless.serve import vw_lines
 from unitless.serve.events import Form, Kind
-from unitless.serve.house import House
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 
-Talk = Callable[[House, Any, Any], Awaitable[None]]
+Talk = Callable[[ModelStore, Any, Any], Awaitable[None]]
 
 
 def served(folder: Path, talk: Talk, *, models: dict[str, Any] | None = None, **given: Any) -> None:
@@ -28,23 +28,23 @@ def served(folder: Path, talk: Talk, *, models: dict[str, Any] | None = None, **
 
     async def run() -> None:
         settings = Settings.of(data=folder, vw_port=0, environment={}, **given)
-        house = House.open(folder, settings)
+        store = ModelStore.open(folder, settings)
         try:
             for name, body in (models or {}).items():
-                await house.create(name, body)
-            port = await vw_lines.start(house, settings)
+                await store.create(name, body)
+            port = await vw_lines.start(store, settings)
             try:
                 reader, writer = await asyncio.open_connection(*port.sockets[0].getsockname()[:2])
                 try:
-                    await asyncio.wait_for(talk(house, reader, writer), 20)
+                    await asyncio.wait_for(talk(store, reader, writer), 20)
                 finally:
                     writer.close()
             finally:
                 port.close()
                 await asyncio.wait_for(port.wait_closed(), 10)
-            await house.drain()
+            await store.drain()
         finally:
-            house.close()
+            store.close()
 
     asyncio.run(run())
 
@@ -63,12 +63,12 @@ def test_answers_and_model_are_those_of_one_offline_pass(tmp_path: Path) -> None
     lines = rows(3000)
     text = ("\n".join(lines) + "\n").encode()
 
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         for at in range(0, len(text), 7001):  # lines end anywhere
             writer.write(text[at : at + 7001])
             await asyncio.sleep(0)
         got = await answers(reader, len(lines))
-        model = house.streams["vw"].model().model
+        model = store.streams["vw"].model().model
         assert model is not None
         offline = ul.Learner(**vars(model.options))
         read = _core.VwReader().read(text, True)
@@ -82,12 +82,12 @@ def test_answers_and_model_are_those_of_one_offline_pass(tmp_path: Path) -> None
 def test_the_log_gives_the_same_state_again(tmp_path: Path) -> None:
     lines, prints = rows(500), []
 
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         if not prints:
             mixed = "".join(line + "\n" + line[line.index("|") :] + "\n" for line in lines)
             writer.write(mixed.encode())
             await answers(reader, 2 * len(lines))
-        prints.append(house.streams["vw"].stream.fingerprint())
+        prints.append(store.streams["vw"].stream.fingerprint())
 
     served(tmp_path, talk)
     served(tmp_path, talk)
@@ -95,7 +95,7 @@ def test_the_log_gives_the_same_state_again(tmp_path: Path) -> None:
 
 
 def test_a_prediction_knows_the_lines_before_it_and_not_those_after_it(tmp_path: Path) -> None:
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"|a x:1\n5 |a x:1\n|a x:1\n7 |a x:1\n")
         before, first, between, _ = await answers(reader, 4)
         assert (before, first, between) == ("0\n", "0\n", "5\n")
@@ -107,7 +107,7 @@ def test_a_prediction_knows_the_lines_before_it_and_not_those_after_it(tmp_path:
 
 @pytest.mark.parametrize("durability", ["disk", "process"])
 def test_unlabelled_lines_wait_for_the_lines_before_them(tmp_path: Path, durability: str) -> None:
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"3 | x:1\n")
         await asyncio.sleep(0)
         writer.write(b"| x:1\n")  # a prediction alone, while the line before is on its way to the disk
@@ -117,7 +117,7 @@ def test_unlabelled_lines_wait_for_the_lines_before_them(tmp_path: Path, durabil
 
 
 def test_tags_blank_lines_and_bad_lines_have_their_answers_in_order(tmp_path: Path) -> None:
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"1 1.0 'first| x:1\n\nnonsense\noops | x:1\n| x:1\n1 second| x:1\n")
         first, blank, bad, worse, plain, second = await answers(reader, 6)
         assert first == "0 first\n"
@@ -132,7 +132,7 @@ def test_tags_blank_lines_and_bad_lines_have_their_answers_in_order(tmp_path: Pa
 
 @pytest.mark.parametrize("line", [b"save\n", b"save_/tmp/x\n", b"'save_model.bin\n", b"save_x |\n"])
 def test_save_is_refused_and_no_file_is_written(tmp_path: Path, line: bytes) -> None:
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         there = sorted(os.walk(tmp_path))
         writer.write(line + b"1 | x:1\n")
         refused, learned = await answers(reader, 2)
@@ -147,25 +147,25 @@ def test_lines_that_the_model_refuses_change_nothing(tmp_path: Path) -> None:
     good, bad = [f"{(-1) ** k} | x:{k}" for k in range(200)], "3 | x:1"
     lines = [*good[:50], bad, *good[50:120], bad, bad, *good[120:]]
 
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(("\n".join(lines) + "\n").encode())
         got = await answers(reader, len(lines))
         refused = [k for k, line in enumerate(got) if line.startswith("error: the label is 3")]
         assert refused == [k for k, line in enumerate(lines) if line is bad]
-        stream = house.streams["clicks"].stream
+        stream = store.streams["clicks"].stream
         assert stream.counts["learned"] == 200
         assert stream.counts["refused"] == 3
-        twin = house.streams["twin"]
+        twin = store.streams["twin"]
         payload = ("\n".join(good) + "\n").encode()
         await twin.submitted(Kind.learn, Form.vw, len(good), payload)
-        assert twin.model().file() == house.streams["clicks"].model().file()
+        assert twin.model().file() == store.streams["clicks"].model().file()
 
     options = {"task": "binary", "model_type": "linear"}
     served(tmp_path, talk, models={"clicks": options, "twin": options}, vw_model="clicks")
 
 
 def test_classes_are_answered_by_their_labels(tmp_path: Path) -> None:
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"".join(b"%d | x:%d y:%d\n" % (k % 3, k % 3 == 1, k % 3 == 2) for k in range(300)))
         await answers(reader, 300)
         writer.write(b"| x:1\n| y:1\n|\n")
@@ -175,11 +175,11 @@ def test_classes_are_answered_by_their_labels(tmp_path: Path) -> None:
 
 
 def test_every_model_of_the_stream_learns_the_lines(tmp_path: Path) -> None:
-    async def talk(house: House, reader: Any, writer: Any) -> None:
-        await house.create("b", {"stream": "a", "model_type": "linear"})
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
+        await store.create("b", {"stream": "a", "model_type": "linear"})
         writer.write(("\n".join(rows(100)) + "\n").encode())
         await answers(reader, 100)
-        live = house.streams["a"]
+        live = store.streams["a"]
         assert [model.examples for model in live.stream.models.values()] == [100, 100]
         assert live.model("a").file() == live.model("b").file()
 
@@ -191,24 +191,24 @@ def test_a_model_of_a_table_refuses_lines(tmp_path: Path) -> None:
     table.write_text("a,b\n" + "".join(f"{k},{2 * k}\n" for k in range(50)))
     ul.train(table, target="b", model_type="linear").model.save(tmp_path / "table.unitless")
 
-    async def talk(house: House, reader: Any, writer: Any) -> None:
-        await house.create("t", {}, (tmp_path / "table.unitless").read_bytes())
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
+        await store.create("t", {}, (tmp_path / "table.unitless").read_bytes())
         writer.write(b"1 | a:1\n| a:1\n2 | a:1\n")
         assert all(line.startswith("error: the model was trained on a table") for line in await answers(reader, 3))
-        assert house.streams["t"].stream.counts["refused"] == 2
-        assert house.streams["t"].stream.counts["learned"] == 0
+        assert store.streams["t"].stream.counts["refused"] == 2
+        assert store.streams["t"].stream.counts["learned"] == 0
 
     served(tmp_path / "data", talk, vw_model="t")
 
 
 def test_those_who_look_see_a_line(tmp_path: Path) -> None:
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"3 | a:1 b:2\n")
         await answers(reader, 1)
         await asyncio.sleep(0.3)
         writer.write(b"5 |n a:1 c\n")
         await answers(reader, 1)
-        example = house.streams["vw"].moments.recent()[0]
+        example = store.streams["vw"].moments.recent()[0]
         assert example.features == {"n^a": 1.0, "n^c": 1.0}
         assert (example.label, example.prediction, example.loss) == (5.0, 3.0, 4.0)
 
@@ -218,7 +218,7 @@ def test_those_who_look_see_a_line(tmp_path: Path) -> None:
 def test_a_line_without_an_end_closes_the_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vw_lines, "MOST_LINE", 1000)
 
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"1 | x:1\n" + b"y" * 2000)
         assert await answers(reader, 3) == [
             "0\n",
@@ -233,21 +233,21 @@ def test_a_client_that_does_not_read_is_not_read(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(vw_lines, "MOST_OUTSTANDING", 10_000)
     lines = rows(20_000)
 
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(("\n".join(lines) + "\n").encode())
         got = 0
         while got < len(lines):
             await answers(reader, 1)
             got += 1
-            live = house.streams["vw"]
+            live = store.streams["vw"]
             assert live.queue <= live.settings.queue
-        assert house.streams["vw"].stream.counts["learned"] == len(lines)
+        assert store.streams["vw"].stream.counts["learned"] == len(lines)
 
     served(tmp_path, talk, queue=5000)
 
 
 def test_what_was_sent_before_the_end_is_answered(tmp_path: Path) -> None:
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"1 | x:1\n2 | x:1")
         writer.write_eof()
         assert await answers(reader, 3) == ["0\n", "1\n", ""]
@@ -256,8 +256,8 @@ def test_what_was_sent_before_the_end_is_answered(tmp_path: Path) -> None:
 
 
 def test_several_models_need_a_choice(tmp_path: Path) -> None:
-    async def talk(house: House, reader: Any, writer: Any) -> None:
+    async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         raise AssertionError
 
-    with pytest.raises(OptionError, match="say which one the lines are for"):
+    with pytest.raises(OptionError, match="name the one that the lines are for"):
         served(tmp_path, talk, models={"a": {}, "b": {}})

@@ -12,27 +12,27 @@ from typing import Any
 import pytest
 
 from unitless.serve.events import Form, Kind, Row
-from unitless.serve.house import House
 from unitless.serve.live import LiveStream
 from unitless.serve.settings import Settings
+from unitless.serve.store import ModelStore
 
 LABELS: dict[str, Any] = {"numbers": 3.5, "yes or no": True, "classes": "high"}
 OTHERS: dict[str, Any] = {"numbers": 1.5, "yes or no": False, "classes": "low"}
 
 
-def watched(folder: Path, act: Callable[[House, LiveStream], Awaitable[None]]) -> None:
-    """A stream "s" with a challenger "b" in a house of its own."""
+def watched(folder: Path, act: Callable[[ModelStore, LiveStream], Awaitable[None]]) -> None:
+    """A stream "s" with a challenger "b" in a model store of its own."""
 
     async def run() -> None:
-        house = House.open(folder, Settings(data=str(folder), durability="process"))
+        store = ModelStore.open(folder, Settings(data=str(folder), durability="process"))
         try:
-            await house.create("s", {})
-            await house.create("b", {"stream": "s", "model_type": "linear"})
-            house.streams["s"].beat(time.time())
-            await act(house, house.streams["s"])
-            await house.drain()
+            await store.create("s", {})
+            await store.create("b", {"stream": "s", "model_type": "linear"})
+            store.streams["s"].beat(time.time())
+            await act(store, store.streams["s"])
+            await store.drain()
         finally:
-            house.close()
+            store.close()
 
     asyncio.run(run())
 
@@ -44,7 +44,7 @@ async def send(live: LiveStream, kind: Kind, **fields: Any) -> None:
 
 @pytest.mark.parametrize("task", LABELS)
 def test_an_example_has_the_prediction_before_it_was_learned_and_its_loss(tmp_path: Path, task: str) -> None:
-    async def act(house: House, live: LiveStream) -> None:
+    async def act(store: ModelStore, live: LiveStream) -> None:
         for k in range(4):
             label = LABELS[task] if k % 2 else OTHERS[task]
             await send(live, Kind.learn, features={"a": float(k)}, label=label)
@@ -61,7 +61,7 @@ def test_an_example_has_the_prediction_before_it_was_learned_and_its_loss(tmp_pa
 
 
 def test_a_label_that_comes_later_shows_its_features_and_its_delay(tmp_path: Path) -> None:
-    async def act(house: House, live: LiveStream) -> None:
+    async def act(store: ModelStore, live: LiveStream) -> None:
         await send(live, Kind.learn, features={"a": 1.0}, label=True)
         await send(live, Kind.prediction, features={"a": 7.0}, id="x")
         await asyncio.sleep(0.05)
@@ -77,7 +77,7 @@ def test_a_label_that_comes_later_shows_its_features_and_its_delay(tmp_path: Pat
 
 
 def test_a_second_has_the_losses_of_all_models(tmp_path: Path) -> None:
-    async def act(house: House, live: LiveStream) -> None:
+    async def act(store: ModelStore, live: LiveStream) -> None:
         for k in range(40):
             await send(live, Kind.learn, features={"a": float(k % 7)}, label=k % 2 == 0)
         live.beat(time.time() + 1)
@@ -94,7 +94,7 @@ def test_a_second_has_the_losses_of_all_models(tmp_path: Path) -> None:
 
 
 def test_standing_says_how_every_model_and_the_log_are(tmp_path: Path) -> None:
-    async def act(house: House, live: LiveStream) -> None:
+    async def act(store: ModelStore, live: LiveStream) -> None:
         for k in range(30):
             await send(live, Kind.learn, features={"a": float(k)}, label=k % 3 == 0)
         standing = live.standing()
@@ -106,7 +106,7 @@ def test_standing_says_how_every_model_and_the_log_are(tmp_path: Path) -> None:
             assert evaluation is not None
             assert one["metrics"]["loss"] == pytest.approx(evaluation.loss)
             assert one["metrics"]["error_rate"] == pytest.approx(evaluation.metrics["error_rate"])
-        await house.promote("b")
+        await store.promote("b")
         live.beat(time.time() + 1)
         assert live.moments.champion == "b"
 
@@ -114,14 +114,14 @@ def test_standing_says_how_every_model_and_the_log_are(tmp_path: Path) -> None:
 
 
 def test_scales_that_grow_are_counted_while_someone_looks(tmp_path: Path) -> None:
-    async def act(house: House, live: LiveStream) -> None:
+    async def act(store: ModelStore, live: LiveStream) -> None:
         def grown() -> int | None:
             return live._watch.scale_growth(1000.0)
 
         for k in range(3):
             await send(live, Kind.learn, features={"a": float(k), "c": float(k)}, label=1.0)
         assert grown() is None
-        reader = live.moments.broadcast.follow()
+        reader = live.moments.broadcast.events()
         await anext(reader)
         assert grown() is None  # the first time there is nothing to compare with
         await send(live, Kind.learn, features={"a": 50.0, "c": 1.0}, label=1.0)

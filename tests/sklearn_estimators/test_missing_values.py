@@ -111,7 +111,7 @@ def test_text_booleans_and_whole_numbers_may_be_missing(library: str) -> None:
     assert model.predict(empty).tolist() == ["gone"]
 
 
-def test_infinity_is_an_error_beside_missing_values() -> None:
+def test_infinity_is_an_error_where_missing_values_are_allowed() -> None:
     _, X, y = gaps()
     X[300, 2] = np.inf
     for wrong, column in ((X, "'2'"), (pd.DataFrame(X, columns=NAMES), "'c'")):

@@ -36,7 +36,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from streams import stream
 
 import unitless as ul
-from unitless.data.shuffle import order
+from unitless.data.rows.random_order import order
 from unitless.sklearn import UnitlessClassifier, UnitlessRegressor
 
 ORDER = (
@@ -719,7 +719,7 @@ def test_bad_values_are_named_where_the_user_finds_them(task: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["predict", "decision_function", "predict_proba", "coef_", "progressive_score_"])
-def test_nothing_is_told_before_fitting(name: str) -> None:
+def test_an_unfitted_estimator_has_no_results(name: str) -> None:
     estimator = UnitlessClassifier()
     with pytest.raises(NotFittedError, match="UnitlessClassifier instance is not fitted yet"):
         getattr(estimator, name)([[1.0]])
@@ -751,7 +751,7 @@ def test_importing_unitless_imports_no_scikit_learn() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_scikit_learn_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("unitless.sklearn")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sklearn.utils.validation", None)
@@ -809,7 +809,7 @@ def numbers_and_kinds(rows: int = 6000) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_intervals_of_a_regressor_hold_as_many_rows_as_they_say(shuffle: bool) -> None:
+def test_intervals_of_a_regressor_cover_at_their_level(shuffle: bool) -> None:
     X, y, _ = numbers_and_kinds()
     model = UnitlessRegressor(model_type="linear", shuffle=shuffle, max_iter=1).fit(X[:3000], y[:3000])
     limits = model.predict_interval(X[3000:], level=0.9)
@@ -827,7 +827,7 @@ def test_intervals_of_a_regressor_hold_as_many_rows_as_they_say(shuffle: bool) -
 
 @pytest.mark.parametrize("options", [{}, {"new_classes": "allow"}])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_sets_of_a_classifier_hold_as_many_rows_as_they_say(options: dict[str, Any], classes: int) -> None:
+def test_sets_of_a_classifier_cover_at_their_level(options: dict[str, Any], classes: int) -> None:
     X, y, kinds = numbers_and_kinds()
     labels = kinds if classes == 3 else y > 0
     for model in (

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless.training.compare import RULES
 
 SHUTTLE = str(pathlib.Path(ul.__file__).parent / "paper" / "datasets" / "shuttle.parquet")
 RNG = np.random.default_rng(5)
@@ -30,14 +29,15 @@ TARGETS = {
 @pytest.mark.parametrize("rate", ["auto", 0.3])
 def test_each_learner_is_what_it_would_have_been_alone(task: str, rate: Any) -> None:
     y = TARGETS[task]
-    comparison = ul.compare(X, y, RULES, rate)
-    for rule in RULES:
+    comparison = ul.compare(X, y, learning_rate=rate)
+    assert sorted(comparison.learners) == ["ag", "gd", "nag", "ng", "snag"]
+    for rule in comparison.learners:
         alone = ul.train(X, y, rule=rule, learning_rate=rate, passes=1, holdout=0, ensemble=False)
         assert comparison[rule].metrics == alone.progressive
-        assert comparison[rule].metrics_ci == alone.metrics_ci == alone._evaluation.interval
-        assert comparison[rule].loss == alone._evaluation.loss
+        assert comparison[rule].metrics_ci == alone.metrics_ci == alone.details.evaluation.interval
+        assert comparison[rule].loss == alone.details.evaluation.loss
         assert comparison[rule].learning_rate == alone.model.learning_rate
-        assert comparison[rule].result.history == alone.history
+        assert comparison[rule].result.details.history == alone.details.history
 
 
 def test_hold_out_passes_and_skipped_rows_are_as_in_training(tmp_path: pathlib.Path) -> None:
@@ -107,7 +107,7 @@ def test_the_way_before_it_diverged_is_kept() -> None:
     rows[4500]["x"] = 1e250
     comparison = ul.compare(rows, "y", ["gd", "nag"], shuffle=False)
     assert comparison["gd"].diverged == "row 4501"
-    assert comparison["gd"].result._evaluation.examples == 4095  # the first row has no prediction to be scored
+    assert comparison["gd"].result.details.evaluation.examples == 4095  # the first row has no prediction to be scored
     assert comparison["gd"].curve[-1].examples == 4095
     comparison.plot()
 
@@ -129,7 +129,7 @@ def test_reading_stops_when_all_have_diverged() -> None:
     comparison.plot()
 
 
-def test_what_was_learned_before_an_interrupt_is_kept() -> None:
+def test_an_interrupt_keeps_the_rows_learned_before() -> None:
     rows = [{"x": float(x), "y": float(2 * x)} for x in RNG.normal(size=20_000)]
     stop = lambda runs: os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
     comparison = ul.compare(rows, "y", ["gd", "nag"], progress=stop, shuffle=False)
@@ -176,7 +176,7 @@ def test_numbers_are_judged_by_their_loss() -> None:
         ul.compare(X, TARGETS["regression"], ["nag", "gd"], judged_by="error_rate")
 
 
-def test_a_few_rows_say_nothing() -> None:
+def test_a_few_rows_decide_nothing() -> None:
     comparison = ul.compare(X[:9], TARGETS["binary"][:9], ["nag", "gd"], 0.5)
     assert set(comparison.verdicts.values()) == {"best", "no difference found"}
     json.dumps(comparison.asdict(), allow_nan=False)
@@ -212,8 +212,8 @@ def test_all_of_it_is_json() -> None:
         ({"rules": []}, "rules is empty"),
         ({"rules": ["nag", "sgd"]}, "rules has 'sgd'; there are 'nag', 'snag', 'ng', 'ag', 'gd'"),
         ({"rules": ["nag", "nag"]}, "'nag' twice"),
-        ({"rule": "nag"}, "give them as rules"),
-        ({"output": "x"}, "train has it"),
+        ({"rule": "nag"}, "give rules instead"),
+        ({"output": "x"}, "it is an option of train"),
         ({"centering": True}, "did you mean 'center'"),
         ({"learning_rate": -1}, "must be positive"),
         ({"passes": 0}, "passes is 0"),
@@ -225,7 +225,7 @@ def test_options_that_do_not_fit_are_named(options: dict[str, Any], message: str
         ul.compare(X, TARGETS["binary"], **options)
 
 
-def test_bad_rows_are_an_error_that_says_where() -> None:
+def test_bad_rows_are_an_error_with_their_place() -> None:
     rows = X.copy()
     rows[70, 2] = np.inf
     with pytest.raises(ul.InputError, match="row 71"):

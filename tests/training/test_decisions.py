@@ -64,10 +64,14 @@ def test_an_unnamed_first_column_that_counts_is_left_out(tmp_path: Path) -> None
 def test_usual_marks_are_missing_values_without_a_word(mark: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", table({"x": [mark if k % 50 == 3 else one for k, one in enumerate(X)], "y": Y}))
     result = ul.train(path, "y", model_type="linear", passes=1)
-    assert (result.missing, result.invalid_values, result.details.schema.kinds) == ({"x": 8}, {}, {"x": "number"})
+    assert (result.details.missing, result.invalid_values, result.details.schema.kinds) == (
+        {"x": 8},
+        {},
+        {"x": "number"},
+    )
 
 
-def test_a_value_that_is_not_a_number_is_said_and_counted(tmp_path: Path) -> None:
+def test_an_invalid_number_is_reported_and_counted(tmp_path: Path) -> None:
     x = [*X[:300], "oops", *X[301:]]
     path = write(tmp_path / "a.csv", table({"x": x, "y": Y}))
     line = f"column 'x': 99.8% numbers; first other value 'oops' in row 301 of {path}, treated as missing"
@@ -78,7 +82,7 @@ def test_a_value_that_is_not_a_number_is_said_and_counted(tmp_path: Path) -> Non
         ul.train(path, "y", reading=ul.Reading(missing="error"))
 
 
-def test_ways_to_write_numbers_are_found_and_said(tmp_path: Path) -> None:
+def test_number_formats_are_detected_and_reported(tmp_path: Path) -> None:
     dollars = column(lambda k: f'"${k * 911 % 9973 + 1000:,}.50"')
     path = write(tmp_path / "a.csv", table({"price": dollars, "share": [f"{one}%" for one in X], "y": Y}))
     assert said(path)[1:] == ["'price': numbers with ',' between thousands (decimal=',' if it is not)"]
@@ -91,7 +95,7 @@ def test_ways_to_write_numbers_are_found_and_said(tmp_path: Path) -> None:
     assert result.details.schema.kinds == {"x": "number"}
 
 
-def test_whether_there_is_a_header_is_always_said(tmp_path: Path) -> None:
+def test_the_presence_of_a_header_is_always_reported(tmp_path: Path) -> None:
     named = write(tmp_path / "a.csv", table({"a": X, "b": X, "y": Y}))
     assert said(named) == ["the first row has the columns' names (header=False if it is data)"]
     bare = write(tmp_path / "b.csv", table({"a": X, "b": X, "y": Y}, header=False))
@@ -104,7 +108,7 @@ def test_whether_there_is_a_header_is_always_said(tmp_path: Path) -> None:
     )
 
 
-def test_dates_and_words_are_said(tmp_path: Path) -> None:
+def test_dates_and_words_are_reported(tmp_path: Path) -> None:
     rng = random.Random(1)
     said_words = [
         "the room was clean and very quiet",
@@ -120,7 +124,7 @@ def test_dates_and_words_are_said(tmp_path: Path) -> None:
     ]
 
 
-def test_at_most_twelve_lines_are_said(tmp_path: Path) -> None:
+def test_at_most_twelve_lines_are_reported(tmp_path: Path) -> None:
     columns = {f"c{j}": [*X[:200], f"odd{j}", *X[201:]] for j in range(30)}
     columns |= {f"id_{j}": column(lambda k: str(10 * k + 1)) for j in range(20)}
     path = write(tmp_path / "a.csv", table({**columns, "y": Y}))

@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 
 import unitless as ul
-from unitless.serve.served.options import Asked
+from unitless.serve.served.options import ModelRequest
 from unitless.sklearn import UnitlessClassifier, UnitlessRegressor
 from unitless.training.defaults import DataFacts, resolve
 
 river = pytest.importorskip("unitless.river")
 
 ROWS = 400
+pytestmark = pytest.mark.filterwarnings("ignore:.* makes the model linear:UserWarning")
 
 
 def table() -> pd.DataFrame:
@@ -90,7 +91,7 @@ def test_every_door_gives_the_same_options_and_the_same_model(door: str, task: s
 
 @pytest.mark.parametrize(("task", "options"), OPTIONS, ids=str)
 def test_the_server_resolves_options_as_train_does(task: str, options: dict[str, Any]) -> None:
-    asked = Asked({"task": task, **options})
+    asked = ModelRequest({"task": task, **options})
     classes = {"binary": [False, True]}.get(task)
     assert asked.model(task, classes).options == resolve(task, DataFacts(), options)
 

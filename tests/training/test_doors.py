@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -89,13 +90,13 @@ def test_explanations_and_pictures_take_whatever_has_a_model(tmp_path: pathlib.P
 def test_columns_of_a_file_without_a_header_are_counted(target: Any, tmp_path: pathlib.Path) -> None:
     people().to_csv(tmp_path / "a.csv", index=False, header=False)
     result = ul.train(tmp_path / "a.csv", target, model_type="linear", passes=1)
-    assert result.classes == ["No", "Yes"]
+    assert result.predictor.classes == ["No", "Yes"]
     words = ["train", str(tmp_path / "a.csv"), f"--target={target}", "--model-type", "linear", "--passes", "1", "-q"]
     assert main(words) == 0
 
 
 def test_the_last_column_of_a_frame_can_be_counted_too() -> None:
-    assert ul.train(people(), -1, model_type="linear", passes=1).classes == ["No", "Yes"]
+    assert ul.train(people(), -1, model_type="linear", passes=1).predictor.classes == ["No", "Yes"]
 
 
 def test_a_model_of_mappings_predicts_a_frame_and_the_other_way_round() -> None:
@@ -144,7 +145,7 @@ def test_records_are_asked_for_by_their_type(given: dict[str, Any], message: str
         ul.train(people(), "left", **given)
 
 
-def test_every_door_that_reads_refuses_what_is_no_reading() -> None:
+def test_every_reading_function_refuses_an_invalid_reading() -> None:
     frame = people()
     result = ul.train(frame, "left", model_type="linear", passes=1)
     doors: list[Any] = [
@@ -171,3 +172,41 @@ def test_a_missing_label_is_refused_and_nothing_is_learned() -> None:
     with pytest.raises(ul.InputError, match="y has no label at row 1; leave out such rows"):
         model.learn(frame[:3], ["Yes", None, "No"])
     assert model.predict(frame).tobytes() == before
+
+
+FLAGS = pd.DataFrame({"x": np.arange(200.0) % 7, "flag": np.arange(200) % 7 > 3, "digit": (np.arange(200) % 7 > 3) * 1})
+
+
+@pytest.mark.parametrize(("target", "positive"), [("digit", 1), ("digit", 0), ("flag", True), ("flag", "True")])
+def test_the_positive_label_is_given_as_the_data_has_it(target: str, positive: Any) -> None:
+    result = ul.train(FLAGS[["x", target]], target, positive=positive, progress=False)
+    assert f"is it '{str(positive).lower()}' (positive)" in result.task
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ul.train(FLAGS, "digit", positive=[1]), "positive is .*; it must be one of the labels"),
+        (lambda: ul.train(FLAGS, "digit", output=3), "output is 3; it must be the name of a file"),
+        (lambda: ul.Reading(na=["x", None]), "na has None; it must be a name or a list of names"),
+        (lambda: ul.Reading(ignore=["a", 3]), "ignore has 3"),
+        (lambda: ul.Reading(header="x"), "header is 'x'; it must be True or False"),
+        (lambda: ul.Reading(zero_based=3), "zero_based is 3"),
+        (lambda: ul.merge([ul.Learner(), ul.Learner()], bounded="x"), "bounded is 'x'; it must be True or False"),
+    ],
+)
+def test_wrong_arguments_are_named_with_what_they_must_be(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(ul.Error, match=words):
+        call()
+
+
+def test_rows_without_weight_cannot_be_evaluated() -> None:
+    model = ul.train(FLAGS[["x", "digit"]], "digit", progress=False).model
+    with pytest.raises(ul.InputError, match="no row has a weight above 0"):
+        ul.evaluate(model, FLAGS[["x", "digit"]], weight=np.zeros(200), progress=False)
+
+
+@pytest.mark.parametrize("of", [lambda result: result, lambda result: result.predictor])
+def test_results_and_predictors_are_exported_as_their_model(of: Callable[[Any], Any]) -> None:
+    result = ul.train(FLAGS[["x", "digit"]], "digit", model_type="linear", ensemble=False, progress=False)
+    assert ul.to_json(of(result)) == ul.to_json(result.model)

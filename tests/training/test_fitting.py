@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from sources import command, content, json_lines, write
 
 import unitless as ul
-from unitless.data.shuffle import hashes, order
+from unitless.data.rows.random_order import hashes, order
 from unitless.training.notes import drifts
-from unitless.training.plan import MOST_HELD, Plan
+from unitless.training.plan import MOST_HELD_OUT, Plan
 
 ROWS = 1200
 
@@ -90,14 +90,14 @@ def test_rows_held_back_are_scored_before_they_are_learned(kind: str) -> None:
 
 
 def test_a_tenth_is_held_back_but_not_more_than_20000() -> None:
-    assert [Plan().held_rows(rows) for rows in (0, 9, 10, 1005, 10**6)] == [0, 0, 1, 100, MOST_HELD]
+    assert [Plan().held_rows(rows) for rows in (0, 9, 10, 1005, 10**6)] == [0, 0, 1, 100, MOST_HELD_OUT]
     assert Plan(holdout=0.3).held_rows(10**6) == 300_000
     assert Plan(holdout=0).held_rows(10**6) == 0
 
 
 def test_without_held_out_rows_the_metrics_are_progressive() -> None:
     result = ul.train(prices(), "price", holdout=0)
-    assert not result.metrics_on_holdout
+    assert not result.details.on_holdout
     assert result.metrics == result.progressive
     assert result.metrics_on == "1,199 rows, each predicted before it was learned"  # the first has no prediction
     assert (result.baseline, result.baseline_name, result.details.held_out) == ({}, "", 0)
@@ -186,8 +186,8 @@ def test_pipes_and_iterables_are_followed() -> None:
 
     for source in (iter(rows), (row for row in rows), Again()):
         assert content(ul.train(source, "price").model) == content(followed.model)
-    assert ul.train(rows, "price").fitted
-    assert not followed.fitted
+    assert ul.train(rows, "price").details.fitted
+    assert not followed.details.fitted
 
 
 # ------------------------------------------------------------------------------------------------ what is kept
@@ -295,15 +295,15 @@ def test_the_last_rows_are_the_future() -> None:
     assert content(kept.model) == content(named.model)
 
 
-def test_a_stream_whose_order_matters_is_told_so() -> None:
+def test_an_ordered_stream_gets_a_note() -> None:
     X, y = noise()
     result = ul.train(X, y, shuffle=False)
     assert result.metrics["error_rate"] < 0.01  # each row was predicted before it was learned
     assert result.metrics_on == "4,000 rows, each predicted before it was learned"
-    assert result._in_sample is not None
-    assert result._in_sample.metrics["error_rate"] > 0.3
-    assert result.asdict()["in_sample"] == result._in_sample.metrics
-    assert result.details.curves_on(result) == "for a sample of 4,000 learned rows (in-sample)"
+    assert result.details.in_sample is not None
+    assert result.details.in_sample.metrics["error_rate"] > 0.3
+    assert result.asdict()["in_sample"] == result.details.in_sample.metrics
+    assert result.details.curves_on == "for a sample of 4,000 learned rows (in-sample)"
     (note,) = result.notes
     assert "the order of the rows matters" in note
     assert "shuffle=True" in note
@@ -312,12 +312,12 @@ def test_a_stream_whose_order_matters_is_told_so() -> None:
     assert result.last_label_baseline["error_rate"] < 0.001
 
 
-def test_a_table_that_drifts_is_told_how_to_score_the_future() -> None:
+def test_a_drifting_table_gets_a_note_about_evaluation() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(8000, 3))
     y = X @ [1.0, 2.0, 3.0] + np.linspace(0, 5, 8000)
     (note,) = ul.train(X, y).notes
-    assert "shuffle=False holdout='last' scores the future from the past" in note
+    assert "shuffle=False holdout='last' evaluates it on the last rows" in note
     assert not ul.train(X, X @ [1.0, 2.0, 3.0] + rng.normal(size=8000)).notes
     day = pd.date_range("2020-01-01", periods=400).to_numpy()
     (note,) = ul.train(
@@ -337,7 +337,7 @@ def test_drift_is_found_where_there_is_one() -> None:
 # ------------------------------------------------------------------------------------------------ honest words
 
 
-def test_a_score_on_rows_that_were_learned_before_says_so(tmp_path: Path) -> None:
+def test_metrics_on_rows_learned_before_are_marked(tmp_path: Path) -> None:
     path, other = (
         write(tmp_path / name, prices(400, k).to_csv(index=False)) for k, name in enumerate(("a.csv", "b.csv"))
     )
@@ -353,7 +353,7 @@ def test_a_score_on_rows_that_were_learned_before_says_so(tmp_path: Path) -> Non
     assert "earlier" in ul.train(prices(400), resume=model, passes=1).metrics_on  # a frame cannot be recognized
 
 
-def test_what_is_held_back_at_random_from_a_stream_is_not_said_to_be_learned() -> None:
+def test_random_hold_out_rows_of_a_stream_are_not_reported_as_learned() -> None:
     rows = prices(400).to_dict("records")
     result = ul.train(iter(rows), "price", holdout=0.25)
     assert result.metrics_on == f"{result.details.held_out} held-out rows"
@@ -393,7 +393,7 @@ def test_a_drift_is_noted_whatever_the_memory() -> None:
 
 def test_losses_that_are_no_squares_are_judged_by_themselves() -> None:
     result = ul.train(prices(), "price", loss="quantile", quantile=0.9)
-    assert result.judged_by == "loss"
+    assert result.details.judged_by == "loss"
     assert result.skill == pytest.approx(1 - result.metrics["loss"] / result.baseline["loss"])
 
 
@@ -411,7 +411,7 @@ def test_odd_values_of_mappings_are_skipped() -> None:
     ("options", "message"),
     [
         ({"holdout": "last"}, "the rows must stay in order: give shuffle=False as well"),
-        ({"passes": "auto", "holdout": 0}, "looks at rows that are held back, but holdout is 0"),
+        ({"passes": "auto", "holdout": 0}, "needs held-out rows, but holdout is 0: give a number of passes"),
         ({"passes": "auto", "shuffle": False}, "is for rows in random order"),
         ({"passes": "many"}, "passes is 'many'; it must be a whole number, 1 or more, or auto"),
         ({"passes": True}, "passes is True"),
@@ -426,7 +426,7 @@ def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], me
 
 
 def test_a_stream_has_no_passes_that_end_by_themselves() -> None:
-    with pytest.raises(ul.OptionError, match="is followed as it comes; passes must be a number"):
+    with pytest.raises(ul.OptionError, match="is a stream; passes must be a number"):
         ul.train(iter(prices(50).to_dict("records")), "price", passes="auto")
 
 
@@ -447,7 +447,7 @@ def test_an_error_in_a_row_names_its_own_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf])
-def test_a_weight_that_is_none_is_found_while_reading_wherever_its_row_goes(weight: float) -> None:
+def test_an_invalid_weight_is_found_while_reading(weight: float) -> None:
     frame = prices(300).assign(w=1.0)
     frame.loc[order(0, 0, 300)[-1], "w"] = weight  # a row that is held back
     row = order(0, 0, 300)[-1] + 1
@@ -461,7 +461,7 @@ def test_a_weight_that_is_none_is_found_while_reading_wherever_its_row_goes(weig
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_rows_without_label_or_weight_are_said_to_be_so(shuffle: bool) -> None:
+def test_rows_without_label_or_weight_are_reported(shuffle: bool) -> None:
     with pytest.raises(ul.InputError, match=r"no row of .* has a label$"):
         ul.train(prices(50).assign(price=np.nan), "price", shuffle=shuffle)
     with pytest.raises(ul.InputError, match="no row has a weight above 0"):
@@ -473,22 +473,30 @@ def test_the_only_row_of_a_class_may_be_held_back() -> None:
     y = np.zeros(200, int)
     y[at[-1]] = 1
     result = ul.train(np.arange(400.0).reshape(200, 2), y)
-    assert result.classes == [0, 1]
+    assert result.predictor.classes == [0, 1]
 
 
 # ------------------------------------------------------------------------------------------------ the command line
 
 
-def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> None:
+def test_the_command_prints_a_report_of_data_model_metrics_and_notes(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", prices().to_csv(index=False))
     run = command("train", path, "--target", "price", "-q")
     lines = run.stdout.splitlines()
-    assert lines.pop(0).startswith("data         the first row has the columns' names")
-    assert lines[1].startswith("metrics      rmse ")
-    assert lines[1].endswith(" on 120 held-out rows (added to training afterwards)")
-    assert [line.partition(" ")[0] for line in lines[3:7]] == ["baseline", "progressive", "interval", "rows"]
-    assert re.search(r"; the model's squared error is \d+\.\d\d% below$", lines[3])
-    assert "in random order (in memory)" in lines[6]
+    assert [line for line in lines if line.istitle() and " " not in line] == [
+        "Data",
+        "Model",
+        "Metrics",
+        "Features",
+        "Notes",
+    ]
+    model, baseline, intervals = lines[lines.index("Metrics") + 1 : lines.index("Metrics") + 4]
+    assert re.match(r"model +RMSE \d+\.\d+ \(90% confidence interval: ", model)
+    assert model.endswith(" on 120 held-out rows (added to training afterwards)")
+    assert re.search(r"^baseline .*; the model's squared error is \d+\.\d\d% below$", baseline)
+    assert intervals.startswith("interval ")
+    assert "in random order (in memory)" in lines[3]
+    assert lines[-1] == "- the model was not saved; name a file to save it to: --output FILE"
     run = command("train", path, "--target", "price", "-q", "--no-shuffle", "--holdout", "last", "--no-learn-holdout")
     assert "on the last 120 rows" in run.stdout
     assert "in their own order" in run.stdout
@@ -499,9 +507,9 @@ def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> No
 def test_the_command_warns_of_an_order_that_matters(tmp_path: Path) -> None:
     X, y = noise()
     path = write(tmp_path / "a.csv", pd.DataFrame(X).assign(y=y).to_csv(index=False))
-    told = command("train", path, "--target", "y", "-q", "--no-shuffle").stderr
-    assert "note: the order of the rows matters" in told
+    told = command("train", path, "--target", "y", "-q", "--no-shuffle").stdout
+    assert "- the order of the rows matters" in told
     assert "with --shuffle" in told
     assert command("train", path, "--target", "y", "-q", "--holdout", "last").stderr.startswith(
-        "unitless: --holdout last holds back the end of the data, so the rows must stay in order: give --no-shuffle"
+        "unitless: --holdout last holds out the end of the data, so the rows must stay in order: give --no-shuffle"
     )

@@ -18,7 +18,7 @@ from unitless.inference.intervals import Interval, LabelSet
 from unitless.metrics.coverage import Coverage, Predicted
 from unitless.metrics.held_errors import HeldErrors
 from unitless.models.error_quantiles import ErrorQuantiles
-from unitless.training.run import Run
+from unitless.training.training import Training
 
 ROWS = 4000
 
@@ -61,7 +61,7 @@ def test_new_rows_are_covered_as_often_as_asked_for(target: str, shuffle: bool, 
 
 @pytest.mark.parametrize("target", ["price", "dear", "kind"])
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_results_say_how_good_intervals_are(target: str, shuffle: bool) -> None:
+def test_results_report_the_quality_of_intervals(target: str, shuffle: bool) -> None:
     result, size = trained(target, shuffle=shuffle), "width" if target == "price" else "set_size"
     for metrics in (result.progressive, result.metrics):
         assert 0.86 < metrics["coverage"] <= 1
@@ -132,7 +132,7 @@ def test_an_interrupted_training_ends_with_the_same_intervals(way: dict[str, Any
     options = {"target": target, "checkpoint": 500, "level": 0.8, **way}
     whole = ul.train(path, model_type="linear", output=tmp_path / "whole.unitless", **options)
 
-    def stop(run: Run) -> None:
+    def stop(run: Training) -> None:
         if run.progress.rows >= 1500 and run.model is not None:
             raise Stop
 
@@ -149,7 +149,7 @@ def test_going_on_with_another_level_is_refused(tmp_path: Path) -> None:
     path, model = tmp_path / "data.csv", tmp_path / "model.unitless"
     TABLE[[*FEATURES, "price"]].to_csv(path, index=False)
 
-    def stop(run: Run) -> None:
+    def stop(run: Training) -> None:
         if run.progress.rows >= 1500:
             raise Stop
 
@@ -191,7 +191,7 @@ def test_too_few_rows_held_back_leave_it_to_the_progressive_errors() -> None:
 # ---------------------------------------------------------------------------------------------------- the predictor
 
 
-def test_one_row_many_rows_and_any_frame_say_the_same() -> None:
+def test_one_row_many_rows_and_any_frame_have_equal_intervals() -> None:
     for target, kind in (("price", Interval), ("dear", LabelSet), ("kind", LabelSet)):
         predictor = trained(target).predictor
         some = NEW[FEATURES].iloc[:50]
@@ -234,7 +234,7 @@ def test_booleans_stay_booleans() -> None:
     assert set(one.set) == {True, False}
 
 
-def test_what_gives_no_intervals_says_so() -> None:
+def test_models_without_intervals_raise_an_error() -> None:
     hinge = ul.train(TABLE[[*FEATURES, "dear"]], "dear", loss="hinge", model_type="linear")
     assert "coverage" not in hinge.progressive
     with pytest.raises(ul.OptionError, match="hinge loss gives none"):

@@ -15,8 +15,7 @@ import unitless as ul
 from unitless.cli import main as command
 from unitless.data.labels import Target
 from unitless.data.spellings import spellings
-from unitless.errors import InputError
-from unitless.training import fitting
+from unitless.training import fit
 
 QUICK: dict[str, Any] = {"model_type": "linear", "passes": 1}
 
@@ -52,7 +51,7 @@ BLANKS = ["yes", " yes", "yes ", "no", "no  ", "\tno"] * 20
 def test_blanks_around_labels_do_not_matter(way: str, shuffle: bool, tmp_path: Path) -> None:
     source, target = ways(table(BLANKS), tmp_path)[way]
     result = ul.train(source, target, shuffle=shuffle, **QUICK)
-    assert (result._target.task, result._target.classes) == ("binary", ["no", "yes"])
+    assert (result.details.target.task, result.details.target.classes) == ("binary", ["no", "yes"])
     assert result.details.learned == len(BLANKS)
 
 
@@ -72,7 +71,7 @@ def test_a_model_that_learned_labels_with_blanks_still_knows_them() -> None:
     target = Target.read({"task": "binary", "classes": ["no ", "yes "], "number": False, "rest": False})
     labels = ul.data.labels.labels_of(["yes", "no", " yes"])
     assert not target.unknown(labels).any()
-    assert target.numbers(labels, ul.data.located_rows.Place("", "row", 1)).tolist() == [1, 0, 1]
+    assert target.numbers(labels, ul.data.sources.located_rows.Place("", "row", 1)).tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -92,7 +91,7 @@ def test_pandas_own_missing_value_is_no_label() -> None:
     assert (result.details.unlabeled, result.details.learned) == (10, 30)
 
 
-def test_the_command_says_how_many_rows_have_no_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_counts_rows_without_a_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, _ = ways(table(["a", "b", None, "a"] * 30), tmp_path)["csv"]
     for line in (["train", source, "--passes", "1"], ["compare", source, "--rules", "nag"]):
         assert command([*line, "--target", "y", "--model-type", "linear"]) == 0
@@ -104,27 +103,27 @@ def test_the_command_says_how_many_rows_have_no_label(tmp_path: Path, capsys: py
 
 def test_the_task_is_decided_by_all_rows_of_what_is_fitted() -> None:
     rare = ["no"] * 6000 + ["yes"] * 5990 + ["maybe"] * 10
-    assert ul.train(table(rare), "y", **QUICK)._target.task == "classes"
+    assert ul.train(table(rare), "y", **QUICK).details.target.task == "classes"
     numbers = [1, 2, 3] * 4000 + list(range(4, 30))
-    assert ul.train(table(numbers), "y", **QUICK)._target.task == "regression"
+    assert ul.train(table(numbers), "y", **QUICK).details.target.task == "regression"
     followed = ul.train(table(["no", "yes"] * 50), "y", shuffle=False, **QUICK)
-    assert followed._target.task == "binary"
+    assert followed.details.target.task == "binary"
 
 
 def test_rows_to_be_skipped_do_not_decide_the_task() -> None:
     labels = ["no", "yes"] * 6000 + ["oops"]
     result = ul.train(table(labels), "y", reading=ul.Reading(on_error="skip"), **QUICK)
-    assert result._target.task == "binary"
+    assert result.details.target.task == "binary"
 
 
 def raised(labels: list[Any], **options: Any) -> str:
-    with pytest.raises(InputError) as error:
+    with pytest.raises(ul.InputError) as error:
         ul.train(table(labels), "y", **QUICK, **options)
     return str(error.value)
 
 
 def test_one_value_is_an_error_before_learning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting.Fit, "_score", lambda *_: pytest.fail("it has learned"))
+    monkeypatch.setattr(fit.Fit, "_score", lambda *_: pytest.fail("it has learned"))
     assert raised(["a"] * 50) == (
         "the target has only one value, 'a', in all 50 rows of the data; a model needs at least two to tell apart"
     )
@@ -140,25 +139,25 @@ def test_one_value_is_an_error_before_learning(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_number_that_never_varies_is_learned_if_asked_for() -> None:
     result = ul.train(table([3.5] * 50), "y", task="regression", **QUICK)
-    assert result.notes == ["the target is 3.5 in all rows: the model will always say so"]
+    assert result.notes == ["the target is 3.5 in all rows: the model will always predict it"]
 
 
 def test_few_rows_are_learned_with_a_warning() -> None:
     result = ul.train(table(["a", "b", "a"]), "y", **QUICK)
     assert result.notes == [
-        "only 3 rows have a label in the data: too few to learn what holds for other rows; do not rely on the model"
+        "only 3 rows have a label in the data: too few to predict other rows well; do not rely on the model"
     ]
 
 
 def test_a_text_or_an_id_is_no_target() -> None:
     assert raised([f"case {i}" for i in range(390)] + ["case 1"] * 10) == (
-        "the target has 390 different values in 400 rows of the data; it looks like a text or an id ('case 0', ...), "
-        "which a model cannot predict; choose another column as target, or use task='classes' to learn each value as "
-        "a class"
+        "the target has 390 different values in 400 rows of the data; it looks like free text or an identifier "
+        "('case 0', ...), which a model cannot predict; choose another column as target, or use task='classes' to "
+        "learn each value as a class"
     )
     assert ul.train(table([f"case {i}" for i in range(60)]), "y", task="classes", **QUICK).details.learned == 60
     followed = raised([f"case {i}" for i in range(400)], shuffle=False)
-    assert followed.startswith("the target has 400 different values in the first 400 labelled rows of the data; it")
+    assert followed.startswith("the target has 400 different values in the first 400 labeled rows of the data; it")
 
 
 def test_numbers_beside_one_other_text_are_no_classes() -> None:
@@ -168,7 +167,7 @@ def test_numbers_beside_one_other_text_are_no_classes() -> None:
         ([], "all of them are numbers"),
     ):
         rows = 80 + len(others)
-        with pytest.raises(InputError) as error:
+        with pytest.raises(ul.InputError) as error:
             ul.train(np.arange(float(rows))[:, None], labels + others, **QUICK)
         assert str(error.value) == (
             f"the target is text and has {rows} different values in {rows} rows of the data; {said}{rest}to learn each "
@@ -184,7 +183,7 @@ def test_hundreds_of_classes_are_worth_a_word() -> None:
     ]
 
 
-def test_few_whole_numbers_are_classes_and_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_few_whole_numbers_are_classes_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frame = table([1 + i % 5 for i in range(200)])
     said = "classes: the target has 5 whole numbers, 1 to 5; use "
     assert ul.train(frame, "y", **QUICK).notes == [f"{said}task='regression' to predict a number"]
@@ -193,8 +192,9 @@ def test_few_whole_numbers_are_classes_and_it_is_said(tmp_path: Path, capsys: py
     for quiet in ([], ["--quiet"]):
         line = ["train", str(tmp_path / "t.csv"), "--target", "y", "--model-type", "linear", "--passes", "1", *quiet]
         assert command(line) == 0
-        printed = capsys.readouterr().err
-        assert printed.count(f"note: {said}--task regression to predict a number") == 1
+        printed = capsys.readouterr()
+        assert printed.out.count(f"- {said}--task regression to predict a number\n") == 1
+        assert printed.err.count(f"note: {said}--task regression to predict a number") == (not quiet)
     assert command(["compare", str(tmp_path / "t.csv"), "--target", "y", "--model-type", "linear"]) == 0
     assert f"note: {said}--task regression" in capsys.readouterr().err
 
@@ -219,7 +219,7 @@ def test_labels_that_look_like_two_spellings_are_named_and_kept_apart() -> None:
         "rows) and 'Radiator Flow' (1 row). They are learned as different labels; if they are the same, give them one "
         "spelling in the data"
     ]
-    assert sorted(result.classes) == ["Bypass", "Rad Flow", "Rad.Flow", "Radiator Flow"]
+    assert sorted(result.predictor.classes) == ["Bypass", "Rad Flow", "Rad.Flow", "Radiator Flow"]
 
 
 @pytest.mark.parametrize(

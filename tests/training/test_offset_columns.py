@@ -13,9 +13,8 @@ import pytest
 from sources import command, refused, write, write_all
 
 import unitless as ul
+from unitless.data.columns.schema import Schema
 from unitless.data.conversion import convert
-from unitless.data.schema import Schema
-from unitless.errors import InputError, OptionError
 
 ROWS = 900
 
@@ -126,7 +125,7 @@ def test_scoring_reads_the_column(frame: pd.DataFrame, result: Any, tmp_path: Pa
     score = ul.evaluate(result.model, path)
     losses = result.model.losses(result.model.predict(frame), frame["claims"])
     assert score.metrics["loss"] == pytest.approx(float(losses.mean()), rel=1e-9)
-    with pytest.raises(InputError, match="there is no column 'log_years', which holds the offsets"):
+    with pytest.raises(ul.InputError, match="there is no column 'log_years', which holds the offsets"):
         ul.evaluate(result.model, frame.drop(columns="log_years"))
 
 
@@ -135,17 +134,17 @@ def test_without_the_column_nothing_is_predicted(frame: pd.DataFrame, result: An
     for path in write_all(without.head(50), tmp_path).values():
         lines = path.endswith("jsonl")  # where a key may be there in some rows
         said = "the offset 'log_years' is missing" if lines else "there is no column 'log_years', which holds the off"
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(ul.InputError, match=said):
             result.predict(path)
-    with pytest.raises(InputError, match="there is no column 'log_years', which holds the offsets"):
+    with pytest.raises(ul.InputError, match="there is no column 'log_years', which holds the offsets"):
         result.model.predict(without)
     row = without.to_dict("records")[0]
     for ask in (result.predictor.predict_one, result.model.predict_one, result.predictor.explain):
-        with pytest.raises(InputError, match="the offset 'log_years' is missing"):
+        with pytest.raises(ul.InputError, match="the offset 'log_years' is missing"):
             ask(row)
-    with pytest.raises(InputError, match="the offset 'log_years' is missing at row 2"):
+    with pytest.raises(ul.InputError, match="the offset 'log_years' is missing at row 2"):
         result.predict([{**row, "log_years": 0.0}, row])
-    with pytest.raises(InputError, match="the offset 'log_years' is 'a'; it must be a number"):
+    with pytest.raises(ul.InputError, match="the offset 'log_years' is 'a'; it must be a number"):
         result.predictor.predict_one({**row, "log_years": "a"})
 
 
@@ -158,34 +157,34 @@ def test_an_offset_that_is_not_finite_is_an_error_or_skipped(
     path = str(tmp_path / "bad.parquet")
     bad.to_parquet(path)
     with pytest.raises(
-        InputError, match=rf"bad.parquet, row 401: {said}; offsets must be finite, and not beyond 1e60; correct it"
+        ul.InputError, match=rf"bad.parquet, row 401: {said}; offsets must be finite, and not beyond 1e60; correct it"
     ):
         trained(path)
     skipped = trained(path, reading=ul.Reading(offset="log_years", on_error="skip"))
     assert (skipped.details.skipped, skipped.rows) == (1, ROWS)
-    with pytest.raises(InputError, match=rf"row 401: {said}"):
+    with pytest.raises(ul.InputError, match=rf"row 401: {said}"):
         ul.evaluate(result.model, path)
     with pytest.raises(
-        InputError, match=r"row 401: (offset is inf; offsets must be finite|the offset 'log_years' is missing)"
+        ul.InputError, match=r"row 401: (offset is inf; offsets must be finite|the offset 'log_years' is missing)"
     ):
         result.predict(path)
     assert result.predict(path, reading=ul.Reading(on_error="skip"))[400] is None
 
 
 def test_a_column_that_is_not_there_or_not_numbers(frame: pd.DataFrame) -> None:
-    with pytest.raises(OptionError, match=r"offset: there is no column 'log_year'; did you mean 'log_years'\?"):
+    with pytest.raises(ul.OptionError, match=r"offset: there is no column 'log_year'; did you mean 'log_years'\?"):
         trained(frame, reading=ul.Reading(offset="log_year"))
-    with pytest.raises(InputError, match="the offsets in column 'city' are not numbers but text"):
+    with pytest.raises(ul.InputError, match="the offsets in column 'city' are not numbers but text"):
         trained(frame, reading=ul.Reading(offset="city"))
-    with pytest.raises(OptionError, match="offset is ndarray; it must be the name of a column"):
+    with pytest.raises(ul.OptionError, match="offset is ndarray; it must be the name of a column"):
         trained(frame, reading=ul.Reading(offset=np.zeros(ROWS)))
-    with pytest.raises(OptionError, match="offset names columns; the data has none"):
+    with pytest.raises(ul.OptionError, match="offset names columns; the data has none"):
         ul.train(frame[["power"]].to_numpy(), frame["claims"], reading=ul.Reading(offset="power"))
 
 
 def test_several_classes_have_no_offset(frame: pd.DataFrame) -> None:
     three = frame.assign(claims=np.array(["a", "b", "c"])[np.arange(ROWS) % 3])
-    with pytest.raises(OptionError, match="offset is added to one score; this target has several classes"):
+    with pytest.raises(ul.OptionError, match="offset is added to one score; this target has several classes"):
         ul.train(three, "claims", reading=ul.Reading(offset="log_years"))
 
 
@@ -194,7 +193,7 @@ def test_training_goes_on_with_the_same_column(frame: pd.DataFrame, tmp_path: Pa
     more = ul.train(frame.tail(400), target="claims", resume=first.model, shuffle=False)
     whole = trained(frame, shuffle=False)
     assert list(more.predict(frame)) == list(whole.predict(frame))
-    with pytest.raises(OptionError, match="offset is 'power', but the model was trained with 'log_years'"):
+    with pytest.raises(ul.OptionError, match="offset is 'power', but the model was trained with 'log_years'"):
         ul.train(frame, target="claims", reading=ul.Reading(offset="power"), resume=first.model)
 
 
@@ -294,5 +293,5 @@ def test_conversions_keep_offsets(frame: pd.DataFrame, tmp_path: Path) -> None:
     frame.head(30).to_csv(tmp_path / "claims.csv", index=False)
     convert(str(tmp_path / "claims.csv"), again, "vw", target="claims", offset="log_years")
     assert ul._core.VwReader().read(Path(again).read_bytes(), True).offset.tolist() == one.offset.tolist()
-    with pytest.raises(OptionError, match="libsvm has no place for offsets"):
+    with pytest.raises(ul.OptionError, match="libsvm has no place for offsets"):
         convert(str(tmp_path / "claims.csv"), "x.svm", "libsvm", target="claims", offset="log_years", ignore="city")

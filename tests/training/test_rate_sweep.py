@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles.rates import PAPER_RATES
 
 import unitless as ul
-from unitless.rates import rate_grid
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(2000, 3)) * [1e-3, 1.0, 1e4]
@@ -42,7 +42,7 @@ def test_the_loss_of_a_rate_is_that_of_training_with_it(y: Any, options: dict[st
             how = {"rule": rule, "learning_rate": rate, "model_type": "linear", "holdout": 0, "passes": 1, **options}
             trained = ul.train(X, y, ensemble=False, **how)
             alone = trained.progressive
-            assert outcome[rule].losses[k] == pytest.approx(trained._evaluation.loss, rel=1e-12)
+            assert outcome[rule].losses[k] == pytest.approx(trained.details.evaluation.loss, rel=1e-12)
             if y is SIGN:
                 assert outcome[rule].errors is not None
                 assert outcome[rule].errors[k] == pytest.approx(alone["error_rate"], rel=1e-12)
@@ -83,7 +83,7 @@ def test_classes_are_found_in_any_data_that_can_be_read_twice(kind: str, number:
     assert outcome["nag"].sweep.examples == len(X)
 
 
-def test_a_stream_of_classes_needs_to_be_told_them() -> None:
+def test_a_stream_of_classes_needs_their_list() -> None:
     def rows(broken: str = "low") -> Iterator[dict[str, Any]]:
         for a, y in zip(X[:, 1].tolist(), CLASS.tolist(), strict=True):
             yield {"a": a, "y": y.replace("low", broken)}
@@ -116,7 +116,7 @@ def test_vw_text_with_rows_without_label(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_paper_s_grid_by_default_and_rates_in_order() -> None:
-    assert ul.sweep(X, SIGN, ["nag"])["nag"].rates == rate_grid()
+    assert ul.sweep(X, SIGN, ["nag"])["nag"].rates == PAPER_RATES
     assert ul.sweep(X, SIGN, ["nag"], [3, 0.1, 1])["nag"].rates == [0.1, 1.0, 3.0]
 
 
@@ -159,7 +159,7 @@ def test_a_rule_that_diverged_at_all_rates_does_not_stop_the_others() -> None:
         ({"rates": [0.1, -1]}, "must be positive"),
         ({"rates": [1, 1.0]}, "rates has 1 twice"),
         ({"rules": ["adam"]}, "rules has 'adam'"),
-        ({"learning_rate": 1}, "give them as rates"),
+        ({"learning_rate": 1}, "give rates instead"),
         ({"passes": 2}, "a sweep has no option 'passes'"),
         ({"loss": "squared", "task": "binary"}, "is for numbers"),
     ],

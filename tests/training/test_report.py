@@ -18,11 +18,9 @@ from sources import command, refused, write
 
 import unitless as ul
 from unitless.cli import main
-from unitless.errors import OptionError
 from unitless.metrics.records import METRICS
 from unitless.page import charts
 from unitless.training import report
-from unitless.training.result import TrainResult
 
 VOID = {"meta", "br"}
 ELEMENTS = VOID | set(
@@ -89,7 +87,7 @@ class Page(HTMLParser):
         return [*same, *(cells[1:] for cells in self.cells if cells and cells[0].startswith(name))][0]
 
 
-def page_of(result: TrainResult) -> Page:
+def page_of(result: ul.TrainResult) -> Page:
     content = report.made(result)
     page = Page(content)
     assert {name for name, _ in page.seen} <= ELEMENTS
@@ -112,19 +110,19 @@ def numbers(rows: int = 1500, seed: int = 0) -> tuple[np.ndarray[Any, Any], np.r
     return rng.normal(size=(rows, 3)) * [1, 1e3, 1e-3], rng
 
 
-def binary(rows: int = 1500, **options: Any) -> TrainResult:
+def binary(rows: int = 1500, **options: Any) -> ul.TrainResult:
     X, rng = numbers(rows)
     y = np.where(X[:, 0] + rng.normal(size=rows) > 0.5, "yes", "no")
     return ul.train(pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y), "y", **options)
 
 
-def regression(rows: int = 1500, **options: Any) -> TrainResult:
+def regression(rows: int = 1500, **options: Any) -> ul.TrainResult:
     X, rng = numbers(rows)
     y = np.abs(3 + X[:, 0] + X[:, 1] / 500 + rng.normal(size=rows))
     return ul.train(pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y), "y", **options)
 
 
-def classes(count: int = 5, rows: int = 3000, **options: Any) -> TrainResult:
+def classes(count: int = 5, rows: int = 3000, **options: Any) -> ul.TrainResult:
     X, rng = numbers(rows)
     names = np.array([f"class {k}" for k in range(count)])
     place = np.clip(((X[:, 0] + 0.3 * rng.normal(size=rows) + 2.5) / 5 * count).astype(int), 0, count - 1)
@@ -149,7 +147,7 @@ def test_a_page_of_two_classes_has_the_numbers_of_the_result() -> None:
             assert progressive == f"{result.progressive[metric.name]:{form}}"
             assert baseline in ("-", f"{result.baseline[metric.name]:{form}}")
     assert page.row("accuracy")[2] == f"{1 - result.progressive['error_rate']:.2%}"
-    for name, _ in result.top_features():
+    for name, _ in result.details.top_features():
         assert name in page.text
 
 
@@ -194,18 +192,18 @@ def test_all_classes_are_shown(count: int) -> None:
     result = classes(count, model_type="linear", ensemble=False, passes=1)
     page = page_of(result)
     assert "By class" in page.headings()
-    for label, of in result.per_class.items():
+    for label, of in result.details.per_class.items():
         cells = page.row(label)
         assert cells[-1] == (f"{of['recall']:.1%}" if of["recall"] == of["recall"] else "-")
 
 
 def test_the_numbers_of_classes_are_those_of_the_kept_model() -> None:
     result = classes(4)
-    right = sum(of["share"] * of["recall"] for of in result.per_class.values() if of["share"])
+    right = sum(of["share"] * of["recall"] for of in result.details.per_class.values() if of["share"])
     assert right == pytest.approx(1 - result.metrics["error_rate"])
     progressive = classes(4, holdout=0)
     assert progressive.metrics == progressive.progressive
-    right = sum(of["share"] * of["recall"] for of in progressive.per_class.values())
+    right = sum(of["share"] * of["recall"] for of in progressive.details.per_class.values())
     assert right == pytest.approx(1 - progressive.progressive["error_rate"])
 
 
@@ -221,7 +219,7 @@ def test_without_held_out_rows_the_page_says_that_its_metrics_are_progressive(ma
     assert "baseline" not in page.text.lower()
     assert (
         page.headings()
-        == {"binary": {"ROC", "Reliability"}, "regression": set(), "classes": {"By class"}}[result._target.task]
+        == {"binary": {"ROC", "Reliability"}, "regression": set(), "classes": {"By class"}}[result.details.target.task]
     )
 
 
@@ -229,7 +227,7 @@ def test_without_held_out_rows_the_page_says_that_its_metrics_are_progressive(ma
 def test_rows_that_were_followed_are_compared_with_repeating_the_last_label(made: Any) -> None:
     result = made(shuffle=False)
     page = page_of(result)
-    assert "a stream, in their order" in page.text
+    assert "in their own order" in page.text
     assert "Last-label baseline" in page.text
     last = result.last_label_baseline
     main = last.get("error_rate")
@@ -261,11 +259,11 @@ def test_features_without_a_table_have_a_page(tmp_path: Path) -> None:
     result = ul.train(write(tmp_path / "<b>.vw", "\n".join([*lines, "|s a:1"]) + "\n"))
     page = page_of(result)
     assert "<b>.vw" in page.text
-    assert "1 row had no label and was not learned" in page.text
+    assert "1 without label" in page.text
 
 
 @pytest.mark.parametrize("fitted", [True, False])
-def test_an_interrupted_training_has_a_page_that_says_so(fitted: bool) -> None:
+def test_the_page_of_an_interrupted_training_says_so(fitted: bool) -> None:
     def stop(run: Any) -> None:
         if run.progress.learned >= 500:
             os.kill(os.getpid(), signal.SIGINT)
@@ -273,7 +271,7 @@ def test_an_interrupted_training_has_a_page_that_says_so(fitted: bool) -> None:
     rng = np.random.default_rng(0)
     rows = ({"a": x, "y": 2 * x + noise} for x, noise in rng.normal(size=(50_000, 2)).tolist())
     result = ul.train([*rows] if fitted else rows, "y", passes=50 if fitted else 1, progress=stop)
-    assert result.interrupted
+    assert result.details.interrupted
     page = page_of(result)
     assert "The training was interrupted" in page.text
     assert f"{result.metrics['rmse']:.4f}" in page.text
@@ -282,18 +280,19 @@ def test_an_interrupted_training_has_a_page_that_says_so(fitted: bool) -> None:
 def test_too_few_rows_for_a_score_still_give_a_page() -> None:
     page = page_of(ul.train([[1.0], [2.0]], [1.0, 2.0]))
     assert "on 2 rows, each predicted before it was learned" in page.text
-    assert "Only 2 rows have a label in the data: too few to learn what holds for other rows" in page.text
+    assert "Only 2 rows have a label in the data: too few to predict other rows well" in page.text
     one = page_of(ul.train([[1.0]], [2.5], task="regression"))
     assert "There were too few rows to measure how good the model is." in one.text
 
 
-def test_what_was_noticed_is_told(tmp_path: Path) -> None:
+def test_the_page_shows_the_notes(tmp_path: Path) -> None:
     rows = [f"{k % 7 if k % 5 else ''},{k},user{k},{k % 2}" for k in range(3000)]
     path = write(tmp_path / "t.csv", "a,b,who,y\n" + "\n".join(rows) + "\n1,2\n")
     result = ul.train(path, "y", reading=ul.Reading(on_error="skip"))
     page = page_of(result)
-    assert "600 values were missing, in 1 column" in page.text
-    assert "1 row could not be used and was skipped" in page.text
+    assert "600 values (a 600)" in page.text
+    assert "1 skipped" in page.text
+    assert "t.csv, row 3001" in page.text
     assert "'b', a row counter" in page.text
     assert "'who', text with 3,000 different values in 3,000 rows" in page.text
     assert ["a", "", "600", "20.0%"] in page.cells
@@ -336,7 +335,7 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize("name", ["page.pdf", "page", "nowhere/page.html", "folder.html"])
 def test_a_report_that_cannot_be_written_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "folder.html").mkdir()
-    with pytest.raises(OptionError, match="a report cannot be written"):
+    with pytest.raises(ul.OptionError, match="a report cannot be written"):
         report.check_path(tmp_path / name)
 
 

@@ -27,8 +27,8 @@ from sources import content, facts, json_lines, mappings, set_chunk, table, writ
 from waiting import until
 
 import unitless as ul
-from unitless.data import file_identity
-from unitless.training.run import Run
+from unitless.data.sources import file_identity
+from unitless.training.training import Training
 
 ROWS = 360
 
@@ -43,11 +43,11 @@ def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-def after(parts: int) -> Callable[[Run], None]:
+def after(parts: int) -> Callable[[Training], None]:
     """End a run after so many parts."""
     calls = iter(range(parts))
 
-    def watch(run: Run) -> None:
+    def watch(run: Training) -> None:
         if next(calls, None) is None:
             raise Killed
 
@@ -274,7 +274,7 @@ def test_an_interruption_saves_a_model_that_goes_on(
     expected = ul.train(path, "y", shuffle=shuffle)
     seen: list[int] = []
 
-    def watch(run: Run) -> None:
+    def watch(run: Training) -> None:
         seen.extend([run.progress.rows] if run.progress.rows else [])  # not while it reads
         if len(seen) == (2 if shuffle else 3):
             signal.raise_signal(number)
@@ -282,11 +282,11 @@ def test_an_interruption_saves_a_model_that_goes_on(
     before = signal.getsignal(number)
     stopped = ul.train(path, "y", output=model, progress=watch, shuffle=shuffle)
     assert signal.getsignal(number) is before
-    assert stopped.interrupted
+    assert stopped.details.interrupted
     assert 0 < stopped.rows < ROWS
     assert stopped.metrics
     result = ul.train(path, resume=model, output=model, shuffle=shuffle)
-    assert not result.interrupted
+    assert not result.details.interrupted
     assert facts(result) == facts(expected)
     assert content(result.model) == content(expected.model)
 
@@ -300,18 +300,18 @@ def test_other_files_or_settings_do_not_go_on(tmp_path: Path) -> None:
         ul.train(other, resume=model, holdout=0.1)
     with pytest.raises(ul.OptionError, match="other settings"):
         ul.train(path, resume=model)
-    with pytest.raises(ul.OptionError, match="settled by the model"):
+    with pytest.raises(ul.OptionError, match="determined by the model"):
         ul.train(path, resume=model, holdout=0.1, loss="squared")
     with pytest.raises(ul.OptionError, match="the model was trained with 'y'"):
         ul.train(path, "x", resume=model, holdout=0.1)
 
 
-def test_the_message_says_which_file_differs_and_how(tmp_path: Path) -> None:
+def test_the_message_names_the_file_that_differs_and_how(tmp_path: Path) -> None:
     text = FRAME.to_csv(index=False)
     path, model = write(tmp_path / "a.csv", text), tmp_path / "m"
     with pytest.raises(Killed):
         ul.train([path, path], "y", output=model, checkpoint=100, progress=after(4))
-    with pytest.raises(ul.InputError, match="they were 2, not 1; give the same ones"):
+    with pytest.raises(ul.InputError, match="they were 2, not 1; give the same files"):
         ul.train(path, resume=model)
     with pytest.raises(ul.InputError, match=r"then there was '.*a\.csv' in place of '.*b\.csv'"):
         ul.train([path, write(tmp_path / "b.csv", text)], resume=model)
@@ -419,7 +419,7 @@ def test_a_process_that_is_killed_goes_on_until_it_is_done(big: str, tmp_path: P
     assert ul.load(model)._training["progress"]["learned"] == len(BIG)
 
 
-def test_an_interrupted_process_says_how_to_go_on(big: str, tmp_path: Path) -> None:
+def test_an_interrupted_process_explains_how_to_resume(big: str, tmp_path: Path) -> None:
     model = tmp_path / "m"
     process = start(
         "train", big, "--target", "y", "--output", str(model), "--checkpoint", "100", "--model-type", "linear", "-q"
@@ -442,7 +442,7 @@ def unread(pipe: Any) -> int:
 
 
 @pytest.mark.parametrize("rows", [0, 300, 60_000], ids=["no row", "before the columns are decided", "after that"])
-def test_an_interruption_saves_what_has_come_although_the_pipe_is_silent(rows: int, tmp_path: Path) -> None:
+def test_an_interruption_saves_the_rows_of_a_silent_pipe(rows: int, tmp_path: Path) -> None:
     model = tmp_path / "m"
     arguments = ["train", "-", "--target", "y", "--output", str(model), "--checkpoint", "1000", "-q"]
     process = start(*arguments, "--model-type", "linear", stdin=subprocess.PIPE)

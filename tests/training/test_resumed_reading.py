@@ -15,9 +15,9 @@ def test_reading_options_are_those_of_the_model(tmp_path: Path) -> None:
     model = str(tmp_path / "m")
     reading = ul.Reading(missing="absent", na="none yet", header=False, delimiter=";", format="csv")
     first = ul.train(path, "3", output=model, reading=reading, model_type="linear")
-    assert first.missing == {"2": 34}
+    assert first.details.missing == {"2": 34}
     more = ul.train(path, resume=model, reading=ul.Reading(format="csv"), output=model)
-    assert more.missing == {"2": 34}
+    assert more.details.missing == {"2": 34}
     assert not any("(missing)" in str(name) for name in more.model.weights)
     assert not more.invalid_values
     assert len(ul.Predictor(model).predict(path, reading=ul.Reading(format="csv"))) == 300

@@ -17,10 +17,10 @@ import pytest
 from sources import write
 
 import unitless as ul
-from unitless.data.file_identity import PIECE, PIECES, identity_of, label_of
-from unitless.data.files import File, find
-from unitless.data.open_data import open_source
 from unitless.data.read_options import ReadOptions
+from unitless.data.sources.file_identity import PIECE, PIECES, identity_of, label_of
+from unitless.data.sources.files import File, find
+from unitless.data.sources.open_data import open_source
 
 TIMES = re.compile(r"second|time|when|created|clock", re.IGNORECASE)
 
@@ -147,7 +147,7 @@ def test_times_are_in_the_result(tmp_path: Path) -> None:
     assert result.seconds > 0
     assert result.asdict()["rows_per_second"] > 0
     result.report(tmp_path / "report.html")
-    assert f"{result.seconds:.1f} s" in (tmp_path / "report.html").read_text()
+    assert f"{result.seconds:.2f} s" in (tmp_path / "report.html").read_text()
 
 
 def test_merged_models_are_the_same_too(tmp_path: Path) -> None:
@@ -217,11 +217,11 @@ def test_a_digest_of_a_large_file_reads_pieces_of_it(tmp_path: Path, monkeypatch
         ("-", "-"),
     ],
 )
-def test_names_do_not_say_where_files_lie(path: str, label: str) -> None:
+def test_stored_names_do_not_contain_folders(path: str, label: str) -> None:
     assert label_of(path) == label
 
 
-def test_addresses_with_passwords_are_not_kept(tmp_path: Path) -> None:
+def test_addresses_with_passwords_are_not_stored(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", TEXT)
     (file,) = find(f"file://{tmp_path}/a.csv")
     assert identity_of(file) == identity_of(File(str(tmp_path / "a.csv")))

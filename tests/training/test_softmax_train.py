@@ -25,13 +25,13 @@ def table(rows: int = 1500) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("model_type", ["linear", "auto"])
-def test_train_fits_a_softmax_and_says_what_it_is_worth(model_type: Any) -> None:
+def test_train_fits_a_softmax_and_reports_its_metrics(model_type: Any) -> None:
     frame = table()
     result = ul.train(frame, target="label", loss="softmax", model_type=model_type, passes=2)
     assert type(result.model) is ul.Softmax
     assert result.metrics["error_rate"] < 0.1
-    assert result._held_out is not None
-    assert result._held_out.loss == result.metrics["log_loss"]  # the loss is that of all classes together
+    assert result.details.on_holdout
+    assert result.details.measured.loss == result.metrics["log_loss"]  # the loss is that of all classes together
     assert "loss" not in result.metrics
     assert result.metrics["log_loss"] < result.baseline["log_loss"]
     assert "loss" not in result.baseline
@@ -58,7 +58,7 @@ def test_training_that_is_interrupted_goes_on_exactly(tmp_path: Path) -> None:
     assert resumed.progressive == whole.progressive
 
 
-def test_numbers_are_classes_where_the_loss_says_so() -> None:
+def test_numbers_are_classes_under_a_loss_of_classes() -> None:
     frame = table().assign(label=lambda one: one.label.map({"low": 1, "between": 2, "high": 30}))
     model = ul.train(frame, target="label", loss="softmax", model_type="linear", passes=1).model
     assert type(model) is ul.Softmax

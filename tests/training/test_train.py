@@ -17,7 +17,8 @@ import pytest
 from sources import command, content, facts, json_lines, mappings, refused, set_chunk, table, train, write
 
 import unitless as ul
-from unitless.data.shuffle import hashes
+from unitless.cli import main
+from unitless.data.rows.random_order import hashes
 
 PAIRS = [
     *(("0", "1"), ("-1", "1"), ("no", "yes"), ("No", "Yes"), ("false", "true"), ("False", "True"), ("n", "y")),
@@ -45,7 +46,9 @@ def csv_of(frame: pd.DataFrame, pair: tuple[str, str]) -> str:
 
 @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "pandas", "mappings"])
-def test_two_labels_of_any_kind_are_learned_alike_and_told(pair: tuple[str, str], kind: str, tmp_path: Path) -> None:
+def test_two_labels_of_any_kind_are_learned_alike_and_reported(
+    pair: tuple[str, str], kind: str, tmp_path: Path
+) -> None:
     frame, expected = two_classes(), of_two_classes()
     number, boolean = pair[0].strip("-.0123456789") == "", pair[0].lower() == "false"
     convert: Any = float if number else (lambda v: v.lower() == "true") if boolean else str
@@ -80,7 +83,7 @@ def test_a_third_label_later_is_refused_with_its_place(
     skipped = train(path, "y", reading=ul.Reading(on_error="skip"), shuffle=False)
     assert skipped.details.skipped == 1
     if pair[0].lower() != "false" and "." not in pair[0]:  # in random order it is one of the labels that decide
-        assert train(path, "y")._target.task == "classes"
+        assert train(path, "y").details.target.task == "classes"
     assert skipped.rows + skipped.details.skipped in (801, 802)
     assert "row 401" in skipped.details.skipped_rows[0]
 
@@ -94,8 +97,8 @@ def test_files_sorted_by_label_train(
     path = write(tmp_path / "a.csv", csv_of(frame, pair))
     set_chunk(monkeypatch, 2000)  # the first piece has one label only
     result = train(path, "y", loss="logistic")
-    assert result._target.task == "binary"
-    assert [str(c).lower() for c in result.classes] == [p.lower() for p in pair]
+    assert result.details.target.task == "binary"
+    assert [str(c).lower() for c in result.predictor.classes] == [p.lower() for p in pair]
 
 
 @pytest.mark.parametrize("order", [1, -1], ids=["up", "down"])
@@ -106,14 +109,14 @@ def test_sorted_labels_that_can_only_be_two_are_a_binary_task_unasked(
     frame = two_classes().sort_values("k", ascending=order > 0, kind="stable")
     path = write(tmp_path / "a.csv", csv_of(frame, pair))
     set_chunk(monkeypatch, 2000)
-    assert ul.train(path, "y")._target.task == "binary"
+    assert ul.train(path, "y").details.target.task == "binary"
 
 
 def test_the_positive_label_is_the_one_asked_for() -> None:
     frame = two_classes().assign(k=lambda f: f["k"].map({0: "ham", 1: "spam"}))
     result = ul.train(frame, "k", positive="ham")
     assert result.task == "binary: is it 'ham' (positive) or 'spam' (negative)?"
-    assert result.classes == ["spam", "ham"]
+    assert result.predictor.classes == ["spam", "ham"]
     with pytest.raises(ul.OptionError, match=r"positive is 'egg', but the target is '(ham|spam)' or '(spam|ham)'"):
         ul.train(frame, "k", positive="egg")
 
@@ -122,7 +125,7 @@ def test_tasks_are_found_out_or_as_asked() -> None:
     x = np.arange(60.0)
 
     def task(y: Any, **options: Any) -> str:
-        return ul.train(pd.DataFrame({"x": x, "y": y}), "y", **options)._target.task
+        return ul.train(pd.DataFrame({"x": x, "y": y}), "y", **options).details.target.task
 
     assert task(x * 0.5) == "regression"
     assert task((x % 3).astype(int)) == "classes"
@@ -344,14 +347,16 @@ def test_only_so_many_bad_rows_are_kept_but_all_are_counted(tmp_path: Path) -> N
 # ------------------------------------------------------------------------------------------------ the command line
 
 
-def test_the_command_line_trains_and_says_what_it_found(tmp_path: Path) -> None:
+def test_the_command_line_trains_and_reports(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", csv_of(two_classes(), ("no", "yes")).replace("1,", "oops\n1,", 1) + "1,,yes\n")
     model = str(tmp_path / "m.unitless")
     run = command("train", path, "--target", "y", "--output", model, "--on-error", "skip", "--holdout", "0.1")
     assert run.returncode == 0
-    for told in ("'yes' (positive) or 'no' (negative)", "held-out rows", "skipped", "accuracy", "missing", "z 1"):
+    for told in ("'yes' (positive) or 'no' (negative)", "held-out rows", " skipped", "accuracy", "missing", "z 1"):
         assert told in run.stdout
-    assert "row " in run.stderr
+    assert "a.csv, row " in run.stdout  # the row that was skipped
+    titles = [line for line in run.stdout.splitlines() if line in ("Data", "Model", "Metrics", "Features", "Notes")]
+    assert titles == ["Data", "Model", "Metrics", "Features"]
     assert ul.load(model).examples > 300
 
 
@@ -393,14 +398,13 @@ def test_the_command_line_gives_json_that_is_json(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_use_is_told_in_one_message(
+def test_wrong_use_gives_one_message(
     arguments: list[str], code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
-    from unitless.cli.app import run  # noqa: PLC0415
 
     write(tmp_path / "a.csv", "x,y\n1,2.5\n2,3.5\n3,5\n")
     monkeypatch.chdir(tmp_path)
-    assert run(["train", *arguments]) == code
+    assert main(["train", *arguments]) == code
     told = capfd.readouterr().err
     assert told.startswith("unitless: ")
     assert message in told
@@ -463,7 +467,7 @@ def test_rows_that_are_held_out_or_missing_are_counted_once_whatever_the_passes(
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0] * 50, "y": np.arange(200) % 2})
     once, thrice = (ul.train(frame, "y", holdout=0.3, passes=passes) for passes in (1, 3))
     assert thrice.details.held_out == once.details.held_out
-    assert thrice.missing == once.missing == {"a": 50}
+    assert thrice.details.missing == once.details.missing == {"a": 50}
     assert thrice.details.learned == once.details.learned == 200
     assert (once.model.examples, thrice.model.examples) == (200, 480)  # those held back are learned once
 
@@ -488,7 +492,7 @@ def test_a_column_that_begins_with_zeros_and_ones_can_be_called_a_number() -> No
 
 @pytest.mark.parametrize("label", ["1", "0", "yes", "a word"])
 @pytest.mark.parametrize("name", ["train", "compare"])
-def test_a_target_of_one_value_is_told_at_training(tmp_path: Path, label: str, name: str) -> None:
+def test_a_target_of_one_value_is_reported_at_training(tmp_path: Path, label: str, name: str) -> None:
     path, model = write(tmp_path / "a.csv", "x,y\n" + f"1,{label}\n2,{label}\n" * 50), tmp_path / "m"
     more = ["--quiet", *(["--output", str(model)] if name == "train" else [])]
     message = refused(command(name, path, "--target", "y", *more))
@@ -496,7 +500,7 @@ def test_a_target_of_one_value_is_told_at_training(tmp_path: Path, label: str, n
     assert not model.exists()
 
 
-def test_a_model_that_was_interrupted_before_the_second_value_says_so(tmp_path: Path) -> None:
+def test_a_model_interrupted_before_its_second_label_raises(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "x,y\n" + "1,0\n" * 5000 + "2,1\n")
     model = str(tmp_path / "m")
 

@@ -1,4 +1,4 @@
-// What a loss tells about itself, and what all of them are written with.
+// The properties that a loss declares, and the functions that all losses use.
 #pragma once
 
 #include <type_traits>
@@ -9,26 +9,26 @@
 
 namespace unitless {
 
-// The labels that a loss takes: any number, a number that is not negative, or one of two signs.
+// The labels that a loss accepts: any number, a number that is not negative, or -1 and +1.
 enum class LabelKind { number, count, sign };
 
-// What an ensemble combines: scores, numbers, or the log odds of classes.
+// What an ensemble combines for this loss: scores, numbers, or the log odds of classes.
 enum class Mixing { scores, numbers, odds };
 
 struct LossFacts {
     const char* name;
     LabelKind labels;
-    double negative;             // in one-against-all, the label of the rows of other classes
-    double vw_limit = 0;         // the limit of predictions that Vowpal Wabbit starts with
+    double negative;             // the label of rows of other classes in one-vs-all
+    double vw_limit = 0;         // Vowpal Wabbit's initial limit of predictions
     bool scales_itself = false;  // a plain gradient step is proportional to the label's unit
-    double curvature = 0;        // the largest second derivative; 0: there is none
+    double curvature = 0;        // the largest second derivative; 0: it is not bounded
     Mixing mixing = Mixing::scores;
-    bool differences = false;  // the loss depends on p - y alone: an offset of p can be taken from y instead
+    bool differences = false;  // the loss depends only on p - y, so an offset of p can be subtracted from y instead
 };
 
 inline namespace UNITLESS_ISA {
 
-// A number as a T: a double, or several equal ones.
+// Converts a number to T: a double, or a register of equal doubles.
 template <class T>
 T constant(double x) {
     if constexpr (std::is_same_v<T, double>) {
@@ -38,8 +38,8 @@ T constant(double x) {
     }
 }
 
-// By how much v moves for each unit of its step when the prediction, which moves `reach` times as far, changes by
-// `change`; where 1/reach is no number, by the plain gradient's step.
+// Returns the factor of the update of v that changes the prediction by `change`, where `reach` is the change of the
+// prediction per unit of the factor. If 1/reach is not finite, returns the factor of the plain gradient step.
 inline double change_by_reach(double change, double slope, double speed, double reach) {
     const double per_reach = 1.0 / reach;
     return is_finite(per_reach) ? change * per_reach : -(speed * slope);

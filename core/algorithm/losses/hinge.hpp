@@ -7,8 +7,8 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// L = max(0, 1 - y p), y = -1 or +1. A step ends where the margin is 1: what is 1 to rounding must count as reached, or
-// the last bit of a sum would decide whether H grows.
+// L = max(0, 1 - y p), y = -1 or +1. A step ends where the margin is 1. A margin that is 1 up to rounding must count as
+// 1; otherwise the last bit of a sum would decide whether H grows.
 struct Hinge {
     static constexpr LossFacts facts{.name = "hinge", .labels = LabelKind::sign, .negative = -1};
     static constexpr double reached = 1.0 - 0x1p-40;

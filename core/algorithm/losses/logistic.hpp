@@ -7,11 +7,11 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// L = log(1 + exp(-y p)), y = -1 or +1. With the margin m = y p, the margin gains delta, where
+// L = log(1 + exp(-y p)), y = -1 or +1. A step of length tau adds delta to the margin m = y p, where
 //   delta + exp(m) (exp(delta) - 1) = tau.
-// Divided by 1 + exp(m), with b = exp(m)/(1 + exp(m)) and d = tau/(1 + exp(m)):
-//   f(delta) = delta - d + b (exp(delta) - 1 - delta) = 0,
-// convex and increasing, so that d (the gradient's step) is an upper bound.
+// Divided by 1 + exp(m), with b = exp(m)/(1 + exp(m)) and d = tau/(1 + exp(m)), this is
+//   f(delta) = delta - d + b (exp(delta) - 1 - delta) = 0.
+// f is convex and increasing, so d (the plain gradient step) is an upper bound of delta.
 struct Logistic {
     static constexpr LossFacts facts{.name = "logistic",
                                      .labels = LabelKind::sign,
@@ -29,14 +29,14 @@ struct Logistic {
         const double s = absolute(slope), b = 1.0 - s, d = s * tau;  // s = 1/(1 + exp(m))
         return d <= 0.0625 ? with_sign(d * series(d, b), y) : long_change(p, y, s, tau);
     }
-    // The short steps, nearly all, without a division: change/reach = (change/d) s speed.
+    // Nearly all steps are short, and need no division: change/reach = (change/d) s speed.
     UNITLESS_INLINE double move(double p, double y, double slope, double speed, double reach) const {
         const double s = absolute(slope), b = 1.0 - s, plain = s * speed, d = plain * reach;
         if (d <= 0.0625) return with_sign(plain * series(d, b), y);
         return change_by_reach(long_change(p, y, s, speed * reach), slope, speed, reach);
     }
 
-    // Several learners: where all steps are short, the series; where some are not, Halley's method for those.
+    // Several learners at once. Short steps use the series; Halley's method corrects the others.
     template <int n>
     struct SlopeAndValue {
         Vec<n> slope, value;
@@ -59,7 +59,7 @@ struct Logistic {
     UNITLESS_INLINE Vec<n> change(const Vec<n>& p, const Vec<n>& y, const Vec<n>& slope, const Vec<n>& tau) const {
         return change_from([&]() UNITLESS_INLINE_LAMBDA { return p; }, y, slope, tau);
     }
-    // `score()` gives p: short steps do without it.
+    // `score()` returns p; short steps do not need it.
     template <class Score, int n>
     UNITLESS_INLINE Vec<n> change_from(const Score& score, const Vec<n>& y, const Vec<n>& slope,
                                        const Vec<n>& tau) const {
@@ -71,15 +71,16 @@ struct Logistic {
     }
 
   private:
-    // small = exp(-|m|).
+    // `small` is exp(-|m|).
     template <int n>
     static UNITLESS_INLINE Vec<n> slope_from(const Vec<n>& m, const Vec<n>& small, const Vec<n>& y) {
         const Vec<n> part = 1.0 / (1.0 + small);
         return -y * select(m > 0.0, small * part, part);
     }
 
-    // f reverted to a power series in d, cut off after d^10: to rounding up to d = 1/16, where nearly all steps are.
-    // A column is the polynomial in b that multiplies d^3 ... d^10, a row its coefficients of b^1, b^2, ...
+    // The inverse of f as a power series in d, up to d^10. It is exact to rounding for d <= 1/16, and nearly all steps
+    // are this short. Column k is the polynomial in b that multiplies d^(k + 3); row j has the coefficients of b^(j +
+    // 1).
     static constexpr double table[9][width] = {
         {-1.0 / 6, -1.0 / 24, -1.0 / 120, -1.0 / 720, -1.0 / 5040, -1.0 / 40320, -1.0 / 362880, -1.0 / 3628800},
         {1.0 / 2, 5.0 / 12, 5.0 / 24, 7.0 / 90, 17.0 / 720, 41.0 / 6720, 167.0 / 120960, 253.0 / 907200},
@@ -91,7 +92,7 @@ struct Logistic {
         {0, 0, 0, 0, 0, 0, 715.0 / 128, 2431.0 / 96},
         {0, 0, 0, 0, 0, 0, 0, -2431.0 / 256}};
 
-    // f in d, as in `series` below, for several different b.
+    // delta/d by the series, for several values of b.
     template <int n>
     static UNITLESS_INLINE Vec<n> series(const Vec<n>& d, const Vec<n>& b) {
         const auto c = [&](int k) UNITLESS_INLINE_LAMBDA { return coefficient(k, b); };
@@ -106,8 +107,9 @@ struct Logistic {
         for (int j = k; j >= 0; --j) horner = table[j][k] + b * horner;
         return b * horner;
     }
-    // From the series, or from the better of two upper bounds (see `far` below), Halley's method (cubic). A learner
-    // that has arrived stays where it is, so that the others in its register make no difference to it.
+    // Halley's method (cubic convergence), which starts at the series or at the smaller of two upper bounds (see `far`
+    // below). A learner that has converged keeps its value, so that its result does not depend on the others in its
+    // register.
     template <int n>
     static UNITLESS_INLINE Vec<n> long_step(const Vec<n>& d, const Vec<n>& s, const Vec<n>& m, const Vec<n>& tau,
                                             const Vec<n>& guess) {
@@ -139,8 +141,8 @@ struct Logistic {
         return Vec<n>::load(out);
     }
 
-    // f/d. The coefficients depend on b alone, which is known long before d: they cost no time on the way to the
-    // update.
+    // delta/d by the series. Its coefficients depend only on b, which is known long before d, so computing them does
+    // not delay the update.
     static UNITLESS_INLINE double series(double d, double b) {
         const double b2 = b * b, b4 = b2 * b2;
         const auto pair = [&](int k)
@@ -156,7 +158,7 @@ struct Logistic {
         const double d = s * tau;
         return y * (d <= 0.5 ? near(d, 1.0 - s) : far(d, exp(y * p) * s, y * p, tau));
     }
-    // f to d^4, then Halley's method (cubic) twice.
+    // Starts at the series up to d^4, then applies Halley's method (cubic convergence) twice.
     UNITLESS_RARE static double near(double d, double b) {
         const double third = b * (b * 0.5 - 1.0 / 6), fourth = b * (b * (5.0 / 12 - b * 0.625) - 1.0 / 24);
         return refine(refine(d * (1.0 + d * (b * -0.5 + d * (third + d * fourth))), d, b), d, b);
@@ -166,11 +168,12 @@ struct Logistic {
         const double f = (delta - d) + b * (grown - delta), f1 = 1.0 + b * grown, f2 = b + b * grown;
         return delta - f * f1 / (f1 * f1 - 0.5 * (f * f2));
     }
-    // Where exp(delta) dominates, log1p(tau/exp(m)) is the better upper bound. Newton's method falls monotonically.
+    // Where exp(delta) dominates, log1p(tau/exp(m)) is the smaller upper bound. From there Newton's method decreases
+    // monotonically.
     UNITLESS_RARE static double far(double d, double b, double m, double tau) {
-        if (m < -300) {  // exp(m) is nothing: the new margin q = m + delta solves q + exp(q) = tau + m
+        if (m < -300) {  // exp(m) is negligible: the new margin q = m + delta solves q + exp(q) = tau + m
             const double c = tau + m;
-            if (c < -40) return tau;  // and so is exp(q)
+            if (c < -40) return tau;  // exp(q) is negligible too
             double q = c > 1 ? log(c) : smaller(c, 0.0);
             for (int i = 0; i < 64; ++i) {
                 const double next = q - ((q - c) + exp(q)) / (1.0 + exp(q));

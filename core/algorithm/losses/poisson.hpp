@@ -8,7 +8,7 @@ namespace unitless {
 inline namespace UNITLESS_ISA {
 
 // L = exp(p) - y p + (y log y - y), y >= 0: half the deviance of a count y with mean exp(p).
-// q = exp(-p) follows a linear equation, which gives p's change as -log1p(slope (1 - exp(-y tau))/y).
+// With q = exp(-p), dp/dtime = -dL/dp is a linear equation, so p changes by -log1p(slope (1 - exp(-y tau))/y).
 struct Poisson {
     static constexpr LossFacts facts{.name = "poisson", .labels = LabelKind::count, .negative = 0, .vw_limit = 50};
     explicit Poisson(const Options&) {}

@@ -7,7 +7,7 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// L = tau (y - p) below the label, (1 - tau) (p - y) above it: p estimates the tau-quantile.
+// L = tau (y - p) where p is below the label, (1 - tau) (p - y) where p is above: p estimates the tau-quantile.
 struct Quantile {
     static constexpr LossFacts facts{
         .name = "quantile", .labels = LabelKind::number, .negative = -1, .differences = true};

@@ -7,7 +7,7 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// L = (p - y)^2, y real. The error shrinks by exp(-2 tau).
+// L = (p - y)^2, y real. A step multiplies the error by exp(-2 tau).
 struct Squared {
     static constexpr LossFacts facts{.name = "squared",
                                      .labels = LabelKind::number,

@@ -8,13 +8,13 @@
 namespace unitless {
 namespace {
 
-// Small enough for batches to stay in the cache, large enough for the threads not to be busy with taking them.
+// Small enough that batches stay in the cache, large enough that taking them costs the threads little time.
 constexpr std::size_t rows_at_once = 128;
 
-// So much work (entries of rows, times octets) is worth a thread's attention: some ten microseconds.
+// The amount of work (entries of rows, times octets) that justifies another thread: about ten microseconds.
 constexpr std::size_t work_of_thread = 2048;
 
-// v of eight lanes becomes a part of their average.
+// Adds v of eight lanes to their average.
 void update_average(const double* octet, double* average, const std::vector<double>& scales,
                     const Averaging::Step& step) {
     for (const double scale : scales) {
@@ -44,8 +44,8 @@ LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clo
     set_widths();
 }
 
-// A sweep's learning gives one number per rate (with classes, the number of the winning one); otherwise there is one
-// number, or one per class.
+// Learning with a sweep returns one number per rate (with classes, the number of the predicted class). Otherwise it
+// returns one number, or one per class.
 void LaneEngine::set_widths() {
     widths_.classes = lanes_.class_count();
     widths_.predict = lanes_.classes() ? widths_.classes : 1;
@@ -123,7 +123,7 @@ void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& fr
         make_space(places_.count(), true);
     }
     for (std::size_t k = 0; k < count; ++k) {
-        if (from.scale[k] == 0) continue;  // memory that is never touched costs nothing
+        if (from.scale[k] == 0) continue;  // slots that are never written take no memory
         const std::size_t slot = places_.find(static_cast<std::uint32_t>(first + k));
         lanes_.scale()[slot] = from.scale[k];
         const double *H = &from.H[k * from.lanes], *values = &from.values[k * from.width];
@@ -146,7 +146,7 @@ Engine::Description LaneEngine::describe(std::size_t features) const {
 void LaneEngine::learn(const Batch& batch, double* predictions) {
     for (std::size_t done = 0, next; done < batch.rows; done = next) {
         next = done + averaging_.rows_until_update(clock_.examples, std::min(batch.rows - done, rows_at_once));
-        if (follows()) {  // rates are updated after certain numbers of examples
+        if (follows()) {  // rates are updated at certain numbers of examples
             const std::uint64_t left = Selection::next_update(clock_.examples) - clock_.examples;
             if (left < next - done) next = done + left;
         }
@@ -154,7 +154,7 @@ void LaneEngine::learn(const Batch& batch, double* predictions) {
     }
 }
 
-// The batch by the places of its slots. Those of rows that are learned get places.
+// Replaces the slots of a batch by their positions in memory. Slots of rows that are learned get positions.
 Batch LaneEngine::placed(const Batch& batch) {
     if (!places_.on()) return batch;
     if (row_places_.size() < entries_end(batch)) row_places_.resize(entries_end(batch));
@@ -181,16 +181,17 @@ void LaneEngine::learn_part(const Batch& given, double* predictions) {
     batch.row = rows.row;
     batch.labels = rows.labels;
     batch.predictions = predictions;
-    if (averaging_.due(clock_.examples)) {  // the threads that run the lanes do it; scales may have grown by then
+    // The threads that run the lanes update the average; scales may have grown by then.
+    if (averaging_.due(clock_.examples)) {
         batch.averaging_scales.assign(lanes_.scale(), lanes_.scale() + in_use_);
         const auto unscaled = std::count(batch.averaging_scales.begin(), batch.averaging_scales.end(), 0.0);
         batch.averaging =
             averaging_.update(clock_.t, batch.averaging_scales.size() - static_cast<std::size_t>(unscaled));
     }
-    const std::size_t dead = update_rates_at_ ? wait_for_all() : pipeline_.wait_for_place();
+    const std::size_t diverged = update_rates_at_ ? wait_for_all() : pipeline_.wait_for_place();
     start(batch);
     if (follows() && clock_.examples == Selection::next_update(examples)) update_rates_at_ = clock_.examples;
-    if (dead != Octet::never) throw_diverged(std::min(dead, wait_for_all()), rows.row + batch.rows);
+    if (diverged != Octet::never) throw_diverged(std::min(diverged, wait_for_all()), rows.row + batch.rows);
     if (batch.rows < rows.rows) {
         const std::size_t row = rows.row + batch.rows;
         finish();
@@ -198,7 +199,7 @@ void LaneEngine::learn_part(const Batch& given, double* predictions) {
     }
 }
 
-// Few rows are not worth another thread's attention.
+// A few rows do not justify another thread.
 Workers* LaneEngine::helpers_for(std::size_t entries) const {
     return entries * lanes_.octet_count() < work_of_thread / 2 ? nullptr : &workers();
 }
@@ -215,7 +216,7 @@ Octet LaneEngine::octet_of(std::size_t o, double* state, double* results, double
             .lanes = lanes_.lanes_of(o)};
 }
 
-// All lanes over a batch's staged rows.
+// Runs all lanes over the staged rows of a batch.
 void LaneEngine::start(LaneBatch& batch) {
     const std::size_t count = lanes_.octet_count(), size = batch.rows * count * 8;
     batch.stride = count * 8;
@@ -237,7 +238,7 @@ void LaneEngine::start(LaneBatch& batch) {
     pipeline_.push(groups, parts_, helpers);
 }
 
-// A few groups for each thread, so that none waits long for the others.
+// Several groups per thread, so that no thread waits long for the others.
 std::size_t LaneEngine::divide_run(LaneBatch& batch, std::size_t longest, std::size_t threads) {
     const std::size_t count = batch.octets.size();
     if (pipeline_.empty()) group_size_ = std::max<std::size_t>(1, threads == 1 ? count : count / (2 * threads));
@@ -259,17 +260,17 @@ void LaneEngine::average_octets(const LaneBatch& batch, std::size_t first, std::
         update_average(lanes_.octet(o), lanes_.average(o), batch.averaging_scales, *batch.averaging);
 }
 
-// Gives the row at which a head's last rate diverged.
+// Returns the row at which the last rate of a head diverged.
 std::size_t LaneEngine::wait_for_all() {
-    const std::size_t dead = pipeline_.drain();
+    const std::size_t diverged = pipeline_.drain();
     if (const std::uint64_t examples = std::exchange(update_rates_at_, 0)) selection_.update_rates(lanes_, examples);
-    return dead;
+    return diverged;
 }
 
 void LaneEngine::finish() {
-    const std::size_t dead = wait_for_all();
+    const std::size_t diverged = wait_for_all();
     pipeline_.release();
-    if (dead != Octet::never) throw_diverged(dead, rows_end_);
+    if (diverged != Octet::never) throw_diverged(diverged, rows_end_);
 }
 
 void LaneEngine::prune_rates() {
@@ -279,8 +280,8 @@ void LaneEngine::prune_rates() {
 
 // ---------------------------------------------------------------------------------------------------- scoring
 
-// A part has some columns of the predictions: rates of a sweep, or heads. It has at least so many lanes, if there are
-// as many, so that it is worth a thread's attention. The head of classes to come has no column, but losses as others.
+// A part is a range of columns of the predictions: rates of a sweep, or heads. It has at least `lanes_each` lanes, if
+// there are that many, so that it justifies a thread. The head of the spare class has no column, but its losses count.
 std::vector<LanePipeline::Part> LaneEngine::divide_scoring(std::size_t /*groups*/) {
     constexpr std::size_t lanes_each = 16;
     const std::size_t columns = sweeps() ? lanes_.rates().size() : lanes_.heads(), size = 8 * group_size_;
@@ -311,7 +312,7 @@ void LaneEngine::score(LaneBatch& batch, std::size_t part) noexcept {
     }
 }
 
-// Up to eight rates, which move together. What an octet that is not full has in its other places does not matter.
+// Handles up to eight rates at once. Unused positions of an octet may have any value.
 void LaneEngine::score_sweep(LaneBatch& batch, std::size_t first, std::size_t end) {
     const std::size_t width = widths_.learn, count = end - first;
     const bool counting = counts_losses();
@@ -376,8 +377,9 @@ void LaneEngine::note_in_play(LaneBatch& batch, std::size_t first, std::size_t e
     for (std::size_t k = first; k < end; ++k) batch.in_play[k] = selection_.scores()[k].loss <= __DBL_MAX__;
 }
 
-// A rate that diverges has lost, and matters no more; unless it was the last one of its head. While no other can take
-// its place, it is the leader that counts.
+// A rate that diverges is out of the selection, and its divergence is an error only if it was the last rate of its
+// head. While rates are not being chosen, no other rate can replace the leader, so a divergence of the leader is an
+// error.
 std::size_t LaneEngine::leave(const LaneBatch& batch) {
     const bool alone = setup_.selecting == Selecting::none, counting = chooses_rates();
     const bool settled = setup_.selecting == Selecting::follow && !counting;
@@ -418,7 +420,7 @@ void LaneEngine::judge(const Batch& batch, const PredictOptions& options, double
     judge_lanes(judging_, batch.labels);
 }
 
-// The scratch's octets over the batch, which is staged as learning stages it, but nothing moves on.
+// Runs the scratch's octets over the batch, which is staged as for learning, but without changes of the state.
 void LaneEngine::predict_lanes(const Batch& given, const PredictOptions& options, Scratch& scratch) const {
     Batch rows = given;
     if (places_.on()) {
@@ -432,7 +434,7 @@ void LaneEngine::predict_lanes(const Batch& given, const PredictOptions& options
     batch.rows = rows.rows;
     kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, options.extrapolate, stage);
     const bool average = uses_average(options);
-    if (average) {  // which is in units of earlier scales
+    if (average) {  // the average is in units of earlier scales
         const Averaging::Step step = averaging_.step(clock_.t);
         const std::size_t end = rows.rows ? stage.rows[rows.rows - 1].end : 0;
         for (std::size_t k = 0; k < end; ++k)
@@ -486,7 +488,7 @@ void LaneEngine::judge_lanes(Scratch& scratch, const Labels& labels) {
     selection_.judge(lanes_, kernel_, setup_.options, labels, batch.predicted(), batch.rows, batch.stride);
 }
 
-// Of a sweep: the rate whose losses add up to least.
+// For a sweep: the rate with the smallest total loss.
 std::size_t LaneEngine::best_rate() const {
     const std::size_t rates = lanes_.rates().size();
     std::vector<double> total(rates, 0.0);

@@ -1,5 +1,5 @@
-// The engine of many learners over one stream, and of choosing among them. While batches run through the lanes, the
-// next one is staged: scales do not depend on what is learned.
+// The engine of many learners on one stream, with selection among them. Because scales do not depend on what is
+// learned, the next batch is staged while earlier batches run through the lanes.
 #pragma once
 
 #include <mutex>
@@ -50,32 +50,33 @@ class LaneEngine : public Engine,
 
     LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, bool in_blocks);
 
-    // ---- What an engine of lanes that depend on each other (softmax/) does in another way
+    // ---- Steps that lanes which depend on each other (softmax/) override
 
-    // Groups of octets that can run side by side, for so many threads, with scratch for each; a row of the batch has at
-    // most `longest` entries. Gives their number.
+    // Divides the octets into groups that can run in parallel in `threads` threads, with scratch for each group. Rows
+    // have at most `longest` entries. Returns the number of groups.
     virtual std::size_t divide_run(LaneBatch& batch, std::size_t longest, std::size_t threads);
     void run(LaneBatch& batch, std::size_t group) noexcept override;
-    // Parts of the scoring that can be done side by side. Scoring gives the predictions of learning, and counts the
-    // losses of a batch's rates.
+    // Divides the scoring into parts that can run in parallel. Scoring writes the predictions of learning, and counts
+    // the losses of the rates.
     virtual std::vector<LanePipeline::Part> divide_scoring(std::size_t groups);
     void score(LaneBatch& batch, std::size_t part) noexcept override;
     std::size_t leave(const LaneBatch& batch) override;
 
-    // Scratch of one thread that predicts.
+    // Scratch of one predicting thread.
     struct Scratch final : EngineScratch {
         LaneBatch batch;
         std::vector<std::uint32_t> row_places;
-        std::vector<std::size_t> octets;  // those that run, rising
+        std::vector<std::size_t> octets;  // the octets that run, in increasing order
         std::vector<double> log_odds;
 
-        // Where a lane's predictions of the batch begin, `stride` apart; `place`: that of the lane.
+        // The first prediction of a lane at position `place`; its predictions for the following rows are `stride`
+        // apart.
         const double* predictions_of(std::size_t place);
     };
     // The octets of the lanes that make predictions.
     virtual void find_leading_octets(std::vector<std::size_t>& octets) const;
     virtual void run_octets(Scratch& scratch) const;
-    // The predictions of the lanes that lead, or have lost least.
+    // Writes the predictions of the leading lanes, or of the lanes with the smallest loss.
     virtual void take_predictions(Scratch& scratch, double* predictions) const;
     // Counts the losses of all lanes on a batch that all of them predicted.
     virtual void judge_lanes(Scratch& scratch, const Labels& labels);
@@ -88,18 +89,18 @@ class LaneEngine : public Engine,
     void set_widths();
 
   private:
-    bool labels_are_signs_;  // errors can be counted
+    bool labels_are_signs_;  // whether errors can be counted
     double negative_;        // the label of a class's lane for the rows of other classes
     SlotPlaces places_;
-    std::vector<std::uint32_t> row_places_;  // of the rows that are being staged
+    std::vector<std::uint32_t> row_places_;  // for the rows that are being staged
     std::mutex writing_;                     // several threads write slots at once when models are merged
-    std::size_t in_use_ = 0;                 // slots
+    std::size_t in_use_ = 0;                 // number of slots
     LanePipeline pipeline_;
     std::vector<LanePipeline::Part> parts_;
-    std::vector<std::size_t> part_ends_;  // of parts of the scoring: the first column that is not its own
+    std::vector<std::size_t> part_ends_;  // by part of the scoring: the end of its columns
     std::size_t group_size_ = 1;          // octets of a group
-    std::size_t rows_end_ = 0;            // the number of the row after those that were learned last
-    std::uint64_t update_rates_at_ = 0;   // rates are updated when so many examples are learned; 0: not now
+    std::size_t rows_end_ = 0;            // the number of the row after the last learned row
+    std::uint64_t update_rates_at_ = 0;   // update rates after this many examples; 0: not now
     Scratch judging_;
 
     void make_space(std::size_t slots, bool growing);

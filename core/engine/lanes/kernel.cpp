@@ -1,5 +1,4 @@
-// The kernel of lanes: rows go through the scales once, then through each octet.
-// Compiled once per instruction set, with UNITLESS_ISA naming it.
+// The kernel of lanes: the scales process each row once, then each octet processes it.
 
 #include "engine/lanes/kernel.hpp"
 
@@ -29,8 +28,8 @@ void stage_predict(const Options& options, const Clock& clock, double* scale, co
     });
 }
 
-// Some octets over a row. Octets are independent of each other, and each phase goes through all of them before the next
-// one begins: while one waits for its own results, the processor computes the others.
+// Runs some octets over a row. Octets are independent of each other. Each phase processes all octets before the next
+// phase begins: while one octet waits for its results, the processor computes the others.
 template <bool adaptive, class Numbers>
 void run_row(const Options& options, Rescale how, const Octet* octets, std::size_t count, const LaneLabels& labels,
              const Stage& stage, std::size_t r, double* steps) {

@@ -1,11 +1,11 @@
-// The state of many learners over one stream: scales once, v and H for each lane.
+// The state of many learners on one stream: one set of scales, and v and H for each lane.
 //
-// A lane is a learning rate of a head. There is one head for labels that are numbers, and one for each class
-// otherwise; they do not know of each other. A model whose classes are not settled keeps one head more, the last, whose
-// labels are always negative: the state that a class has before it is first met.
+// A lane is one learning rate of one head. There is one head for labels that are numbers, and otherwise one head per
+// class. Heads are independent of each other. A model whose set of classes may grow has one more head, the last, for
+// the spare class: its labels are always negative, so it is the state of a class before its first row.
 //
-// Where heads do know of each other (softmax/), what can run side by side are different rates, so that the lanes of
-// some rates, of all heads, lie together in a block of octets. Heads then have the same rates.
+// In softmax/ the heads depend on each other, and only different rates can run in parallel. So the lanes of some rates,
+// of all heads, are stored together in a block of octets. All heads then have the same rates.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace unitless {
 
-// Zeros on a cache line's boundary; memory that is never touched costs nothing.
+// Zeros that begin at a cache line; memory that is never accessed costs nothing.
 class ZeroedDoubles {
   public:
     ZeroedDoubles() = default;
@@ -39,13 +39,13 @@ class ZeroedDoubles {
 
 class Lanes {
   public:
-    // The lanes of some rates: those of one head after another, from the first place of an octet on.
+    // The lanes of some rates, head by head. Each head begins a new octet.
     struct Block {
         std::size_t first_octet, octets;
-        std::size_t first_rate, rates;  // among those of a head
+        std::size_t first_rate, rates;  // positions among the rates of a head
     };
 
-    // Lanes are kept in the order of their heads, and within a head of their rates. `penalties`: of each rate, if any.
+    // Lanes are ordered by head, and within a head by rate. `penalties`: by rate, if any.
     Lanes(std::vector<double> rates, std::vector<Lane> lanes, std::size_t heads, bool classes, bool open, bool averaged,
           std::vector<double> penalties = {}, bool in_blocks = false)
         : rates_(std::move(rates)),
@@ -65,18 +65,19 @@ class Lanes {
     const std::vector<double>& rates() const { return rates_; }
     const std::vector<Lane>& lanes() const { return lanes_; }
     std::size_t heads() const { return heads_; }
-    std::size_t begin(std::size_t head) const { return begins_[head]; }  // its first lane; its last one's is the next's
+    // The first lane of a head; the end is begin(head + 1).
+    std::size_t begin(std::size_t head) const { return begins_[head]; }
     bool classes() const { return classes_; }
     bool open() const { return open_; }
     std::size_t class_count() const { return classes_ ? heads_ - open_ : 0; }
     std::size_t octet_count() const { return octet_count_; }
-    // How many lanes an octet has, from its first place on.
+    // The number of lanes in an octet; they fill its first positions.
     std::size_t lanes_of(std::size_t octet) const {
         return in_blocks_ ? 8 : std::min<std::size_t>(8, lanes_.size() - octet * 8);
     }
     const std::vector<Block>& blocks() const { return blocks_; }
     bool in_blocks() const { return in_blocks_; }
-    // Where a lane is: its octet, times eight, and its place there. In a single block, its number.
+    // The position of a lane: its octet times eight, plus its position there. Without blocks, it is the lane's number.
     std::size_t place(std::size_t lane) const { return places_[lane]; }
     std::size_t capacity() const { return capacity_; }
     std::size_t bytes() const {
@@ -87,8 +88,8 @@ class Lanes {
 
     double* scale() const { return scale_.data(); }
     double* octet(std::size_t o) const { return octets_[o].data(); }
-    // The averages of an octet's v, where there are any: in its own form, so that they can predict. In the place of its
-    // first H is the scale in whose unit they are.
+    // The averages of an octet's v, if there are any, in the same layout as the octet, so that they can predict. The
+    // position of the first H has the scale in whose unit the averages are.
     double* average(std::size_t o) const { return averages_[o].data(); }
     const double* rate_of(std::size_t o) const { return &lane_rate_[o * 8]; }
     const double* label_of(std::size_t o) const { return &lane_label_[o * 8]; }
@@ -108,13 +109,13 @@ class Lanes {
         for (const auto& average : averages_) average.data()[slot * octet_doubles + 8] = scale;
     }
 
-    // The unit of the average falls as the scale does, so that neither v nor the average moves.
+    // The unit of the average falls with the scale, so that neither v nor the average changes.
     void lower_scale(std::size_t slot, double lower) const {
         if (averaged_) set_average_scale(slot, lower * (average_scale(slot) / scale()[slot]));
         scale()[slot] = lower;
     }
 
-    // Leaves of curves and trees (shapes/): indicators, whose weights have neither a scale nor an H of their own.
+    // Leaves of curves and trees (trees/): indicators, whose weights have neither a scale nor an H of their own.
     double* leaves(std::size_t o) const { return leaf_capacity_ ? leaves_[o].data() : nullptr; }
     double& w(std::size_t leaf, std::size_t lane) const {
         return leaves_[place(lane) / 8].data()[leaf * leaf_doubles + place(lane) % 8];
@@ -135,7 +136,7 @@ class Lanes {
         leaf_capacity_ = leaves;
     }
 
-    // The slots that were ever other than zero; leaves are not among them.
+    // Saves the slots that were ever nonzero, without leaves.
     void save(std::size_t slots, EngineState& to, const SlotPlaces& places = SlotPlaces(false)) const {
         to.lanes = lanes_;
         for (std::size_t number = 0; number < (places.on() ? slots : std::min(capacity_, slots)); ++number) {
@@ -151,7 +152,7 @@ class Lanes {
             }
         }
     }
-    // Slots for which `reserve` has made room.
+    // Loads slots for which `reserve` has allocated memory.
     void load(const EngineState& from, const SlotPlaces& places = SlotPlaces(false)) {
         for (std::size_t k = 0; k < from.slots.size(); ++k) {
             const std::uint32_t slot = places.find(from.slots[k]);
@@ -165,16 +166,16 @@ class Lanes {
         }
     }
 
-    // Other lanes: lane k becomes what lane from[k] was.
+    // Replaces the lanes: lane k gets the state of lane from[k].
     void rearrange(std::vector<Lane> lanes, std::size_t heads, const std::vector<std::size_t>& from) {
-        Lanes other(rates_, std::move(lanes), heads, classes_, open_, averaged_, penalties_,
-                    in_blocks_);  // if memory runs out, nothing has changed
+        // If memory runs out here, nothing has changed.
+        Lanes other(rates_, std::move(lanes), heads, classes_, open_, averaged_, penalties_, in_blocks_);
         if (capacity_) {
             for (auto& octet : other.octets_) octet = ZeroedDoubles(capacity_ * octet_doubles);
             for (auto& average : other.averages_) average = ZeroedDoubles(capacity_ * octet_doubles);
         }
         for (std::size_t slot = 0; slot < capacity_; ++slot) {
-            if (scale_.data()[slot] == 0) continue;  // never touched
+            if (scale_.data()[slot] == 0) continue;  // never accessed
             for (std::size_t k = 0; k < from.size(); ++k) {
                 other.v(slot, k) = v(slot, from[k]);
                 other.H(slot, k) = H(slot, from[k]);
@@ -212,10 +213,12 @@ class Lanes {
         other.reserve_leaves(leaf_capacity_);
         for (std::size_t leaf = 0; leaf < leaf_capacity_; ++leaf)
             for (std::size_t k = 0; k < from.size(); ++k)
-                if (const double weight = w(leaf, from[k]); weight != 0) other.w(leaf, k) = weight;  // untouched: 0
+                // Leave unused memory untouched.
+                if (const double weight = w(leaf, from[k]); weight != 0) other.w(leaf, k) = weight;
     }
 
-    // Blocks are of eight rates, so that a head's are an octet; of fewer if there are fewer than two blocks' worth.
+    // A block has eight rates, so that each head fills an octet. If there are fewer than two blocks' worth of rates,
+    // blocks are smaller.
     void place_lanes() {
         constexpr std::size_t two = 2;
         places_.resize(lanes_.size());
@@ -236,7 +239,7 @@ class Lanes {
         }
     }
 
-    // Lanes that fill up the last octet of a block have rate 0: they never move.
+    // The unused positions in the last octet of a block have rate 0, so that they never move.
     void describe() {
         lane_rate_.assign(octet_count() * 8, 0.0);
         lane_label_.assign(octet_count() * 8, -1.0);

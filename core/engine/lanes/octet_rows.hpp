@@ -1,5 +1,5 @@
-// A row of an octet: the step of algorithm/step.hpp with one learner per register position. Lanes, softmax, curves and
-// trees are built from these pieces. `Numbers`: one number of each learner, Vec8 or Vec4.
+// One row of an octet: the step of algorithm/step.hpp with one learner per register position. Lanes, softmax, curves
+// and trees use these functions. `Numbers`: one number per learner, Vec8 or Vec4.
 #pragma once
 
 #include "algorithm/loss.hpp"
@@ -9,35 +9,35 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-inline constexpr double suspicious = 0x1p500;  // a lane whose numbers go beyond has diverged: it learns no more
+inline constexpr double suspicious = 0x1p500;  // a lane with a larger number has diverged, and learns no more
 
 template <class Numbers>
 UNITLESS_INLINE LearnerTerms<Numbers> terms_of(double* state, const Stage& stage, const StagedRow& row, double* steps) {
     return {state, stage.slot + row.begin, stage.z + row.begin, stage.rho + row.begin, steps, row.end - row.begin};
 }
 
-// What every lane of an octet is to learn of a row.
+// The label of a row for every lane of an octet.
 template <class Numbers>
 UNITLESS_INLINE Numbers label_of(const LaneLabels& labels, std::size_t r, const Numbers& classes) {
     const Numbers label = Numbers::all(labels.y[r]);
     return labels.classes ? select(classes == label, 1.0, labels.negative) : label;
 }
 
-// The scores of a row with its offset. An offset of 0 is not added: that would turn -0 into 0.
+// Adds the row's offset to the scores. An offset of 0 is not added, because -0 + 0 is 0.
 template <class Numbers>
 UNITLESS_INLINE Numbers with_offset(const LaneLabels& labels, std::size_t r, const Numbers& scores) {
     return labels.offset && labels.offset[r] != 0 ? scores + Numbers::all(labels.offset[r]) : scores;
 }
 
-// Predictions within the range of the labels before the row, where the options ask for it.
+// Limits predictions to the range of the labels before the row, if the options set this limit.
 template <class Numbers>
 UNITLESS_INLINE Numbers limited(const Options& options, const StagedRow& row, const Numbers& p) {
     if (options.clip == Clip::none || !(row.label_min <= row.label_max)) return p;
     return smaller(larger(p, Numbers::all(row.label_min)), Numbers::all(row.label_max));
 }
 
-// How far v moves for each unit of its step (2.(d)), given the slopes and the reach of the prediction. `score()` gives
-// the prediction. `factor`: the label's scale, times what the rule makes of t/N.
+// The factor of the update of v (2.(d)), from the slopes and the reach of the prediction. `score()` returns the
+// prediction. `factor`: the label's scale times the rule's damp.
 template <bool adaptive, class Numbers, class Score>
 UNITLESS_INLINE Numbers move_of(const Options& options, const StagedRow& row, double factor, const Numbers& rate,
                                 const Score& score, const Numbers& y, const Numbers& slope, const Numbers& reach) {
@@ -47,7 +47,7 @@ UNITLESS_INLINE Numbers move_of(const Options& options, const StagedRow& row, do
     return importance_aware_move(options, score, y, slope, speed, reach);
 }
 
-// Notes the lanes of an octet that are not sound at row r: their numbers have run away.
+// Records the lanes of an octet that diverged at row r, because they are not `sound`.
 template <int n>
 UNITLESS_RARE void note_divergence(const Octet& octet, const LaneLabels& labels, const Mask<n>& sound, std::size_t r) {
     double flags[n];
@@ -59,13 +59,13 @@ UNITLESS_RARE void note_divergence(const Octet& octet, const LaneLabels& labels,
     }
 }
 
-// H grows; gives how far the prediction moves for each unit of a move of v.
+// Adds to H, and returns the change of the prediction per unit of the factor of v's update.
 template <bool adaptive, class Numbers>
 UNITLESS_INLINE Numbers reach_of(const LearnerTerms<Numbers>& terms, const StagedRow& row, const Numbers& slope) {
     return row.gain * accumulate<adaptive>(terms, slope * slope * row.weight, row.weight, Numbers::all(0.0));
 }
 
-// The move of lanes that have not diverged; the others stay where they are.
+// The factor for lanes that have not diverged; 0 for the others.
 template <class Numbers>
 UNITLESS_INLINE Numbers sound_move(const Octet& octet, const LaneLabels& labels, std::size_t r, const Numbers& move) {
     const auto sound = absolute(move) <= suspicious;

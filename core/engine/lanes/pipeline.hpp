@@ -1,9 +1,9 @@
-// Batches on their way through the lanes, several at a time: staged by the learner's own thread, run through groups of
-// octets by whichever thread is free, then scored, in parts.
+// A pipeline that processes several batches at once: the learner's own thread stages them, any free thread runs them
+// through groups of octets, and any free thread then scores them, in parts.
 //
-// A group takes the batches one after the other, and so does a part of the scoring, once the groups that it reads have
-// had the batch: whichever thread does what, everything happens in the order that one thread would give it. What is
-// ready is known under one lock, which is taken once a task and held for a moment.
+// A group processes batches in order. A part of the scoring does so too, once the groups that it reads have processed
+// the batch. So everything happens in the order of a single thread, whichever threads do the work. One lock protects
+// the state of the pipeline; it is taken once per task, for a moment.
 #pragma once
 
 #include <array>
@@ -19,23 +19,23 @@
 
 namespace unitless {
 
-// A batch, what is made of it, and what is to be done with that.
+// A batch, its results, and its pending work.
 struct LaneBatch {
     StagedBatch staged;
-    std::size_t rows = 0, row = 0;  // row: the number of the first, for messages
+    std::size_t rows = 0, row = 0;  // row: the number of the first row, for messages
     Labels labels{};
     double* predictions = nullptr;
     double weight_before = 0;                  // the total weight before the batch
-    std::size_t joined = 0;                    // heads that exist since the first row's class was met in it
+    std::size_t joined = 0;                    // heads that joined at the first row of the batch
     std::optional<Averaging::Step> averaging;  // the average is updated after the batch
-    std::vector<double> averaging_scales;      // by slot, then
+    std::vector<double> averaging_scales;      // by slot, at that time
 
     std::vector<Octet> octets;
     LaneLabels lane_labels{};
     std::vector<double> results, steps;  // predictions [row][stride], losses [row][stride]; scratch of the octets
     std::size_t stride = 0, steps_each = 0;
     std::vector<std::size_t> diverged_at;  // by lane
-    std::vector<char> in_play;             // by lane, after the batch: is the sum of its losses a number?
+    std::vector<char> in_play;             // by lane, after the batch: whether the sum of its losses is finite
 
     const double* predicted() { return aligned(results, 0); }
     double* losses() { return aligned(results, 0) + rows * stride; }
@@ -43,8 +43,8 @@ struct LaneBatch {
 
 class LanePipeline final : public Workers::Job {
   public:
-    // What is done with a batch. `leave` is called by the learner's own thread, batch after batch, and gives the row at
-    // which a head's last rate diverged, or Octet::never.
+    // The work on a batch. The learner's own thread calls `leave` for each batch in order. `leave` returns the row at
+    // which the last rate of a head diverged, or Octet::never.
     class Work {
       public:
         virtual void run(LaneBatch& batch, std::size_t group) noexcept = 0;
@@ -55,20 +55,20 @@ class LanePipeline final : public Workers::Job {
         ~Work() = default;
     };
 
-    // A part of the scoring reads what groups [first, end) have made.
+    // A part of the scoring, which reads the results of groups [first, end).
     struct Part {
         std::size_t first, end;
     };
 
-    explicit LanePipeline(Work& work) : work_(work) { dead_.fill(Octet::never); }
+    explicit LanePipeline(Work& work) : work_(work) { diverged_.fill(Octet::never); }
     LanePipeline(const LanePipeline&) = delete;
     ~LanePipeline() {
         drain();
         release();
     }
 
-    // Where the next batch is to be staged. Without threads that could work on several, two places serve all batches:
-    // they stay in the cache.
+    // Returns memory for the next batch. If no threads can work on several batches, two are reused for all batches, so
+    // that they stay in the cache.
     LaneBatch& next(bool several) {
         const std::size_t wanted = several ? depth : 2;
         if (places_ != wanted && (wanted > places_ || empty())) {
@@ -79,8 +79,8 @@ class LanePipeline final : public Workers::Job {
     }
     bool empty() const { return left_ == pushed_; }
 
-    // The next batch is staged. Without helpers, and if no batch is on its way, all is done at once; helpers that are
-    // still lent would see the batch. Groups and parts change only when all batches have left.
+    // Submits the batch that was staged. Without helpers, and if the pipeline is empty, all its work is done here;
+    // threads that are still lent would see the batch. Groups and parts may change only when the pipeline is empty.
     void push(std::size_t groups, const std::vector<Part>& parts, Workers* helpers) {
         if (!helpers && !helpers_ && empty()) return do_all(groups, parts.size());
         if (empty()) begin_tracks(groups, parts);
@@ -92,29 +92,30 @@ class LanePipeline final : public Workers::Job {
         if (helpers_) helpers_->call(groups);
     }
 
-    // Works until there is a place for one batch more; gives what `leave` gave for the batch that must have left by
-    // then with any number of places, so that timing makes no difference.
+    // Works until there is space for one more batch. Returns the result of `leave` for the batch that has left by then
+    // for any number of places, so that timing makes no difference.
     std::size_t wait_for_place() {
         wait(places_ - 2);
-        return dead_[(pushed_ + 1) % depth];
+        return diverged_[(pushed_ + 1) % depth];
     }
 
-    // Works until all batches have left; gives the first row that any of them was lost at. The other threads stay.
+    // Works until the pipeline is empty. Returns the first row at which any batch diverged. The other threads stay
+    // lent.
     std::size_t drain() {
         wait(0);
-        std::size_t dead = Octet::never;
-        for (std::size_t& row : dead_) dead = std::min(dead, std::exchange(row, Octet::never));
-        return dead;
+        std::size_t diverged = Octet::never;
+        for (std::size_t& row : diverged_) diverged = std::min(diverged, std::exchange(row, Octet::never));
+        return diverged;
     }
 
-    // After `drain`: the other threads are free for other work. One that has just been called may not run before the
-    // system lets it, so that this is not for every batch.
+    // Must be called after `drain`. Gives the other threads back. A thread that was just woken may take long to start,
+    // so this is not called for every batch.
     void release() {
         if (helpers_) helpers_->take_back();
         helpers_ = nullptr;
     }
 
-    // What the other threads do until they find nothing more.
+    // The work of the other threads, until nothing is left to do.
     bool work() noexcept override {
         Task task;
         {
@@ -137,12 +138,12 @@ class LanePipeline final : public Workers::Job {
     }
 
   private:
-    static constexpr std::size_t depth = 8;  // batches at a time, where there are threads for them
+    static constexpr std::size_t depth = 8;  // batches at a time, with several threads
     static constexpr std::size_t nothing = ~std::size_t{0};
 
-    // What takes the batches one after the other: groups first, then parts.
+    // A group or a part, which processes batches in order. Groups come first, then parts.
     struct Track {
-        std::size_t done = 0;  // batches that went through
+        std::size_t done = 0;  // the number of batches it has processed
         bool busy = false;
     };
     struct Task {
@@ -153,20 +154,20 @@ class LanePipeline final : public Workers::Job {
     Work& work_;
     LaneBatch batches_[depth];
     std::size_t places_ = 2;
-    Workers* helpers_ = nullptr;             // while they are lent
-    std::size_t left_ = 0;                   // batches that have left
-    std::array<std::size_t, depth> dead_{};  // by the number of a batch: what `leave` gave
+    Workers* helpers_ = nullptr;                 // not null while they are lent
+    std::size_t left_ = 0;                       // the number of batches that have left
+    std::array<std::size_t, depth> diverged_{};  // by batch number: the result of `leave`
     std::size_t groups_ = 0;
     std::vector<Part> parts_;
 
-    std::mutex lock_;  // of what follows; only the learner's own thread changes pushed_
+    std::mutex lock_;  // protects the members below; only the learner's own thread changes pushed_
     std::size_t pushed_ = 0;
     std::vector<Track> tracks_;
-    std::size_t finished_ = 0;  // tasks
-    bool asleep_ = false;       // the learner's own thread
+    std::size_t finished_ = 0;  // the number of finished tasks
+    bool asleep_ = false;       // whether the learner's own thread sleeps
     std::condition_variable news_;
 
-    // The lock is held so shortly that no thread should sleep for it.
+    // The lock is held for so short a time that threads spin for it instead of sleeping.
     class Guard {
       public:
         Guard(std::mutex& lock, bool needed) : lock_(needed ? &lock : nullptr) {
@@ -185,13 +186,13 @@ class LanePipeline final : public Workers::Job {
         LaneBatch& batch = batches_[pushed_ % places_];
         for (std::size_t i = 0; i < groups; ++i) work_.run(batch, i);
         for (std::size_t i = 0; i < parts; ++i) work_.score(batch, i);
-        dead_[pushed_ % depth] = work_.leave(batch);
+        diverged_[pushed_ % depth] = work_.leave(batch);
         ++pushed_;
         ++left_;
     }
 
     void begin_tracks(std::size_t groups, const std::vector<Part>& parts) {
-        std::vector<Part> own = parts;  // first: if memory runs out, nothing has changed
+        std::vector<Part> own = parts;  // before any change, because memory may run out
         std::vector<Track> tracks(groups + parts.size(), Track{pushed_, false});
         const Guard guard(lock_, helpers_);
         groups_ = groups;
@@ -199,7 +200,7 @@ class LanePipeline final : public Workers::Job {
         tracks_.swap(tracks);
     }
 
-    // The learner's own thread works until only so many batches are left.
+    // The learner's own thread works until at most `most` batches are left.
     void wait(std::size_t most) {
         if (empty()) return;
         Task task;
@@ -212,7 +213,7 @@ class LanePipeline final : public Workers::Job {
                 for (const Track& track : tracks_) complete = std::min(complete, track.done);
                 task = pushed_ - complete > most ? claim() : Task{};
             }
-            for (; left_ < complete; ++left_) dead_[left_ % depth] = work_.leave(batches_[left_ % places_]);
+            for (; left_ < complete; ++left_) diverged_[left_ % depth] = work_.leave(batches_[left_ % places_]);
             if (pushed_ - left_ <= most) break;
             if (task.track == nothing && i < Workers::patience) {
                 Workers::rest(i);
@@ -225,8 +226,7 @@ class LanePipeline final : public Workers::Job {
         }
     }
 
-    // Until more than so many tasks are finished. A thread that is to finish one, and that waits for a core, gets this
-    // one's.
+    // Sleeps until more than `finished` tasks are finished. This frees a core for a thread that has to finish one.
     void sleep(std::size_t finished) {
         std::unique_lock<std::mutex> guard(lock_);
         asleep_ = true;
@@ -234,7 +234,7 @@ class LanePipeline final : public Workers::Job {
         asleep_ = false;
     }
 
-    // How many batches a track may have had by now.
+    // The number of batches that a track may have processed by now.
     std::size_t ready(std::size_t track) const {
         if (track < groups_) return pushed_;
         const Part& part = parts_[track - groups_];
@@ -244,14 +244,14 @@ class LanePipeline final : public Workers::Job {
     }
     bool is_ready(std::size_t track) const { return !tracks_[track].busy && tracks_[track].done < ready(track); }
 
-    // The track that the calling thread was at last: its state is in that thread's cache.
+    // The last track of the calling thread, whose state is in that thread's cache.
     static std::size_t& last_track() {
         static thread_local std::size_t track = 0;
         return track;
     }
 
-    // What was just run is scored while it is in the cache; then the same lanes go on; then whatever is furthest
-    // behind.
+    // Prefers to score what was just run, while it is in the cache; then to continue with the same lanes; then the
+    // track that is furthest behind.
     Task claim() {
         Task task;
         const std::size_t last = last_track();

@@ -1,18 +1,20 @@
 // Sparse learners, eight at once: FTRL-Proximal (McMahan et al. 2013, "Ad Click Prediction", Algorithm 1) in the
-// dimensionless state of rule.hpp, so that one penalty means the same for every feature.
+// dimensionless state of rule.hpp, so that one penalty has the same meaning for every feature.
 //
 //   a = eta R sqrt(t/N)
 //   v = 0 where |u| <= l1 R a, otherwise -(u - sgn(u) l1 R a)/(sqrt(H) + l2 a)
 //   H' = H + h (g z)^2;  u += h a g z - (sqrt(H') - sqrt(H)) v
 //   on a new maximum, rho = s before / s now:  u *= rho, H *= rho^2
 // where:
-//   u   stands in v's place; the paper's z times a. With the a of its time in every step, weights stay what they are
-//       when t/N moves, and without penalties this is NAG with plain gradients, to rounding
-//   R   the label's scale, which u has twice
-//   l1  the lane's penalty; l2 is that of all lanes. The a and R of penalties are those before the row, which
-//       predictions know too
-// The bias has no penalty. Steps are gradients': a path to the label, which importance-aware steps follow, would have
-// to know which weights become zero on the way.
+//   u   is stored in the place of v. It is the z of McMahan et al. times a. Each step uses the a of its time, so
+//   weights
+//       stay constant when t/N changes; without penalties this is NAG with plain gradient steps, up to rounding
+//   R   is the label's scale, which u contains twice
+//   l1  is the lane's penalty; l2 is common to all lanes. Penalties use a and R before the row, because predictions
+//   know
+//       only these
+// The bias has no penalty. Steps are plain gradient steps: an importance-aware step would have to know which weights
+// become zero during the step.
 #pragma once
 
 #include "engine/lanes/octet_rows.hpp"
@@ -41,7 +43,7 @@ class ProximalRows {
     }
 
   private:
-    static constexpr double largest = 0x1p250;  // a lane whose numbers go beyond has diverged
+    static constexpr double largest = 0x1p250;  // a lane with a larger number has diverged
     const Options& options_;
     Octet octet_;
     LaneLabels labels_;

@@ -1,14 +1,14 @@
-// Choosing among learning rates by their progressive loss.
+// Selection of a learning rate by progressive loss.
 //
-// Every rate has predicted every example before learning it, so that its losses are an honest score.
+// Every rate has predicted every example before learning it, so its losses are out of sample.
 //   none    there is one rate
-//   sweep   all are reported
-//   follow  each prediction is made by the leader, the rate with the smallest loss so far, later examples counting for
-//           more (the n-th by n). Rates that have lost to the leader beyond doubt are dropped; its two neighbors
-//           always run, if need be anew from the leader's own state, so that the leader can move on when the data does.
-// What is chosen among are the lanes of `Lanes`, or the candidates of newton/.
-// All of this for each head by itself, unless heads share their losses, and without units: losses are only ever
-// compared with one another.
+//   sweep   all rates are reported
+//   follow  the leader makes each prediction: the rate with the smallest loss so far, where the n-th example counts n
+//   times.
+//           Rates that are significantly worse than the leader are dropped. The two neighbors of the leader always run,
+//           if necessary as copies of the leader, so that the leader can change when the data does.
+// The candidates are the lanes of `Lanes`, or the candidates of newton/. Each head selects by itself, unless heads
+// share their losses. Losses are only compared with each other, so their unit does not matter.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,7 @@ inline std::size_t first_heads(const EngineSetup& setup) {
     return setup.has_classes() ? setup.classes + setup.open : 1;
 }
 
-// Every rate that runs from the beginning, of every head.
+// The initial lanes: for every head, every rate that runs from the beginning.
 inline std::vector<Lane> first_lanes(const EngineSetup& setup) {
     std::vector<Lane> lanes;
     for (std::uint32_t head = 0; head < first_heads(setup); ++head)
@@ -37,7 +37,7 @@ inline std::vector<Lane> first_lanes(const EngineSetup& setup) {
     return lanes;
 }
 
-// Do all heads have the same rates, and these the same scores?
+// Whether all heads have the same rates, with the same scores.
 inline bool are_coupled(const EngineState& from, std::size_t heads) {
     const auto same = [](const LaneScores& a, const LaneScores& b) {
         return a.loss == b.loss && a.recent == b.recent && a.gap == b.gap && a.square == b.square &&
@@ -53,7 +53,7 @@ inline bool are_coupled(const EngineState& from, std::size_t heads) {
     return true;
 }
 
-// Throws if the state is not one of lanes with this setup; gives the number of heads.
+// Throws if the state is not a state of lanes with this setup. Returns the number of heads.
 inline std::size_t checked_heads(const EngineState& from, const EngineSetup& setup) {
     const std::size_t lanes = from.lanes.size(), heads = lanes ? from.lanes.back().head + 1 : 0;
     bool sound = heads >= first_heads(setup) && (heads == first_heads(setup) || setup.open);
@@ -79,7 +79,7 @@ class Selection {
   public:
     using Scores = LaneScores;
 
-    // `across`: rates so many places apart are neighbours too (setup.hpp).
+    // `across`: rates this many positions apart are neighbors too (setup.hpp).
     Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates, std::size_t across = 1)
         : mode_(mode),
           across_(across),
@@ -89,7 +89,8 @@ class Selection {
 
     const std::vector<Scores>& scores() const { return scores_; }
     const std::vector<double>& followed() const { return followed_; }  // by head: loss of the predictions made
-    const std::vector<double>& errors() const { return errors_; }      // by rate, of a sweep: weight of wrong classes
+    // By rate, in a sweep: the weight of misclassified rows.
+    const std::vector<double>& errors() const { return errors_; }
     void save(EngineState& to) const {
         to.scores = scores_;
         to.followed = followed_;
@@ -110,7 +111,7 @@ class Selection {
         return best;
     }
 
-    // Every lane's loss on one row that was learned with weight h; `share` is h over the total weight.
+    // Adds every lane's loss on one row that was learned with weight h. `share` is h divided by the total weight.
     template <class Candidates>
     void observe(const Candidates& lanes, const double* loss, double h, double share) {
         if (mode_ == Selecting::sweep) {
@@ -121,7 +122,7 @@ class Selection {
             observe_head(lanes, head, leader(lanes, head), loss, h, share);
     }
 
-    // One head, whose leader has been found.
+    // One head, whose leader is `first`.
     template <class Candidates>
     void observe_head(const Candidates& lanes, std::size_t head, std::size_t first, const double* loss, double h,
                       double share) {
@@ -132,19 +133,20 @@ class Selection {
             Scores& scores = scores_[k];
             const double own = h * loss[k], gap = own - leading;
             scores.loss += own;
-            if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;  // else it is out
+            // Otherwise the lane has diverged.
+            if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;
             if (!sound) continue;
             scores.gap += gap;
             scores.square += gap * gap;
         }
     }
 
-    // Some lanes of a sweep.
+    // Adds the losses of some lanes of a sweep.
     void observe_rates(std::size_t first, std::size_t end, const double* loss, double h) {
         for (std::size_t k = first; k < end; ++k) scores_[k].loss += h * loss[k];
     }
 
-    // Of a sweep without classes: what up to eight rates have lost so far, to go on with and to put back.
+    // For a sweep without classes: the sums of up to eight rates, to be continued and written back.
     struct Sums {
         double loss[8] = {}, errors[8] = {};
     };
@@ -163,7 +165,8 @@ class Selection {
         }
     }
 
-    // All heads have the losses of the first one, which `loss` has. `share_losses` must follow, once for many rows.
+    // Adds losses that all heads share; `loss` has those of the first head. `share_losses` must follow, once for many
+    // rows.
     void observe_shared(const Lanes& lanes, const double* loss, double h, double share) {
         if (mode_ != Selecting::sweep) return observe_head(lanes, 0, leader(lanes, 0), loss, h, share);
         for (std::size_t k = 0; k < lanes.begin(1); ++k) scores_[k].loss += h * loss[k];
@@ -174,7 +177,7 @@ class Selection {
         for (double& loss : followed_) loss = followed_[0];
     }
 
-    // Every lane's loss on rows that are predicted and not learned, [row][stride]; of rates that are followed alone.
+    // Adds every lane's loss on rows that are predicted but not learned, [row][stride]. Only for Selecting::follow.
     void judge(const Lanes& lanes, const Kernel& kernel, const Options& options, const Labels& labels, const double* p,
                std::size_t rows, std::size_t stride) {
         if (mode_ != Selecting::follow) return;
@@ -202,7 +205,7 @@ class Selection {
     }
     void count_error(std::size_t rate, double h) { errors_[rate] += h; }
 
-    // Classes join with the state of the head that was never right.
+    // New classes get the state of the spare class, the last head.
     void add_classes(Lanes& lanes, std::size_t count) {
         std::vector<Lane> all;
         std::vector<std::size_t> from;
@@ -219,8 +222,8 @@ class Selection {
         followed_.resize(heads, double{followed_[last]});
     }
 
-    // Rates are updated when 1024 examples have been learned, and from then on each time when these are an eighth of a
-    // power of two more.
+    // Rates are updated after 1024 examples, and then after every further eighth of the largest power of two that is
+    // not above the number of examples.
     static std::uint64_t next_update(std::uint64_t examples) {
         if (examples < 1024) return 1024;
         const std::uint64_t step = std::bit_floor(examples) / 8;
@@ -247,7 +250,7 @@ class Selection {
                 const bool sound = scores_[own].loss <= __DBL_MAX__;
                 if (!near(rate, best) && (!runs || (dropping && lost(scores_[own])))) continue;
                 all.push_back({static_cast<std::uint32_t>(head), rate});
-                from.push_back(sound || !near(rate, best) ? own : first);  // a neighbor that diverged starts anew
+                from.push_back(sound || !near(rate, best) ? own : first);  // a neighbor that diverged restarts
             }
         }
         if (dropping)
@@ -269,13 +272,14 @@ class Selection {
     std::vector<Scores> scores_;
     std::vector<double> followed_, errors_;
 
-    // The leader, and those that differ from it by one step in the rate or in what goes with it.
+    // Whether a rate is the leader, or differs from it by one step in the rate or in the penalty.
     bool near(std::uint32_t rate, std::uint32_t best) const {
         const auto steps = [](std::size_t a, std::size_t b) { return a > b ? a - b : b - a; };
         return steps(rate / across_, best / across_) + steps(rate % across_, best % across_) <= 1;
     }
 
-    // Beyond doubt, both since the last pruning and in all: a rate that starts badly and catches up stays.
+    // Whether a rate is significantly worse, both since rates were last dropped and in total: a rate that starts badly
+    // and improves stays.
     static bool lost(const Scores& s) {
         if (!(s.loss <= __DBL_MAX__)) return true;
         return s.gap > doubt * std::sqrt(s.square) &&

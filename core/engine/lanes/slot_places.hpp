@@ -1,6 +1,6 @@
-// Where slots live in memory. Of names that are hashed into many slots few may ever be met, or be left when a model has
-// been pruned: then slots get places in the order in which they are first learned, and memory is as long as these are.
-// Otherwise a slot's place is its number.
+// The positions of slots in memory. Often only a few of many hashed slots are used, or remain after a model was pruned.
+// Then slots get positions in the order in which they are first learned, and the memory has only that length. Otherwise
+// the position of a slot is its number.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class SlotPlaces {
     explicit SlotPlaces(bool on) : on_(on) {}
 
     bool on() const { return on_; }
-    std::size_t count() const { return count_; }  // of places, where there are any
+    std::size_t count() const { return count_; }  // the number of positions, if on
     void reserve(std::size_t slots) {
         if (slots > places_.size()) places_.resize(slots, nowhere);
         if (slots > 0) places_[0] = 0;
@@ -34,7 +34,7 @@ class SlotPlaces {
     std::size_t bytes() const { return places_.capacity() * sizeof(std::uint32_t); }
 
   private:
-    static constexpr std::uint32_t nowhere = 1;  // which is never learned; before it the bias
+    static constexpr std::uint32_t nowhere = 1;  // the position of slots that are never learned; position 0 is the bias
     bool on_;
     std::size_t count_ = 2;
     std::vector<std::uint32_t> places_;

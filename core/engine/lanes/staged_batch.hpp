@@ -1,4 +1,4 @@
-// Memory of rows that are staged for lanes.
+// Memory for rows that are staged for lanes.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ inline std::size_t sane_rows(const Batch& batch, bool numbers) {
 
 class StagedBatch {
   public:
-    // Room for the batch's rows.
+    // Reserves memory for the rows of the batch.
     const Stage& make(const Batch& batch) {
         const std::size_t margin = 8;  // eight entries are written at a time
         const std::size_t entries = entries_of(batch) + batch.rows + margin;
@@ -36,7 +36,7 @@ class StagedBatch {
     }
 
     const Stage& stage() const { return stage_; }
-    // The most entries of a row, the bias included, among the first so many rows.
+    // The length of the longest of the first `rows` rows, including the bias.
     std::size_t longest_row(std::size_t rows) const {
         std::size_t longest = 0;
         for (std::size_t r = 0; r < rows; ++r) {

@@ -1,5 +1,5 @@
-// Rows on their way to the lanes: what all lanes share is computed once. Steps 2.(a) to (c) of the paper's algorithms:
-// x becomes z, the scales, t and N move on.
+// Stages rows for the lanes: computes once what all lanes share. These are steps 2.(a) to (c) of the paper's
+// algorithms: x becomes z, and the scales, t and N are updated.
 #pragma once
 
 #include "algorithm/prediction.hpp"
@@ -16,11 +16,11 @@ class Stager {
     using Scale = typename Rule::Scale;
 
   public:
-    // Where the next entry goes; `scale`: by slot.
+    // `scale`: by slot.
     Stager(const Options& options, double* scale, const Batch& batch, const Stage& to)
         : options_(options), one_(options.bias ? 1.0 : 0.0), scale_(scale), batch_(batch), to_(to) {}
 
-    // False if a value left the range of numbers: the row is not to be learned, and nothing has changed.
+    // Returns false if a value overflows: the row is not learned, and nothing has changed.
     bool learn(std::size_t r, Clock& clock) {
         const double h = weight_of(batch_, r);
         if (h == 0) {
@@ -68,7 +68,7 @@ class Stager {
         return true;
     }
 
-    // Nothing is learned.
+    // Stages a row without learning it.
     void predict(std::size_t r, const Clock& clock, bool extrapolate) {
         // The plain linear model has no limit.
         StagedRow& row = extrapolate ? begin(r, infinity, -infinity) : begin(r, clock.label_min, clock.label_max);
@@ -101,7 +101,7 @@ class Stager {
         return row;
     }
 
-    // What proximal learners make their weights with, before a row.
+    // Sets what proximal learners need for their weights before the row.
     static void set_penalty(StagedRow& row, const Clock& clock) {
         row.label_scale = clock.label_scale;
         row.penalty_factor = clock.label_scale * (clock.N > 0 ? Rule::damp(clock.T / clock.N) : 1.0);
@@ -113,7 +113,7 @@ class Stager {
         to_.rho[at_] = rho;
         ++at_;
     }
-    // Eight are written, of which `count` count: the arrays have a margin.
+    // Writes eight entries, of which the first `count` are valid; the arrays have a margin.
     UNITLESS_INLINE void put_eight(const std::uint32_t* slots, const Vec8& z, const Vec8& rho, std::size_t count) {
         __builtin_memcpy(to_.slot + at_, slots, width * sizeof(*slots));
         z.store(to_.z + at_);
@@ -126,8 +126,8 @@ class Stager {
         for (std::size_t i = 0; i < count; ++i) scale_[slots[i]] = now[i];
     }
 
-    // action(place in the row, eight slots, their values, how many of them count) for all entries of a row. The last
-    // ones are filled up with the bias's slot and the value zero.
+    // Calls action(position in the row, eight slots, their values, the number of valid ones) for all entries of a row.
+    // The last eight are filled up with the bias's slot and the value zero.
     template <class Action>
     UNITLESS_INLINE void for_eight(std::size_t r, const Action& action) const {
         const std::size_t first = begin_of(batch_, r), count = end_of(batch_, r) - first;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t never = ~std::size_t{0};
 
-// A lane's number among the candidates stands in the place of a learning rate.
+// The rates of the setup are the lanes' positions among the candidates.
 EngineSetup with_candidates(EngineSetup setup) {
     setup.rates.clear();
     for (const Forgets& candidate : candidates_of(setup.forgetting)) setup.rates.push_back(candidate.prior);
@@ -60,7 +60,7 @@ void NewtonEngine::set_classes(std::size_t count) {
 
 void NewtonEngine::add_classes(std::size_t count) {
     if (!setup_.open) return Engine::add_classes(count);
-    set_classes(widths_.classes + count);  // each gets its head when it is met
+    set_classes(widths_.classes + count);  // each class gets its head with its first row
 }
 
 void NewtonEngine::reserve(std::size_t slots, bool growing) {
@@ -78,14 +78,14 @@ void NewtonEngine::check_features(const Batch& batch, std::vector<std::uint32_t>
             if (places_.of(slot) != Places::none || std::find(met.begin(), met.end(), slot) != met.end()) continue;
             met.push_back(slot);
             if (places_.count() + met.size() > most_features)
-                throw InputError(
-                    "rule='newton' takes at most " + std::to_string(most_features) + " features, and here is one more",
-                    Place{batch.row + r}, "leave some out, or use rule='nag', which takes any number");
+                throw InputError("rule='newton' takes at most " + std::to_string(most_features) +
+                                     " features, and this row has another one",
+                                 Place{batch.row + r}, "leave some out, or use rule='nag', which takes any number");
         }
     }
 }
 
-// How many rows come before the first of a class that has no head yet.
+// The number of rows before the first row of a class without a head.
 std::size_t NewtonEngine::rows_before_new_class(const Batch& batch) const {
     for (std::size_t r = 0; setup_.open && r < batch.rows; ++r)
         if (weight_of(batch, r) > 0 && batch.labels.y[r] >= static_cast<double>(met_)) return r;
@@ -105,7 +105,7 @@ void NewtonEngine::begin_rows(Scratch& scratch, std::size_t count, std::size_t l
                     setup_.options.bias,   extrapolate};
 }
 
-// For all lanes, to learn or to judge.
+// Prepares all lanes for learning or judging.
 void NewtonEngine::begin_rows(std::size_t count) {
     const std::size_t features = std::min(most_features, std::max(places_.count(), slots_)), lanes = lanes_.size();
     own_.growths.reserve(count * features);
@@ -115,7 +115,7 @@ void NewtonEngine::begin_rows(std::size_t count) {
     failed_.assign(lanes, never);
 }
 
-// z of a row that is not learned.
+// Computes z of a row that is not learned.
 void NewtonEngine::peek(Scratch& scratch, const Batch& batch, std::size_t r, bool extrapolate) const {
     double* const z = scratch.z.data() + r * scratch.rows.stride;
     for (std::size_t k = begin_of(batch, r); k < end_of(batch, r); ++k) {
@@ -126,7 +126,7 @@ void NewtonEngine::peek(Scratch& scratch, const Batch& batch, std::size_t r, boo
     }
 }
 
-// Scales, places and the clock move on.
+// Updates the scales, the positions and the clock.
 void NewtonEngine::stage_learn(const Batch& batch) {
     std::vector<Growth>& growths = own_.growths;
     for (std::size_t r = 0; r < batch.rows; ++r) {
@@ -162,7 +162,7 @@ void NewtonEngine::stage_learn(const Batch& batch) {
     }
 }
 
-// The prediction of a class that has no head yet is the last one's.
+// The prediction for a class without a head is that of the last head.
 void NewtonEngine::stage_predict(Scratch& scratch, const Batch& batch, bool extrapolate) const {
     const double infinite = std::numeric_limits<double>::infinity(), last = static_cast<double>(heads() - 1);
     for (std::size_t r = 0; r < batch.rows; ++r) {
@@ -180,7 +180,7 @@ void NewtonEngine::stage_predict(Scratch& scratch, const Batch& batch, bool extr
     }
 }
 
-// The staged rows through all lanes.
+// Runs all lanes over the staged rows.
 void NewtonEngine::run() {
     const auto run_one = [this](std::size_t k) { run_lane(k); };
     if (own_.rows.count < 16) {
@@ -219,7 +219,7 @@ void NewtonEngine::take_prediction(Scratch& scratch, std::size_t lane, std::size
     for (std::size_t c = 0; c < widths_.classes; ++c) prediction[c] = scratch.odds[std::min(c, heads() - 1)];
 }
 
-// Counts a row's losses, `share` being h over the total weight.
+// Counts a row's losses. `share` is h divided by the total weight.
 void NewtonEngine::count_losses(std::size_t row, double h, double share) {
     const std::size_t each = loss_ == NewtonLoss::squared ? 2 : 1;
     for (std::size_t k = 0; k < lanes_.size(); ++k) {
@@ -232,7 +232,8 @@ void NewtonEngine::count_losses(std::size_t row, double h, double share) {
     selection_.observe(lanes_, row_losses_.data(), h, share);
 }
 
-// Whether no lane is left to lead. While no other can take the leader's place, it is the leader that counts.
+// Whether no lane can lead any more. While rates are not being chosen, no other lane can replace the leader, so only
+// the leader matters.
 bool NewtonEngine::diverged() const {
     if (!chooses_rates()) return failed_[selection_.leader(lanes_, 0)] != never;
     return std::none_of(selection_.scores().begin(), selection_.scores().end(),
@@ -252,7 +253,7 @@ double NewtonEngine::scale(std::uint32_t slot) const {
     return slot == 0 ? bias_scale_ : place == Places::none ? 0.0 : places_.scale(place);
 }
 
-// v and P stay, as if all that was learned had been in the new unit.
+// v and P stay unchanged, as if everything had been learned in the new unit.
 void NewtonEngine::lower_scale(std::uint32_t slot, double scale) {
     if (const std::uint32_t place = places_.of(slot); place != Places::none) places_.scale(place) = scale;
 }
@@ -296,7 +297,7 @@ void NewtonEngine::learn_part(const Batch& batch, double* predictions) {
     }
 }
 
-// A row of a class that has no head yet: the class gets one when the row has been predicted.
+// Learns a row of a class without a head. The class gets its head after the prediction of the row.
 void NewtonEngine::meet_class(const Batch& row, double* predictions) {
     begin_rows(1);
     stage_predict(own_, row, false);
@@ -358,8 +359,8 @@ Engine::Description NewtonEngine::describe(std::size_t features) const {
 
 // ---------------------------------------------------------------------------------------------------- state
 
-// Lanes are written for each head, as if each had its own, by their places among all candidates; H is the diagonal of
-// P.
+// Lanes are saved for each head, as if each head had its own, by their positions among all candidates. H is the
+// diagonal of P.
 void NewtonEngine::save(std::size_t slots, EngineState& to) const {
     save_common(to);
     const std::size_t count = lanes_.size(), written = setup_.has_classes() ? widths_.classes + setup_.open : 1;
@@ -396,7 +397,8 @@ void NewtonEngine::save(std::size_t slots, EngineState& to) const {
             [&](const State& state, std::size_t head) { return state.v.data()[head * most_places + place]; },
             [&](const State& state) { return state.half.data()[half_entry(place, place)]; });
     }
-    if (averages()) {  // there is none: what is last is the mean of all that was learned, and stands for it
+    // There is no separate average: v is already the mean of everything learned, and replaces it.
+    if (averages()) {
         to.average = to.v;
         to.average_scale = to.scale;
         to.next_look = clock_.examples + 1;
@@ -416,7 +418,7 @@ void NewtonEngine::save(std::size_t slots, EngineState& to) const {
 
 void NewtonEngine::load(const EngineState& saved) {
     const auto require = [](bool sound) {
-        if (!sound) throw InputError("the numbers of rule='newton' are not such as learning gives");
+        if (!sound) throw InputError("rule='newton' has a state that learning cannot produce");
     };
     EngineState from = saved;
     for (Lane& lane : from.lanes) {
@@ -424,7 +426,7 @@ void NewtonEngine::load(const EngineState& saved) {
         lane.rate -= first_candidate(setup_.forgetting);
     }
     const std::size_t written = checked_heads(from, setup_), count = from.lanes.size() / written;
-    if (!from.newton) throw InputError("the model has no numbers 'newton.order'");
+    if (!from.newton) throw InputError("the model has no field 'newton.order'");
     const auto& [order, covariance, recent, met_classes] = *from.newton;
     check_average(from);
     for (std::size_t i = 0; i < from.lanes.size(); ++i)

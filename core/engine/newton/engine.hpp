@@ -1,8 +1,8 @@
-// The engine of second-order learners (kernel.cpp): some lanes that begin and forget differently, of which the leader
-// predicts.
+// The engine of second-order learners (kernel.cpp): several lanes with different priors and rates of forgetting. The
+// leader predicts.
 //
-// Every lane runs through a batch of rows by itself, so that its P stays in the processor's nearest memory; the lanes'
-// predictions are compared afterwards. Scales do not depend on what is learned and are staged once for all.
+// Each lane processes a batch of rows by itself, so that its P stays in the nearest cache. The lanes' predictions are
+// compared afterwards. Scales do not depend on what is learned, and are staged once for all lanes.
 #pragma once
 
 #include <algorithm>
@@ -46,24 +46,24 @@ class NewtonEngine final : public Engine, public ScaleAccess, public RateSelecti
     Places places_;
     double bias_scale_ = 0;
     std::size_t slots_ = 0;
-    std::size_t met_;  // classes with a head of their own
+    std::size_t met_;  // the number of classes with a head
     NewtonLanes lanes_;
     Selection selection_;
 
     static constexpr std::size_t most_rows = 128;
-    // What learning and predicting need for a batch.
+    // Scratch of learning and predicting a batch.
     struct Scratch final : EngineScratch {
         std::vector<NewtonRow> staged;
         std::vector<double> z, odds;
         std::vector<double> predictions;  // [lane][row][prediction_width]
-        std::vector<double> memory;       // by lane: of the kernel
+        std::vector<double> memory;       // by lane: scratch of the kernel
         std::vector<Growth> growths;
         NewtonRows rows{};
     };
     Scratch own_;
-    // What learning alone needs.
+    // Scratch of learning only.
     std::vector<double> lane_losses_, row_losses_;
-    std::vector<std::size_t> failed_;  // by lane: the first row that was too much for it
+    std::vector<std::size_t> failed_;  // by lane: the first row at which it failed
 
     std::size_t heads() const { return setup_.has_classes() ? met_ + setup_.open : 1; }
     std::size_t lane_width() const { return prediction_width(loss_, heads()); }
@@ -85,7 +85,7 @@ class NewtonEngine final : public Engine, public ScaleAccess, public RateSelecti
     void run();
     void run_lane(std::size_t lane);
     void find_losses();
-    // Where a lane's own prediction stands among those of squared loss: the mean's, or the shrunk one's.
+    // For squared loss: which of a lane's two predictions has the smaller loss, the mean (0) or its shrunk form (1).
     std::size_t better_form(std::size_t lane) const;
     void take_prediction(Scratch& scratch, std::size_t lane, std::size_t form, std::size_t row,
                          double* prediction) const;

@@ -1,11 +1,11 @@
 // The kernel of second-order learners: one lane over some rows.
 // Compiled once per instruction set, with UNITLESS_ISA naming it.
 //
-// A lane believes that the weights are normal with mean v and covariance P. A row z, of weight h:
-//   k = P z;  var = z'k;  m = v z;  the prediction is m, or what its uncertainty makes of it
-//   scales grow (symmetric.hpp), and k, var, m follow
+// A lane models the weights as normally distributed with mean v and covariance P. For a row z of weight h:
+//   k = P z;  var = z'k;  m = v z;  the prediction is m, or m corrected for its uncertainty
+//   scales grow (symmetric.hpp), which changes k, var and m
 //   v += g k;  P -= f k k';  diag P += h drift
-// The loss gives g and f: how far the implicit step goes, and the curvature at its end.
+// The loss gives g and f: the length of the implicit step, and the curvature at its end.
 
 #include "engine/newton/kernel.hpp"
 
@@ -21,9 +21,9 @@ inline namespace UNITLESS_ISA {
 namespace {
 
 constexpr double pi_eighth = 0x1.921fb54442d18p-2;
-constexpr double largest = 0x1p510;          // of m and var: the square is a number
-constexpr double most_information = 0x1p30;  // of one row, of h var
-constexpr double certain = 0x1p-44;          // of var, relative to what it was before the first row
+constexpr double largest = 0x1p510;          // of m and var: their squares are finite
+constexpr double most_information = 0x1p30;  // limit of h var of one row
+constexpr double certain = 0x1p-44;          // of var, relative to its value before the first row
 
 struct View {
     double m, variance;
@@ -33,8 +33,8 @@ struct Step {
     double g, f;
 };
 
-// L = (m - y)^2. The posterior mean's shrunk form m/(1 + var) is the prediction after its own row had been learned with
-// the label 0 (Vovk; Azoury and Warmuth): it is safer while little is known.
+// L = (m - y)^2. The shrunk form of the posterior mean, m/(1 + var), is the prediction after learning the same row with
+// the label 0 (Vovk; Azoury and Warmuth). It has less risk while little has been learned.
 struct SquaredSteps {
     static void predict(const NewtonLane& lane, const NewtonRow& row, const View& view, bool extrapolate, double* to) {
         const auto limited = [&](double p) {
@@ -44,7 +44,7 @@ struct SquaredSteps {
         to[1] = extrapolate || lane.how.drift > 0 ? to[0] : limited(view.m / (1.0 + view.variance));
     }
     static Step step(const NewtonRow& row, const View& view) {
-        // A row that would leave nothing of var leaves rounding: then it counts for as much as numbers can hold.
+        // A row that reduces var to almost nothing would leave only rounding errors. So its weight is limited.
         const bool holds = row.weight * view.variance <= most_information;
         const double h = holds ? row.weight : most_information / view.variance, f = h / (1.0 + h * view.variance);
         return {f * (row.y - view.m), f};
@@ -66,7 +66,7 @@ struct LogisticSteps {
 
 UNITLESS_INLINE View view_of(const NewtonLane& lane, const double* z, double one, std::size_t blocks, Bordered& k) {
     multiply(lane, z, one, blocks, k);
-    const double variance = dot(k.of, z, blocks) + k.bias * one;  // not below 0, but for rounding
+    const double variance = dot(k.of, z, blocks) + k.bias * one;  // >= 0 except for rounding
     return {dot(lane.v, z, blocks) + lane.bias_v[0] * one, larger(variance, 0.0)};
 }
 
@@ -74,7 +74,7 @@ UNITLESS_INLINE void add(double* v, double factor, const double* k, std::size_t 
     for (std::size_t j = 0; j < blocks * 8; j += 8) (Vec8::load(v + j) + factor * Vec8::load(k + j)).store(v + j);
 }
 
-// P -= f k k', and the variance of what the weights may have moved until the next row.
+// P -= f k k'. Then adds the variance of the drift of the weights until the next row.
 void narrow(const NewtonLane& lane, double f, Bordered& k, bool bias, const NewtonRow& row) {
     const std::size_t blocks = blocks_of(row.features);
     const double root = square_root(f);
@@ -106,7 +106,7 @@ std::size_t run_numbers(const NewtonLane& lane, const NewtonRows& rows, std::siz
         }
         Step step = Steps::step(row, view);
         if (view.variance <= certain / lane.how.prior) [[unlikely]]
-            step = {};  // what is left is rounding
+            step = {};  // only rounding is left
         if (!(absolute(view.m) <= largest && view.variance <= largest && absolute(step.g) <= largest)) [[unlikely]] {
             sound = smaller(sound, r);
             continue;

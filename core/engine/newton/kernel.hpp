@@ -1,5 +1,5 @@
-// The hot path of second-order learners: what their engine hands to the kernels, which are compiled once per
-// instruction set. All give the same bits.
+// The hot path of second-order learners: what their engine passes to the kernels, which are compiled once per
+// instruction set. All versions give the same bits.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace unitless {
 
-// P of the features is symmetric: of row i the columns up to the end of its block of eight are stored, so that a
-// feature that joins is a row at the end. The bias stands apart, because it would make most widths just exceed a block.
+// P of the features is symmetric. Of row i the columns up to the end of its block of eight are stored, so that a new
+// feature is a row at the end. The bias is separate, because it would make most widths just exceed a block.
 inline constexpr std::size_t most_features = 100, most_places = 104;
 
 inline namespace UNITLESS_ISA {
@@ -20,7 +20,7 @@ constexpr std::size_t half_row(std::size_t i) {
     return 32 * block * (block + 1) + i % 8 * (block + 1) * 8;
 }
 constexpr std::size_t half_size = half_row(most_places);
-// Where the entry of two places is.
+// The index of the entry of two positions.
 constexpr std::size_t half_entry(std::size_t i, std::size_t j) { return i > j ? half_row(i) + j : half_row(j) + i; }
 
 // Within a block on the diagonal both halves are stored.
@@ -33,8 +33,8 @@ inline void set_entry(double* half, std::size_t i, std::size_t j, double value) 
 
 enum class NewtonLoss { squared, logistic, classes };
 
-// How a lane begins and forgets: P = I/prior, and after each row P's diagonal grows by `drift`, that of the bias by
-// `bias_drift`: the variance of what weights may have moved until the next row.
+// The prior and the forgetting of a lane: P = I/prior at the start, and each row adds `drift` to P's diagonal, and
+// `bias_drift` to the bias's entry: the variance of the drift of the weights until the next row.
 struct Forgets {
     double prior, drift, bias_drift;
 };
@@ -48,7 +48,7 @@ struct NewtonLane {
     std::size_t heads;
 };
 
-// A scale that grows with a row, rho = scale before / scale now; 0: the feature is met for the first time.
+// A scale that grows with a row, rho = scale before / scale now; 0: the feature is new.
 struct Growth {
     std::size_t place;
     double rho;
@@ -56,7 +56,7 @@ struct Growth {
 
 struct NewtonRow {
     double weight;         // 0: predict only
-    std::size_t features;  // that have a place when the row is learned
+    std::size_t features;  // the number of features with a position when the row is learned
     std::size_t first_growth, end_growth;
     double label_min, label_max;  // limits of the prediction
     double y, offset;             // y: a number, a sign, or the number of a head
@@ -69,11 +69,11 @@ struct NewtonRows {
     std::size_t stride;
     const Growth* growths;
     bool bias;
-    bool extrapolate;  // predictions are the linear model's, whatever their uncertainty
+    bool extrapolate;  // predictions are those of the linear model, not corrected for uncertainty
 };
 
-// Numbers of a lane's prediction of a row: one; for squared loss two, the mean and its shrunk form; for classes one for
-// each head.
+// The size of a lane's prediction of a row: one number; for squared loss two, the mean and its shrunk form; for classes
+// one per head.
 constexpr std::size_t prediction_width(NewtonLoss loss, std::size_t heads) {
     return loss == NewtonLoss::squared ? 2 : loss == NewtonLoss::logistic ? 1 : heads;
 }
@@ -88,12 +88,12 @@ inline std::size_t run_doubles(NewtonLoss loss, std::size_t heads) {
 }  // namespace UNITLESS_ISA
 
 struct NewtonKernel {
-    // Predicts and learns rows. Gives the first one that would take the lane beyond all numbers, and is left out; or
-    // `count`. `memory`: `run_doubles` of working memory.
+    // Predicts and learns rows. Returns the first row that would make the lane overflow, which is not learned; or
+    // `count`. `memory`: scratch of `run_doubles`.
     std::size_t (*run)(NewtonLoss, const NewtonLane&, const NewtonRows&, double* predictions, double* memory);
     // The losses of predictions, [row]; for squared loss [row][2].
     void (*losses)(NewtonLoss, const NewtonRows&, std::size_t heads, const double* predictions, double* loss);
-    // The log odds of each class against the others (algorithm/log_odds.hpp). `open`: the last head is the spare one.
+    // The log odds of each class against the others (algorithm/log_odds.hpp). `open`: the last head is the spare class.
     void (*log_odds)(const double* scores, std::size_t heads, bool open, double* to);
 };
 

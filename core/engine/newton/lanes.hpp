@@ -1,8 +1,8 @@
-// The state of second-order learners over one stream: scales and places once, v and P for each lane.
+// The state of second-order learners on one stream: one set of scales and positions, and v and P for each lane.
 //
-// A lane is a way to begin and to forget (Forgets), a candidate that is chosen by its loss as learning rates are
-// (lanes/selection.hpp). All heads of a lane share its P. A model whose classes are not settled keeps one head more,
-// the last, for a class that no row has: the state of a class that is first met.
+// A lane has a prior and a rate of forgetting (Forgets). The leader is chosen by loss, as among learning rates
+// (lanes/selection.hpp). All heads of a lane share its P. A model whose set of classes may grow has one more head, the
+// last, for the spare class: the state of a class before its first row.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace unitless {
 
-// In the order in which a leader moves among its neighbours: from firm beliefs to fast forgetting.
+// Ordered so that neighbors are similar: from strong priors to fast forgetting. A leader changes only to a neighbor.
 inline constexpr std::array<Forgets, 6> all_candidates{
     {{1, 0, 0}, {1e-2, 0, 0}, {1e-4, 0, 0}, {1e-2, 1e-5, 1e-5}, {1e-2, 1e-3, 1e-3}, {1e-2, 1e-2, 100}}};
 
-// The candidates of a learner are those from this place on.
+// The position of a learner's first candidate.
 inline std::uint32_t first_candidate(Forgetting forgetting) {
     return forgetting == Forgetting::fastest ? all_candidates.size() - 1 : 0;
 }
@@ -36,14 +36,14 @@ class NewtonLanes {
         ZeroedDoubles half, border, v;  // v: [head][most_places]
         std::vector<double> bias_v;     // by head
         double corner = 0;
-        double recent[2] = {0, 0};  // of squared loss: losses of the mean and of its shrunk form
+        double recent[2] = {0, 0};  // for squared loss: losses of the mean and of its shrunk form
 
         explicit State(std::size_t heads)
             : half(half_size), border(most_places), v(heads * most_places), bias_v(heads) {}
         State(const State& other) : State(other, other.bias_v.size(), 0) {}
         State(State&&) = default;
         State& operator=(State&&) = default;
-        // A state with more heads, which are what the last one is.
+        // A copy with more heads, which are copies of the last head.
         State(const State& other, std::size_t heads, std::size_t more) : State(heads + more) {
             std::copy_n(other.half.data(), half_size, half.data());
             std::copy_n(other.border.data(), most_places, border.data());
@@ -57,7 +57,7 @@ class NewtonLanes {
         }
     };
 
-    // A lane's rate is its place among the candidates.
+    // A lane's rate is its position among the candidates.
     NewtonLanes(std::vector<Forgets> candidates, std::vector<Lane> lanes, std::size_t head_count)
         : candidates_(std::move(candidates)), lanes_(std::move(lanes)) {
         for (const Lane& lane : lanes_) {
@@ -66,13 +66,13 @@ class NewtonLanes {
         }
     }
 
-    // ---- as a selection sees them: candidates of one head
+    // ---- The interface for Selection: candidates of one head
 
     const std::vector<Lane>& lanes() const { return lanes_; }
     static constexpr std::size_t heads() { return 1; }
     std::size_t begin(std::size_t head) const { return head * lanes_.size(); }
     const std::vector<Forgets>& rates() const { return candidates_; }
-    // Lane k becomes what lane from[k] was.
+    // Replaces the lanes: lane k gets the state of lane from[k].
     void rearrange(std::vector<Lane> lanes, std::size_t /*heads*/, const std::vector<std::size_t>& from) {
         std::vector<State> states;
         for (const std::size_t k : from) states.emplace_back(states_[k]);
@@ -80,18 +80,18 @@ class NewtonLanes {
         states_ = std::move(states);
     }
 
-    // ---- the state
+    // ---- The state
 
     std::size_t size() const { return lanes_.size(); }
     State& state(std::size_t lane) { return states_[lane]; }
     const State& state(std::size_t lane) const { return states_[lane]; }
-    // Rows that are only predicted change nothing of what it points to.
+    // Predicting rows changes nothing that the result points to.
     NewtonLane lane(std::size_t k) const {
         State& own = const_cast<State&>(states_[k]);
         return {candidates_[lanes_[k].rate], own.half.data(),  own.border.data(), &own.corner, own.v.data(),
                 own.bias_v.data(),           own.bias_v.size()};
     }
-    // More heads, which begin as the last one is.
+    // Adds heads that are copies of the last head.
     void add_heads(std::size_t count) {
         std::vector<State> states;
         for (const State& state : states_) states.emplace_back(state, state.bias_v.size(), count);

@@ -1,4 +1,4 @@
-// The softmax of some scores o: its loss, and the implicit step along one direction that all heads share.
+// The softmax of scores o: its loss, and the implicit step along one direction that all heads share.
 #pragma once
 
 #include "engine/newton/kernel.hpp"
@@ -15,7 +15,7 @@ inline double largest_of(const double* o, std::size_t heads) {
     return most;
 }
 
-// e^(o - most) of all heads but one.
+// The sum of e^(o - most) over all heads but one.
 inline double sum_of_others(const double* o, std::size_t heads, double most, std::size_t but) {
     Vec8 total = Vec8::all(0.0);
     for (std::size_t first = 0; first < heads; first += width) {
@@ -28,19 +28,19 @@ inline double sum_of_others(const double* o, std::size_t heads, double most, std
     return sum(total);
 }
 
-// -log p_y, without the cancellation where p_y is nearly 1.
+// -log p_y, without cancellation where p_y is nearly 1.
 inline double multinomial_loss(const double* o, std::size_t heads, std::size_t y) {
     const double most = largest_of(o, heads), own = o[y] - most, others = sum_of_others(o, heads, most, y);
     return own == 0 ? log1p(others) : log(others + exp(own)) - own;
 }
 
-// The scores after a step, o' = o + tau (onehot(y) - softmax(o')), the minimum of delta^2/2 - tau log p_y(o + delta)
-// over delta = o' - o, by Newton's method: the Jacobian of F = delta - tau (onehot - p(o + delta)) is I + tau (diag p -
-// p p'), which is inverted at once. No step changes a score by more than `longest`, and one that leads uphill is
-// halved.
+// Computes the scores after a step, o' = o + tau (onehot(y) - softmax(o')). They minimize delta^2/2 - tau log p_y(o +
+// delta) over delta = o' - o. Newton's method: the Jacobian of F = delta - tau (onehot - p(o + delta)) is I + tau (diag
+// p - p p'), which has an explicit inverse. An iteration changes no score by more than `longest`, and is halved if it
+// increases the objective.
 class Multinomial {
   public:
-    // `memory`: six doubles for each head, padded.
+    // `memory`: six doubles per head, padded.
     Multinomial(std::size_t heads, double* memory) : heads_(heads), padded_(padded_heads(heads)), memory_(memory) {
         for (std::size_t i = 0; i < 6 * padded_; ++i) memory_[i] = 0;
         for (std::size_t head = heads; head < padded_; ++head) o()[head] = -infinity;
@@ -70,7 +70,7 @@ class Multinomial {
         }
     }
 
-    // onehot - p after the step, for each unit of weight.
+    // onehot - p after the step, per unit of weight.
     double slope(std::size_t head, double tau) {
         if (tau > 0) return delta()[head] / tau;
         return head == y_ ? others_ : -p()[head];
@@ -95,7 +95,7 @@ class Multinomial {
     double* weight() { return o() + 4 * padded_; }
     double* before() { return o() + 5 * padded_; }
 
-    // p at delta; gives what the step makes least.
+    // Computes p at delta, and returns the objective that the step minimizes.
     double evaluate(double tau) {
         double most = -infinity, square = 0;
         for (std::size_t head = 0; head < heads_; ++head) {
@@ -118,7 +118,7 @@ class Multinomial {
         return 0.5 * square + tau * (log(all) - (o()[y_] + delta()[y_] - most));
     }
 
-    // Newton's step, and the largest change in it.
+    // Computes Newton's step, and returns its largest change.
     double find_step(double tau) {
         double across = 0, rest = 0;  // p'D F; 1 - tau p'D p = sum of p D, with D = 1/(1 + tau p)
         for (std::size_t head = 0; head < heads_; ++head) {

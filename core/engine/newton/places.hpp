@@ -1,4 +1,5 @@
-// Which features a second-order learner knows: the first hundred that were met, each with its scale and its place in P.
+// The features that a second-order learner knows: the first hundred that occurred, each with its scale and its position
+// in P.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@ class Places {
   public:
     static constexpr std::uint32_t none = ~0u;
 
-    // Slots beyond have no place.
+    // Slots beyond `slots` have no position.
     void reserve(std::size_t slots) {
         if (slots > place_of_.size()) place_of_.resize(slots, none);
     }
@@ -21,7 +22,7 @@ class Places {
     std::size_t count() const { return slots_.size(); }
     bool full() const { return slots_.size() == most_features; }
     std::uint32_t add(std::uint32_t slot) {
-        scale_.reserve(most_features);  // first: if memory runs out, nothing has changed
+        scale_.reserve(most_features);  // before any change, because memory may run out
         slots_.reserve(most_features);
         slots_.push_back(slot);
         scale_.push_back(0.0);

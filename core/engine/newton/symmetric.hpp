@@ -1,7 +1,7 @@
-// P of one lane: products with a row, and updates of rank one.
+// P of one lane: products with a row, and rank-one updates.
 //
-// P is kept as a half (kernel.hpp). A stored row i serves twice: as the row i of P, and as its column i. Updates are
-// P -= a a', which leaves P symmetric to the bit.
+// Half of P is stored (kernel.hpp). A stored row i is used as row i of P and as its column i. Updates are P -= a a',
+// which keeps P exactly symmetric.
 #pragma once
 
 #include "engine/newton/kernel.hpp"
@@ -91,10 +91,10 @@ inline void subtract_square(const NewtonLane& lane, const Bordered& a, bool bias
     *lane.corner -= a.bias * a.bias;
 }
 
-// A scale has grown, s' = s/rho: in the new unit v_i and row and column i of P would be divided by rho, and so would be
-// what was known before the first row, P = I/prior. The latter is put right, as if the unit had been the new one from
-// the beginning: with c = prior (1 - rho^2), P -= c/(1 + c P_ii) P_i P_i' after the division. Both together, so that
-// nothing overflows however small rho is:
+// A scale has grown, s' = s/rho. In the new unit, v_i and row and column i of P are divided by rho, and with them the
+// prior P = I/prior. The prior is corrected, as if the unit had been the new one from the beginning: with c = prior (1
+// - rho^2), P -= c/(1 + c P_ii) P_i P_i' after the division. Both steps are combined, so that nothing overflows however
+// small rho is:
 //   d = rho^2 + c P_ii;  P_jl -= c/d P_ji P_li;  P_ji *= rho/d;  P_ii *= 1/d;  v_j -= c/d P_ji v_i;  v_i *= rho/d
 inline void grow(const NewtonLane& lane, const Growth& growth, bool bias, std::size_t features) {
     const std::size_t i = growth.place, blocks = blocks_of(features);

@@ -1,7 +1,7 @@
-// Dense rows on their way into the kernel, a block at a time: the caller's x become z, and the scales learn.
+// Dense rows for the kernel, a block at a time: the caller's x becomes z, and the scales are updated.
 //
-// Scales depend on x alone, so a row can be made dimensionless while the row before it is still being learned: that
-// fills the gaps in which the learning waits for its own results. What follows never sees a unit.
+// Scales depend only on x, so a row can be made dimensionless while the previous row is still being learned. This fills
+// the gaps in which learning waits for its own results. The code after this step never sees a unit.
 #pragma once
 
 #include "algorithm/scale8.hpp"
@@ -13,7 +13,7 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-enum class RowKind : unsigned char { steady, grown, weightless };  // grown: its rho are to be applied
+enum class RowKind : unsigned char { steady, grown, weightless };  // grown: some rho is not 1
 
 inline bool has_plain_inverse(double s) { return s == 0 || (s >= scale_floor && s <= scale_ceiling); }
 
@@ -29,18 +29,18 @@ class DenseBlock {
           z_(memory),
           rho_(memory + block_rows(chunks) * length_) {
         for (std::size_t j = 0; j < length_; ++j) refresh(j);
-        // What no column feeds stays zero.
+        // Positions without a column stay zero.
         const std::size_t from = input.columns ? 0 : input.column_count;
         for (std::size_t r = 0; r < block_rows(chunks); ++r) clear(z(r) + from, length_ - from);
     }
 
-    // Starts on rows [first, first + rows). Each row is then observed or peeked at, in order.
+    // Starts rows [first, first + rows). Each row is then observed or peeked at, in order.
     void begin(std::size_t first, std::size_t rows) {
         first_ = first;
         if (input_.columns) widen_block(input_, first, rows, z_, length_);
     }
 
-    // Learns the scales of row r of the block, which has weight h.
+    // Updates the scales with row r of the block, which has weight h.
     UNITLESS_INLINE Outcome observe(std::size_t r, double h) {
         kind_[r] = RowKind::steady;
         if (h > 0 && with_floats(r, [&](const auto* x) UNITLESS_INLINE_LAMBDA { return within(x, r); })) return {};
@@ -56,8 +56,9 @@ class DenseBlock {
         return seen;
     }
 
-    // bias + sum v z of `rows_at_once` rows from r on that are only predicted, straight from the caller's numbers: what
-    // is known of the columns is read once for all of them. False if some value is new to its scale or not usable.
+    // Computes bias + sum v z of `rows_at_once` rows from r on that are only predicted, directly from the caller's
+    // numbers: the state of the columns is read once for all of them. Returns false if some value is beyond its scale
+    // or not usable.
     static constexpr std::size_t rows_at_once = 4;
     UNITLESS_INLINE bool dots(std::size_t r, double bias, double* results) const {
         if (!is_maximum<Scale> || !plain_) return false;
@@ -84,7 +85,7 @@ class DenseBlock {
         });
     }
 
-    // Makes z of a row that is only predicted.
+    // Computes z of a row that is only predicted.
     Outcome peek(std::size_t r, bool extrapolate) {
         const Outcome seen = widen_and_check(r);
         peek_scales(z(r), extrapolate);
@@ -92,7 +93,7 @@ class DenseBlock {
         return seen;
     }
 
-    // Asks the memory for a row that will be staged later, while the processor has other work.
+    // Prefetches a row that will be staged later.
     void prefetch(std::size_t row) const {
         if (input_.columns || row >= input_.rows) return;
         const char* x = input_.data + static_cast<std::ptrdiff_t>(row) * input_.row_stride;
@@ -103,7 +104,7 @@ class DenseBlock {
     double* z(std::size_t r) const { return z_ + r * length_; }
     double* rho(std::size_t r) const { return rho_ + r * length_; }
     RowKind kind(std::size_t r) const { return kind_[r]; }
-    // The chunks of row r that count. They are kept for two rows: the one being learned and the one being staged.
+    // The active chunks of row r. They are stored for two rows: the one being learned and the one being staged.
     std::uint32_t* active(std::size_t r) const { return active_[r % 2]; }
     FeatureTerms terms(std::size_t r) const {
         FeatureTerms terms{pack_, active_count_[r % 2]};
@@ -129,7 +130,7 @@ class DenseBlock {
         plain_ = plain_ && has_plain_inverse(s);
     }
 
-    // action(row r as the caller's floats or doubles), where they lie side by side; else false.
+    // Calls action(row r as the caller's floats or doubles) if they are contiguous; otherwise returns false.
     template <class Action>
     UNITLESS_INLINE bool with_floats(std::size_t r, const Action& action) const {
         if (input_.columns) return false;
@@ -155,8 +156,8 @@ class DenseBlock {
         return {Status::bad_value, first_ + r, column_of(input_, j)};
     }
 
-    // Nearly all rows take this way, straight from the caller's numbers: z = x/s, and the active chunks. False if some
-    // value is new to its scale or not finite; then z is not to be used.
+    // The path of nearly all rows, directly from the caller's numbers: computes z = x/s and the active chunks. Returns
+    // false if some value is beyond its scale or not finite; then z is invalid.
     template <class T>
     bool within(const T* x, std::size_t r) {
         const std::size_t count = input_.column_count;
@@ -174,12 +175,12 @@ class DenseBlock {
         };
         std::size_t j = 0;
         for (; j + width <= count; j += width) eight(j, j / width);
-        if (j < count) eight(count - width, j / width);  // some of them for the second time, with the same result
+        if (j < count) eight(count - width, j / width);  // repeats some of them, with the same result
         active_count_[r % 2] = n;
         return !any(outside);
     }
 
-    // x becomes z in place; scales learn, and rho is set. True if some rho is not 1.
+    // Replaces x by z in place, updates the scales, and sets rho. Returns whether some rho is not 1.
     bool observe_scales(double* x, double* rho, double h) {
         Mask8 grown{};
         for (std::size_t j = 0; j < length_; j += width) {
@@ -195,7 +196,8 @@ class DenseBlock {
             grown = grown | (seen.rho < 1.0);
             if (!any_beyond(scale, before)) continue;
             scale.store(pack_.scale + j);
-            for (std::size_t i = j; is_maximum<Scale> && i < j + width; ++i) refresh(i);  // others do not use them
+            // Other scales do not use inverses.
+            for (std::size_t i = j; is_maximum<Scale> && i < j + width; ++i) refresh(i);
         }
         return any(grown);
     }

@@ -11,9 +11,9 @@ namespace {
 
 std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
 
-constexpr std::size_t rows_at_once = 128;  // columns are put side by side for so many rows before these are learned
+constexpr std::size_t rows_at_once = 128;  // columns are made contiguous for this many rows at a time
 
-// Rows of doubles that lie side by side.
+// Contiguous rows of doubles.
 DenseRows tile(const std::vector<double>& wide, std::size_t features, std::size_t rows) {
     return {reinterpret_cast<const char*>(wide.data()),
             static_cast<std::ptrdiff_t>(features * sizeof(double)),
@@ -102,7 +102,7 @@ void SingleEngine::read(const std::uint32_t* wanted, std::size_t count, const st
 void SingleEngine::write(std::size_t first, std::size_t count, const SlotBlock& from) {
     const double unit = averaging_.unit_at_update(clock_.t);
     for (std::size_t k = 0; k < count; ++k) {
-        if (from.scale[k] == 0) continue;  // memory that is never touched costs nothing
+        if (from.scale[k] == 0) continue;  // slots that are never written take no memory
         const double* values = &from.values[k * from.width];
         slots()[first + k] = {from.scale[k], values[0], from.H[k]};
         if (averages()) average()[first + k] = {averaging_.started() ? values[1] : 0.0, from.scale[k] * unit};
@@ -122,7 +122,7 @@ Pack SingleEngine::Scratch::make_pack(std::size_t chunks) {
     return {part(0), part(1), part(2), part(3), part(4), part(5), part(6), indices.data(), indices.data() + length};
 }
 
-// All slots in the pack, for dense rows; gives the bias, which is not in it.
+// Copies all slots into the pack, for dense rows. Returns the bias, which is not part of the pack.
 Slot SingleEngine::mirror(const Pack& pack, std::size_t features) const {
     const Slot* from = slots() + 1;
     for (std::size_t j = 0; j < features; ++j) {
@@ -152,7 +152,7 @@ void SingleEngine::average_now() {
     averaging_.update(clock_.t, features);
 }
 
-// While the pack has the slots.
+// Updates the average while the pack has the slots.
 void SingleEngine::average_now(const Slot& bias, const Pack& pack, std::size_t features, double t) {
     const Averaging::Step step = averaging_.step(t);
     std::size_t scaled = bias.scale > 0;
@@ -188,13 +188,13 @@ void SingleEngine::predict(const Batch& batch, const PredictOptions& options, do
                     predictions);
 }
 
-// One learner has nothing to choose from.
+// A single learner has no rates to choose from, so it only predicts.
 void SingleEngine::judge(const Batch& batch, const PredictOptions& options, double* predictions) {
     predict(batch, options, predictions, own_);
 }
 
-// With a copy of the rows' slots, one for every entry, that has the average for v. Copy 8 k + 1 ... of entry k has the
-// register position of its slot.
+// Predicts with copies of the rows' slots, one per entry, that have the average instead of v. The copy of entry k is
+// one of 8 k + 1, ..., so that it has the register position of its slot.
 void SingleEngine::predict_averaged(const Batch& batch, bool extrapolate, double* predictions, Scratch& scratch) const {
     constexpr std::size_t at_once = 64;
     std::vector<std::uint32_t> copy_of;
@@ -224,8 +224,8 @@ void SingleEngine::predict_averaged(const Batch& batch, bool extrapolate, double
 
 // ---------------------------------------------------------------------------------------------------- dense rows
 
-// All slots are mirrored in a pack for one call, which is worth it where the rows have most of them. The kernel for
-// dense rows has the paper's order alone.
+// All slots are mirrored in a pack for one call, which is worth it if the rows use most of them. The kernel for dense
+// rows supports only the paper's order.
 bool SingleEngine::reads(std::size_t slots, std::size_t columns) const {
     return options_.order == Order::paper && positions_ == Positions::by_slot && slots <= 4 * columns + 64;
 }
@@ -249,7 +249,8 @@ void SingleEngine::learn_dense(const DenseRows& input, std::size_t slots, const 
         begin();
         if (wide) wide_.assign(rows_at_once * features, 0.0);
         for (std::size_t first = 0, count; first < rows; first += count) {
-            // Columns of their own are put side by side first, some rows at a time: the kernel is quickest with those.
+            // Separate columns are first made contiguous, some rows at a time, because the kernel is fastest with
+            // contiguous rows.
             count = averaging_.rows_until_update(clock.examples,
                                                  wide ? std::min(rows_at_once, rows - first) : rows - first);
             if (wide) row_kernel_.widen(input, first, count, wide_.data(), features);
@@ -264,9 +265,9 @@ void SingleEngine::learn_dense(const DenseRows& input, std::size_t slots, const 
         return {};
     };
     const Outcome outcome = run(input.rows);
-    if (outcome.status == Status::bad_value) begin();  // as if the rows had not been met
+    if (outcome.status == Status::bad_value) begin();  // restore the state before the rows
     if (outcome.status == Status::bad_value) throw BadValue{outcome.row, outcome.column};
-    if (outcome.status == Status::diverged) run(outcome.row);  // once more up to there, which gives the same bits
+    if (outcome.status == Status::diverged) run(outcome.row);  // repeat the rows before it, which gives the same bits
     put_back(bias, pack, features);
     clock_ = clock;
     if (outcome.status == Status::diverged) throw_diverged(outcome.row);

@@ -1,4 +1,4 @@
-// The engine of one learner: a slot of (scale, v, H) for every feature.
+// The engine of one learner: a slot (scale, v, H) for every feature.
 #pragma once
 
 #include <vector>
@@ -41,14 +41,14 @@ class SingleEngine final : public Engine, public DenseReader, public SlotAccess,
     const SingleKernel& kernel_;
     const RowKernel& row_kernel_;
     Positions positions_;
-    // The average of v, where there is one, and the scale in whose unit it is.
+    // The average of v, if there is one, and the scale in whose unit it is.
     struct Average {
         double v, scale;
     };
     Zeros slots_, average_;
     std::size_t capacity_ = 0, in_use_ = 0;
 
-    // Kept between calls: what learning and predicting need,
+    // Scratch of learning and predicting, reused between calls.
     struct Scratch final : EngineScratch {
         std::vector<double> pack, block;
         std::vector<std::uint32_t> indices;
@@ -56,7 +56,7 @@ class SingleEngine final : public Engine, public DenseReader, public SlotAccess,
         Pack make_pack(std::size_t chunks);
     };
     Scratch own_;
-    // and learning alone.
+    // Scratch of learning only.
     std::vector<double> wide_;
     std::vector<Average> average_before_;
     std::vector<Column> columns_;

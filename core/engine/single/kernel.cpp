@@ -1,5 +1,4 @@
-// The kernel of one learner: rows through scale, prediction, loss and rule.
-// Compiled once per instruction set, with UNITLESS_ISA naming it.
+// The kernel of one learner: scale, prediction, loss and update of each row.
 
 #include "engine/single/kernel.hpp"
 
@@ -58,7 +57,7 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Slot& bi
             rows = smaller(block_rows(chunks), input.rows - first);
             block.begin(first, rows);
             double together[some];
-            std::size_t known_until = 0;  // rows whose sums are in `together`
+            std::size_t known_until = 0;  // the end of the rows whose sums are in `together`
             for (std::size_t r = 0; r < rows; ++r) {
                 block.prefetch(first + rows + r);
                 if (r % some == 0 && r + some <= rows && block.dots(r, bias, together)) known_until = r + some;

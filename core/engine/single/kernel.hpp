@@ -1,4 +1,4 @@
-// The hot path of one learner: what its engine calls, compiled once per instruction set. All give the same bits.
+// The hot path of one learner, compiled once per instruction set. All versions give the same bits.
 #pragma once
 
 #include "algorithm/options.hpp"
@@ -11,18 +11,18 @@
 
 namespace unitless {
 
-// Where the features of a sparse row stand in the registers: by slot, so that sums are those of dense rows; or one
-// after another, where slots are hashed and would fill some register positions far more than others.
+// The register positions of a sparse row's features: by slot, so that sums are equal to those of dense rows; or one
+// after another for hashed slots, which would fill some register positions far more than others.
 enum class Positions { by_slot, in_sequence };
 
 struct SingleKernel {
-    // Dense rows: the pack mirrors all slots in `chunks`; `block` holds block_doubles(chunks).
+    // Dense rows: the pack mirrors all slots in `chunks` chunks; `block` is scratch of block_doubles(chunks).
     Outcome (*learn_dense)(const Options&, Clock&, Slot& bias, const Pack&, std::size_t chunks, double* block,
                            const DenseRows&, const Labels&, double* predictions);
     Outcome (*predict_dense)(const Options&, const Clock&, const Slot& bias, const Pack&, std::size_t chunks,
                              double* block, const DenseRows&, bool extrapolate, const double* offset,
                              double* predictions);
-    // The pack has memory for the longest row, `chunks`.
+    // The pack has memory for the longest row, which takes `chunks` chunks.
     Outcome (*learn)(const Options&, Clock&, Slot* slots, Positions, const Pack&, std::size_t chunks, const Batch&,
                      double* predictions);
     void (*predict)(const Options&, const Clock&, const Slot* slots, Positions, const Pack&, std::size_t chunks,
@@ -31,13 +31,13 @@ struct SingleKernel {
 
 inline namespace UNITLESS_ISA {
 
-// How many rows a block holds: as many as stay in the first-level cache.
+// The number of rows in a block: as many as stay in the first-level cache.
 inline constexpr std::size_t block_rows(std::size_t chunks) {
     const std::size_t rows = 2048 / (8 * chunks);
     return rows < 1 ? 1 : rows > 64 ? 64 : rows;
 }
 
-// The memory that a block needs: z and rho of its rows.
+// The scratch of a block: z and rho of its rows.
 inline constexpr std::size_t block_doubles(std::size_t chunks) { return 2 * block_rows(chunks) * 8 * chunks; }
 
 }  // namespace UNITLESS_ISA

@@ -1,6 +1,6 @@
-// One row of a single learner: predict, measure the loss, move (Algorithms 1 and 2).
+// One row of a single learner: predict, compute the loss, update (Algorithms 1 and 2).
 //
-// The bias is in every row and stands apart from the terms: a register position of its own would mostly be empty.
+// The bias is part of every row and is separate from the terms: a register chunk for it would be mostly empty.
 #pragma once
 
 #include "algorithm/loss.hpp"
@@ -12,14 +12,14 @@ inline namespace UNITLESS_ISA {
 
 enum class Learned { yes, skipped, diverged };
 
-// What is to be learned of a row.
+// What is learned for a row.
 struct Example {
     double y, h;  // label, sample weight
-    double rate;  // learning rate, times the label's scale
+    double rate;  // learning rate times the label's scale
     double offset;
 };
 
-// What the bias adds to sum v z in a prediction without learning.
+// The bias's part of sum v z, in a prediction without learning.
 template <class Rule>
 double bias_term(const Options& options, const Slot& bias, bool extrapolate) {
     using Scale = typename Rule::Scale;
@@ -42,12 +42,13 @@ class SingleRow {
   public:
     explicit SingleRow(const Options& options) : options_(options) {}
 
-    // Learns the row whose z the terms hold. `grown`: some rho is not 1. Skipped (order "vw", no loss) or diverged: the
-    // terms are to be dropped; then the clock has counted the row, or nothing has changed.
+    // Learns the row whose z the terms have. `grown`: some rho is not 1. If the result is `skipped` (order "vw", no
+    // loss) or `diverged`, the caller must discard the terms. A skipped row counts in the clock; a diverged row changes
+    // nothing.
     UNITLESS_INLINE Learned learn(const FeatureTerms& terms, Slot& bias_slot, bool grown, const Example& row,
                                   Clock& clock, double& prediction) const {
         const double h = row.h, as = seen_weight(options_, h), t = clock.t + h, seen_t = clock.t + as;
-        Slot bias = bias_slot;  // written back when the row is known to be good
+        Slot bias = bias_slot;  // written back when the row has not diverged
         const Observed one = observe_bias<typename Rule::Scale>(bias.scale, options_.bias ? 1.0 : 0.0, h, as);
         double raw = 0;
         if (options_.order == Order::vw) {
@@ -89,7 +90,7 @@ class SingleRow {
     struct Sums {
         double vz, zz;
     };
-    static constexpr double suspicious = 0x1p300;  // beyond this, results are checked one by one
+    static constexpr double suspicious = 0x1p300;  // if a number is larger, each result is checked
     static constexpr double longest_move = 0x1p500;
     const Options& options_;
 
@@ -104,7 +105,7 @@ class SingleRow {
         return finite;
     }
 
-    // The sums of v z and of z^2, the bias included.
+    // The sums of v z and of z^2, including the bias.
     static UNITLESS_INLINE Sums sums_of(const FeatureTerms& terms, double bias_v, double bias_z) {
         Vec8 vz = Vec8::first(bias_v * bias_z), zz = Vec8::first(bias_z * bias_z);
         for (std::size_t i = 0; i < terms.count; ++i) {
@@ -115,7 +116,7 @@ class SingleRow {
         return {sum(vz), sum(zz)};
     }
 
-    // Order "vw": with the weights and scales of before this row, x/s = z/rho.
+    // Order "vw": sum v z with the weights and scales before this row, where x/s = z/rho.
     static double dot_before_rescaling(const FeatureTerms& terms, double bias) {
         Vec8 total = Vec8::first(bias);
         for (std::size_t i = 0; i < terms.count; ++i)
@@ -123,8 +124,8 @@ class SingleRow {
         return sum(total);
     }
 
-    // Steps 2.(d). The prediction is gain sum v z; a move of v by `move` steps moves it by move gain reach. Plain:
-    // move = -speed slope. Importance-aware: the prediction follows its own path for a time.
+    // Steps 2.(d). The prediction is gain sum v z, so v += move step changes it by move gain reach. Plain gradient
+    // step: move = -speed slope. The importance-aware step computes `move` from the loss.
     UNITLESS_INLINE bool move(const FeatureTerms& terms, Slot& bias, double bias_z, const Example& row, double p,
                               double slope, double t, double seen_t, double t_over_N) const {
         const double squared = row.h * (slope * slope);

@@ -1,8 +1,8 @@
-// Rows of a batch on their way through a pack: where a row's features stand in it, their state in, their state out.
+// Copies rows of a batch into a pack and back: assigns positions to a row's features, loads their state, and stores it.
 //
-// A row's features are few among many slots, so that most of the time would go into waiting for memory. The slots of
-// rows to come are asked for early, a few at a time: a processor waits for some ten or sixteen lines at once, and what
-// asks for more has to wait itself.
+// A row has few features among many slots, so most of the time would be spent waiting for memory. So the slots of later
+// rows are prefetched, a few at a time: a processor can wait for about ten to sixteen cache lines at once, and blocks
+// if more are requested.
 #pragma once
 
 #include "algorithm/rule.hpp"
@@ -14,17 +14,17 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// How many features before its turn a slot is asked for. The second-level cache holds so many; what is asked for into
-// the first one waits for its place there, and with it the processor. Rows themselves come one after another, but among
-// so many other lines the processor does not notice.
+// How many features ahead a slot is prefetched. This many fit into the second-level cache; prefetching into the first
+// level would block the processor. Rows themselves are contiguous, but among so many other cache lines the processor's
+// own prefetcher does not detect this.
 inline constexpr std::size_t slots_ahead = 256, rows_ahead = 1024;
 
-// The state of eight features, each number of it side by side.
+// The state of eight features, one register per number.
 struct EightSlots {
     Vec8 scale, v, H;
 };
 
-// Four slots are read or written as whole registers and transposed on the way.
+// Four slots are read or written as whole registers and transposed.
 using Four = double __attribute__((vector_size(32), may_alias));
 using UnalignedFour [[gnu::aligned(8)]] = double __attribute__((vector_size(32), may_alias));
 static_assert(alignof(UnalignedFour) == 8);
@@ -87,15 +87,15 @@ class SparsePack {
           positions_(positions),
           pack_(pack),
           end_(entries_end(batch)),
-          asked_(batch.first) {
-        // Every chunk that is used holds some feature.
+          prefetched_(batch.first) {
+        // Every used chunk has some feature.
         for (std::size_t c = 0; c < chunks; ++c) pack.active[c] = static_cast<std::uint32_t>(c);
-        to_ask_ = sooner(asked_ + slots_ahead);
-        ask_for(slots_ahead);
+        prefetch_end_ = sooner(prefetched_ + slots_ahead);
+        prefetch(slots_ahead);
     }
 
-    // Row r in the pack, its scales applied. These two know nothing of rules and losses, and as functions of their own
-    // they are compiled once for all of them.
+    // Copies row r into the pack and applies its scales. This function and put_back do not depend on the rule or the
+    // loss, and are not inlined, so that they are compiled only once.
     struct Collected {
         FeatureTerms terms;
         bool grown;  // some rho is not 1
@@ -125,10 +125,10 @@ class SparsePack {
                 })};
     }
 
-    // The bias's slot is written too, with anything: its state is kept apart and stored afterwards.
+    // This may write any value into the bias's slot: the bias's state is separate, and is stored afterwards.
     __attribute__((noinline)) void put_back(std::size_t chunks, Slot* slots) const {
         const Pack pack = pack_;
-        // By reference: how four doubles are returned differs between instruction sets, and GCC warns of it.
+        // By reference: the way to return four doubles differs between instruction sets, and GCC warns about it.
         const auto four = [](const double* from) -> const UnalignedFour& {
             return reinterpret_cast<const UnalignedFour&>(*from);
         };
@@ -141,27 +141,28 @@ class SparsePack {
     const Slot* slots_;
     const Positions positions_;
     const Pack pack_;
-    std::size_t end_, asked_, to_ask_ = 0;
+    std::size_t end_, prefetched_, prefetch_end_ = 0;
 
     std::size_t sooner(std::size_t k) const { return k < end_ ? k : end_; }
 
-    UNITLESS_INLINE void ask_for(std::size_t count) {
-        const std::size_t stop = asked_ + count < to_ask_ ? asked_ + count : to_ask_;
-        for (; asked_ < stop; ++asked_) __builtin_prefetch(slots_ + batch_.slots[asked_], 0, 2);
+    UNITLESS_INLINE void prefetch(std::size_t count) {
+        const std::size_t stop = prefetched_ + count < prefetch_end_ ? prefetched_ + count : prefetch_end_;
+        for (; prefetched_ < stop; ++prefetched_) __builtin_prefetch(slots_ + batch_.slots[prefetched_], 0, 2);
     }
 
-    // Row r, eight features at a time: each(at, x, state) for those at [at, at + 8) of the pack. Gives the number of
-    // chunks. Places without a feature have the value zero and the bias's slot.
+    // Calls each(at, x, state) for the features of row r at positions [at, at + 8) of the pack. Returns the number of
+    // chunks. Positions without a feature have the value zero and the bias's slot.
     template <class Each>
     UNITLESS_INLINE std::size_t collect(std::size_t r, const Each& each) {
         const std::size_t begin = begin_of(batch_, r), end = end_of(batch_, r);
-        to_ask_ = sooner(end + slots_ahead);
+        prefetch_end_ = sooner(end + slots_ahead);
         for (std::size_t k = begin; k < end; k += 8) __builtin_prefetch(batch_.values + sooner(k + rows_ahead), 0, 2);
         for (std::size_t k = begin; k < end; k += 16) __builtin_prefetch(batch_.slots + sooner(k + rows_ahead), 0, 2);
         return is_in_sequence(begin, end) ? collect_in_sequence(begin, end, each) : collect_by_slot(begin, end, each);
     }
 
-    // Do a row's features stand in the pack one after another? Slots that follow one another from position 0 on do.
+    // Whether the features of a row stand in the pack one after another, which is so for consecutive slots from
+    // position 0 on.
     UNITLESS_INLINE bool is_in_sequence(std::size_t begin, std::size_t end) const {
         const std::uint32_t* const slots = batch_.slots;
         return positions_ == Positions::in_sequence || begin == end ||
@@ -176,12 +177,12 @@ class SparsePack {
             Vec8::load_places(batch_.slots + k, count, pack_.slot + at);
             const Vec8 x = count == width ? Vec8::load(batch_.values + k) : Vec8::load(batch_.values + k, count);
             each(at, x, collect_eight(slots_, pack_.slot + at));
-            ask_for(width);
+            prefetch(width);
         }
         return at / width;
     }
 
-    // Each feature in the register position of its slot, as deep as that is filled.
+    // Puts each feature into the register position of its slot, in the first chunk where it is free.
     template <class Each>
     UNITLESS_INLINE std::size_t collect_by_slot(std::size_t begin, std::size_t end, const Each& each) {
         std::size_t depth[width] = {}, chunks = 0;
@@ -194,7 +195,7 @@ class SparsePack {
         }
         for (std::size_t at = 0; at < chunks * width; at += width) {
             each(at, Vec8::load(pack_.x + at), collect_eight(slots_, pack_.slot + at));
-            ask_for(width);
+            prefetch(width);
         }
         return chunks;
     }
@@ -205,8 +206,9 @@ class SparsePack {
     }
 };
 
-// The deepest pack that a row of the batch needs. Of slots that rise, a register position holds no more than the row
-// does, and no more than an eighth of the slots from its first to its last; where that is too much, they are counted.
+// The number of chunks that the largest row of the batch needs. Slots increase within a row, so a register position
+// holds at most the row's length, and at most an eighth of the slots from its first to its last. If this bound is too
+// large, the slots are counted.
 inline std::size_t pack_chunks(const Batch& batch, Positions positions) {
     constexpr std::size_t too_much = 256;
     std::size_t deepest = 1;

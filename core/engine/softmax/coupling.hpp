@@ -1,14 +1,15 @@
-// How the heads of a softmax depend on each other, for eight rates at once.
+// The coupling of the heads of a softmax, for eight rates at once.
 //
 //   p_k = e^(o_k) / sum_j e^(o_j)
 //   margin_k = o_k - log sum_{j != k} e^(o_j)          the log odds of class k: sigmoid(margin_k) = p_k
 //   slope_k = dL/do_k = p_k - [k = y],  L = -log p_y
 //
-// Each head takes the importance-aware step of logistic loss (loss.hpp) from its margin, with the label "is it k?". The
-// slopes at its beginning are those of the softmax; during the step a head moves as if the others stood still.
+// Each head takes the importance-aware step of logistic loss (loss.hpp) from its margin, with the label +1 if k = y,
+// else -1. The slopes at the start of the step are those of the softmax; during the step each head assumes that the
+// others are constant.
 //
-// Sums over the other heads are made of those before and those after: nothing is taken away from the sum of all, so
-// that nothing cancels where a class is nearly certain.
+// A sum over the other heads adds the sums before and after the head. Subtracting from the total would cancel where a
+// class is nearly certain.
 #pragma once
 
 #include "algorithm/loss.hpp"
@@ -18,14 +19,14 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// Minus the logarithm of p where its exponential is e, and those of the others add up to `rest`.
+// -log p, where e is the head's exponential and `rest` the sum of the others' exponentials.
 UNITLESS_INLINE Vec8 loss_of(const Vec8& below, const Vec8& e, const Vec8& rest) {
     const Mask8 likely = e > rest;
     const Vec8 odds = select(likely, rest, e) / select(likely, e, rest);
     return log1p_below_one(odds) + larger(log(rest) - below, Vec8::all(0.0));
 }
 
-// `couple` where there is one rate: eight heads fill a register, instead of eight rates of one head.
+// `couple` for a single rate: a register holds eight heads instead of eight rates of one head.
 UNITLESS_INLINE void couple_one(const Coupled& lanes, std::size_t y, const Coupling& at, bool losses) {
     const std::size_t heads = lanes.heads;
     double most = at.o[0];
@@ -46,8 +47,8 @@ UNITLESS_INLINE void couple_one(const Coupled& lanes, std::size_t y, const Coupl
     if (losses) loss_of(Vec8::all(at.below[y]), Vec8::all(at.e[y]), Vec8::all(at.rest[y])).store(at.loss);
 }
 
-// From outputs `o` to slopes, sums over the others and, if asked for, losses, of a row of class y. Eight rates are
-// written at once, beyond the last one of a head into the next head's place: so heads are written in their order.
+// Computes slopes, sums over the other heads and, if `losses`, losses from the outputs `o` of a row of class y. Eight
+// rates are written at once; the surplus overwrites the next head's entries, so heads are written in order.
 UNITLESS_INLINE void couple(const Coupled& lanes, std::size_t y, const Coupling& at, bool losses) {
     const std::size_t heads = lanes.heads, rates = lanes.rates, padded = padded_rates(lanes);
     if (rates == 1) return couple_one(lanes, y, at, losses);
@@ -85,7 +86,7 @@ UNITLESS_INLINE void couple(const Coupled& lanes, std::size_t y, const Coupling&
     }
 }
 
-// The margins of eight lanes, for steps that are not short.
+// The margins of eight lanes, for long steps.
 UNITLESS_INLINE Vec8 margin_of(const Coupling& at, std::size_t lane) {
     return Vec8::load(at.below + lane) - log(Vec8::load(at.rest + lane));
 }

@@ -9,7 +9,7 @@ SoftmaxEngine::SoftmaxEngine(const EngineSetup& setup, const Kernel& kernel, con
     set_classes(setup.classes);
 }
 
-// Scoring must not throw, so that its memory is there before it begins.
+// Allocates the memory of scoring here, because scoring must not throw.
 void SoftmaxEngine::set_classes(std::size_t classes) {
     classes_ = widths_.classes = widths_.predict = classes;
     log_odds_.resize(log_odds_doubles());
@@ -20,7 +20,7 @@ void SoftmaxEngine::set_classes(std::size_t classes) {
 
 void SoftmaxEngine::add_classes(std::size_t count) {
     if (!setup_.open) return Engine::add_classes(count);
-    set_classes(classes_ + count);  // heads join when they are met
+    set_classes(classes_ + count);  // a head joins with the first row of its class
 }
 
 void SoftmaxEngine::save(std::size_t slots, EngineState& to) const {
@@ -32,7 +32,7 @@ void SoftmaxEngine::load(const EngineState& from) {
     std::size_t classes = checked_heads(from, setup_) - setup_.open;
     if (from.announced_classes) {
         if (!setup_.open || *from.announced_classes <= classes || *from.announced_classes >> 31)
-            throw InputError("the number of classes does not agree with those that were met");
+            throw InputError("the number of announced classes does not agree with the classes of the model");
         classes = *from.announced_classes;
     }
     LaneEngine::load(from);
@@ -41,7 +41,7 @@ void SoftmaxEngine::load(const EngineState& from) {
 
 // ---------------------------------------------------------------------------------------------------- learning
 
-// Rows are cut where a class is first met: it joins before its row is learned.
+// Divides the rows where a class first occurs: the class joins before its row is learned.
 void SoftmaxEngine::learn(const Batch& batch, double* predictions) {
     const std::size_t sane = setup_.open ? sane_rows(batch, false) : 0;
     const auto is_new = [&](std::size_t r) {
@@ -66,7 +66,7 @@ std::size_t SoftmaxEngine::divide_run(LaneBatch& batch, std::size_t longest, std
     for (const Lanes::Block& block : lanes_.blocks()) coupling = std::max(coupling, Coupling::doubles(coupled(block)));
     batch.steps_each = coupling + 8 * longest;
     aligned(batch.steps, lanes_.blocks().size() * batch.steps_each);
-    for (Octet& octet : batch.octets) octet.loss = nullptr;  // losses are those of a rate
+    for (Octet& octet : batch.octets) octet.loss = nullptr;  // a loss belongs to a rate, not to a lane
     return lanes_.blocks().size();
 }
 
@@ -79,8 +79,8 @@ void SoftmaxEngine::run(LaneBatch& batch, std::size_t group) noexcept {
     average_octets(batch, block.first_octet, block.octets);
 }
 
-// The scores of all classes that were announced, by a lane of the first head and those of the others at its rate.
-// `first`: the lane's prediction; `met`: of the heads, those that were met before the row.
+// Computes the scores of all announced classes, from a lane of the first head and the lanes of the other heads at its
+// rate. `first`: the lane's prediction; `met`: the number of heads that existed before the row.
 void SoftmaxEngine::put_log_odds(const double* first, std::size_t lane, std::size_t met, double* scores,
                                  double* memory) const {
     const std::size_t rates = lanes_.begin(1), last = lanes_.heads() - 1;
@@ -91,7 +91,8 @@ void SoftmaxEngine::put_log_odds(const double* first, std::size_t lane, std::siz
     for (std::size_t c = 0; c < classes_; ++c) scores[c] = by_head[std::min(c, met)];
 }
 
-// Of a sweep: the class with the largest output of a lane of the first head and those of the others at its rate.
+// For a sweep: the class with the largest output among a lane of the first head and the lanes of the other heads at its
+// rate.
 std::size_t SoftmaxEngine::winner(const double* outputs, std::size_t lane, std::size_t met) const {
     const std::size_t rates = lanes_.begin(1);
     std::size_t best = 0;
@@ -126,7 +127,7 @@ void SoftmaxEngine::score(LaneBatch& batch, std::size_t /*part*/) noexcept {
 
 // ---------------------------------------------------------------------------------------------------- predicting
 
-// The lane of the first head that leads, and with it all others at its rate.
+// The leading lane of the first head. The lanes of the other heads at its rate lead too.
 std::size_t SoftmaxEngine::leading_rate() const { return sweeps() ? best_rate() : selection_.leader(lanes_, 0); }
 
 const Lanes::Block& SoftmaxEngine::block_of(std::size_t octet) const {
@@ -161,7 +162,7 @@ void SoftmaxEngine::take_predictions(Scratch& scratch, double* predictions) cons
         put_log_odds(p, lane, lanes_.class_count(), predictions, scratch.log_odds.data());
 }
 
-// The loss of a class that was never met is the spare head's.
+// The loss of a class without a head is that of the spare head.
 void SoftmaxEngine::judge_lanes(Scratch& scratch, const Labels& labels) {
     if (setup_.selecting != Selecting::follow) return;
     std::vector<double> loss(lanes_.begin(1)), memory;

@@ -1,13 +1,12 @@
-// The engine of classes that share one softmax: a model of all of them, not one of each.
+// The engine of classes that share one softmax: one model of all classes, not one model per class.
 //
-// Its lanes are those of an engine of lanes, with a head for each class, and so is nearly all that it does. But heads
-// depend on each other (coupling.hpp): all lanes of a rate go through a row together, and have one loss, -log p of the
-// row's class. So one rate leads for all heads.
+// It is an engine of lanes with one head per class. But the heads depend on each other (coupling.hpp): all lanes of a
+// rate process a row together, and share one loss, -log p of the row's class. So one rate leads for all heads.
 //
-// Where classes may join, the last head is a spare one, for a class that no row has, a part of the softmax like all
-// others. A class that is first met when a row is learned starts from its state. So the prediction for that row does
-// not know of the class, and it makes no difference when a class was announced: until it is met it has the prediction
-// of the spare head.
+// If classes may join, the last head is the spare class, which no row has; it is part of the softmax like all others. A
+// class that first occurs in a row that is learned starts as a copy of the spare head. So the prediction for that row
+// does not depend on the new class, nor on when the class was announced: until its first row it has the prediction of
+// the spare head.
 #pragma once
 
 #include "engine/lanes/engine.hpp"
@@ -34,9 +33,9 @@ class SoftmaxEngine final : public LaneEngine {
     void judge_lanes(Scratch& scratch, const Labels& labels) override;
 
   private:
-    std::size_t classes_;           // that have been announced
-    std::size_t joined_ = 0;        // heads that the next batch is the first to have
-    std::vector<double> log_odds_;  // scratch of the scoring
+    std::size_t classes_;           // the number of announced classes
+    std::size_t joined_ = 0;        // heads that join with the next batch
+    std::vector<double> log_odds_;  // scratch of scoring
 
     Coupled coupled(const Lanes::Block& block) const { return {lanes_.heads(), block.rates}; }
     void set_classes(std::size_t classes);
@@ -44,7 +43,7 @@ class SoftmaxEngine final : public LaneEngine {
     const Lanes::Block& block_of(std::size_t octet) const;
     void put_log_odds(const double* first, std::size_t lane, std::size_t met, double* scores, double* memory) const;
     std::size_t winner(const double* outputs, std::size_t lane, std::size_t met) const;
-    // For each class that has been announced, whether it has its head yet or not, and for the spare one.
+    // The size for each announced class, with or without a head, and for the spare class.
     std::size_t log_odds_doubles() const { return SoftmaxKernel::log_odds_doubles(classes_) + classes_ + 1; }
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 Vec8 bounded(const Vec8& o) { return smaller(larger(o, Vec8::all(-suspicious)), Vec8::all(suspicious)); }
 
-// A rate of which some output is no sound number stays where it is, all heads of it.
+// If one output of a rate has diverged, all heads of this rate stop.
 UNITLESS_RARE void stop_unsound(const Octet* octets, const Coupled& lanes, const LaneLabels& labels, std::size_t r,
                                 const Coupling& at) {
     for (std::size_t j = 0; j < lanes.rates; ++j) {
@@ -31,7 +31,7 @@ UNITLESS_RARE void stop_unsound(const Octet* octets, const Coupled& lanes, const
     }
 }
 
-// A head that was stopped while it learned stops the others of its rate.
+// If a head diverged while it learned, the other heads of its rate stop too.
 void stop_together(const Octet* octets, const Coupled& lanes, std::size_t stride, double* loss) {
     const auto since = [&](std::size_t k) -> std::size_t& { return octets[k / width].diverged_at[k % width]; };
     for (std::size_t j = 0; j < lanes.rates; ++j) {
@@ -78,7 +78,7 @@ void run_rows(const Options& options, Rescale how, const Octet* octets, const Co
             add(terms, sound_move(octets[o], labels, r, move));
         }
     }
-    if (labels.y) stop_together(octets, lanes, labels.stride, loss);  // else nothing was learned
+    if (labels.y) stop_together(octets, lanes, labels.stride, loss);  // without labels nothing was learned
 }
 
 void run(const Options& options, const Octet* octets, const Coupled& lanes, const LaneLabels& labels,

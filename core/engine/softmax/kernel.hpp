@@ -1,5 +1,5 @@
-// The hot path of classes that share one softmax: what their engine hands to the kernels, which are compiled once per
-// instruction set. All give the same bits.
+// The hot path of classes that share one softmax: what their engine passes to the kernels, which are compiled once per
+// instruction set. All versions give the same bits.
 #pragma once
 
 #include "algorithm/options.hpp"
@@ -7,7 +7,7 @@
 
 namespace unitless {
 
-// Lanes that are coupled: those of some rates, of all heads, lane = head * rates + rate. Rates are independent.
+// Coupled lanes: those of some rates, of all heads, lane = head * rates + rate. Rates are independent.
 struct Coupled {
     std::size_t heads, rates;
 };
@@ -15,15 +15,15 @@ struct Coupled {
 inline namespace UNITLESS_ISA {
 
 inline std::size_t padded_rates(const Coupled& lanes) { return (lanes.rates + 7) / 8 * 8; }
-// Lanes, and eight more: eight rates are read at once.
+// The number of lanes and eight more, because eight rates are read at once.
 inline std::size_t padded_lanes(const Coupled& lanes) { return (lanes.heads * lanes.rates + 7) / 8 * 8 + 8; }
 
-// Working memory of one row of coupled lanes.
+// Scratch for one row of coupled lanes.
 struct Coupling {
-    // By lane: the output o; the largest one of its rate; o less that; its exponential; the exponentials of the other
-    // heads added up; the slope.
+    // By lane: the output o; the largest o of its rate; o minus that; its exponential; the sum of the other heads'
+    // exponentials; the slope.
     double *o, *largest, *below, *e, *rest, *slope;
-    double* after;                           // [head][padded rates]: exponentials of later heads
+    double* after;                           // [head][padded rates]: sums of exponentials of later heads
     double *most, *before, *inverse, *loss;  // by rate, padded
 
     static std::size_t doubles(const Coupled& lanes) {
@@ -47,14 +47,14 @@ struct Coupling {
 }  // namespace UNITLESS_ISA
 
 struct SoftmaxKernel {
-    // Rows through the octets of `lanes`. loss: [row][stride], by rate; null: not asked for. `memory` holds what a
-    // Coupling needs, and 8 doubles for each entry of the longest row.
+    // Runs the octets of `lanes` over rows. loss: [row][stride], by rate, or null. `memory`: scratch for a Coupling,
+    // and 8 doubles per entry of the longest row.
     void (*run)(const Options&, const Octet*, const Coupled& lanes, const LaneLabels&, const Stage&, std::size_t rows,
                 double* loss, double* memory);
-    // The losses of one row of which the outputs are known, by rate, if it is of this class.
+    // The losses by rate of one row with known outputs, if its class is y.
     void (*losses)(const double* outputs, const Coupled& lanes, std::size_t y, double* loss, double* memory);
-    // Scores of one rate: the log odds of each of the first `met` heads, whose outputs are `stride` apart, against the
-    // others; then those of the spare head, if there is one, against all of them.
+    // The scores of one rate: the log odds of each of the first `met` heads, whose outputs are `stride` apart, against
+    // the others; then those of the spare head, if there is one, against all of them.
     void (*log_odds)(const double* outputs, std::size_t stride, std::size_t met, const double* spare, double* scores,
                      double* memory);
     static std::size_t log_odds_doubles(std::size_t met) { return met + 1; }

@@ -1,8 +1,8 @@
 """The command line: unitless train | predict | evaluate | compare | sweep | inspect | merge | convert | serve | log |
 paper | demo.
 
-Exit codes: 0 good, 1 bad data, 2 bad usage, 130 interrupted. Nothing is imported before it is needed, so that --help
-answers at once.
+Exit codes: 0 success, 1 bad data, 2 bad usage, 130 interrupted. Modules are imported when they are needed, so that
+--help answers at once.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import sys
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; gives its exit code."""
-    if sys.stdout is None:  # closed by whoever started it
+    """Run a command and return its exit code."""
+    if sys.stdout is None:  # the calling process has closed it
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     _print_any_character()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more threads of NumPy's would wait, and take processor time
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's idle threads take processor time
     from .app import run  # noqa: PLC0415  (after the settings above)
 
     return run(arguments)

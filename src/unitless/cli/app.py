@@ -1,37 +1,38 @@
-"""The commands, put together, and what is made of commands that were not understood."""
+"""The program: all commands as typer takes them, and messages for command lines that are not understood."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_origin
 
 import typer
+from typer.core import TyperCommand
 
 from ..errors import Error
 from . import failures
-from .commands import GROUPS, examples
+from .commands import COMMANDS, GROUPS, examples
 from .failures import failed
 from .options import Flag
 
 
 def _declared(option: Flag) -> inspect.Parameter:
-    """An option as typer takes it."""
+    """Convert an option to the parameter that typer takes."""
     kind = list[str] if option.many else option.kind
     kind = kind | None if option.default is None and not option.required else kind
     info: Any
     if option.argument:
-        info = typer.Argument(metavar=option.metavar or None, help=option.help, show_default=not option.required)
+        info = typer.Argument(metavar=option.metavar or None, help=option.text, show_default=False)
     else:
         info = typer.Option(
             *([f"{option.written}/{option.off}"] if option.off else option.names),
-            help=option.help,
-            metavar=option.metavar or None,
+            help=option.text,
+            metavar=None if get_origin(option.kind) is Literal else option.value_name,
             min=option.least,
             rich_help_panel=option.panel or None,
-            show_default=not option.required,
+            show_default=False,
         )
     default = inspect.Parameter.empty if option.required else option.default
     return inspect.Parameter(
@@ -39,10 +40,56 @@ def _declared(option: Flag) -> inspect.Parameter:
     )
 
 
+_ALL = "unitless.help_all"  # the key in a context's meta that asks for a help with the advanced options
+
+
+class _Command(TyperCommand):
+    """A command whose help leaves out the advanced options unless --help-all is given; shells complete all of them."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        rare = {
+            one.name for command in COMMANDS if self.name == command.NAME for one in command.OPTIONS if one.advanced
+        }
+        left_out: list[Any] = [one for one in self.params if one.name in rare and not ctx.meta.get(_ALL)]
+        for parameter in left_out:
+            parameter.hidden = True
+        super().format_help(ctx, formatter)
+        for parameter in left_out:
+            parameter.hidden = False
+
+
+def _show_all(context: typer.Context, asked: bool) -> None:
+    """Print the help with the advanced options, and stop."""
+    if asked:
+        context.meta[_ALL] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+def _help_all(options: Sequence[Flag]) -> list[inspect.Parameter]:
+    """The option --help-all, for a command that has advanced options; otherwise nothing."""
+    named = [option for option in options if not option.argument]
+    usual = sum(not option.advanced for option in named)
+    if usual == len(named):
+        return []
+    about = f"Show all {len(named)} options; --help shows the {usual} most used."
+    info = typer.Option("--help-all", callback=_show_all, is_eager=True, help=about, metavar="", show_default=False)
+    return [
+        inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, info])
+    ]
+
+
+def _unwrapped(text: str) -> str:
+    """A docstring with one line per paragraph, because typer keeps line breaks and terminals have any width."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n"))
+
+
 def _typed(command: ModuleType) -> Callable[..., None]:
-    """A command as typer takes it. Ctrl-C is an answer like any other."""
+    """Convert a command to the function that typer takes. It turns Ctrl-C into a message and an exit code."""
 
     def called(**given: Any) -> None:
+        given.pop("help_all", None)
         try:
             code = command.command(**given)
         except KeyboardInterrupt:
@@ -50,8 +97,8 @@ def _typed(command: ModuleType) -> Callable[..., None]:
         if code:
             raise typer.Exit(code)
 
-    parameters = [_declared(option) for option in command.OPTIONS]
-    called.__doc__ = command.command.__doc__
+    parameters = [*map(_declared, command.OPTIONS), *_help_all(command.OPTIONS)]
+    called.__doc__ = _unwrapped(command.command.__doc__ or "")
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return called
@@ -69,16 +116,20 @@ app = typer.Typer(
 
 
 def _in_short(command: ModuleType) -> str:
-    """A line about a command, and an example."""
+    """The first line of a command's docstring, and its first example."""
     about = (inspect.getdoc(command.command) or "").partition("\n")[0]
     return f"{about}\n[dim]{examples(command)[0]}[/]"
 
 
 for _group, _commands in GROUPS.items():
     for _command in _commands:
-        app.command(_command.NAME, short_help=_in_short(_command), epilog=_command.EXAMPLES, rich_help_panel=_group)(
-            _typed(_command)
-        )
+        app.command(
+            _command.NAME,
+            cls=_Command,
+            short_help=_in_short(_command),
+            epilog=_command.EXAMPLES,
+            rich_help_panel=_group,
+        )(_typed(_command))
 
 
 def _version(asked: bool) -> None:
@@ -99,11 +150,11 @@ def _top(
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run a command; gives its exit code."""
+    """Run a command and return its exit code."""
     return failures.answered(lambda: _run(arguments))
 
 
-# What typer says about values, and what users should read instead.
+# Typer's messages about values, and what users read instead.
 _WORDS = {
     "Value error, ": "",
     "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
@@ -111,7 +162,7 @@ _WORDS = {
 }
 
 
-# Commands that people look for, and where they find what they want.
+# Commands that do not exist although people try them, and the commands that do what they want.
 _ELSEWHERE = {"explain": "unitless inspect MODEL --explain '{\"age\": 31}'", "score": "unitless evaluate MODEL DATA"}
 
 
@@ -131,15 +182,15 @@ def _run(arguments: list[str] | None) -> int:
     except (Error, OSError, MemoryError):
         raise
     except Exception as error:
-        usage = getattr(error, "format_message", None)  # of a command that was not understood
+        usage = getattr(error, "format_message", None)  # errors of typer about the command line have it
         if usage is None:
             raise
-        if not usage():  # the help was asked for, by saying nothing
+        if not usage():  # without arguments, typer has printed the help
             return 2
         context = getattr(error, "ctx", None)
         hint = f"\nTry: {context.command_path} --help" if context is not None else ""
         if re.search(r"No such option: (--\w+_\w|-[dfiqpl]\b)", usage()):
-            hint = f"\nVowpal Wabbit's options have other names here: docs/vowpal-wabbit-options.md{hint}"
+            hint = f"\nVowpal Wabbit's options have other names here: docs/reference/vowpal-wabbit-options.md{hint}"
         for name, command in _ELSEWHERE.items():
             hint = f"\nTry: {command}" if f"No such command '{name}'" in usage() else hint
         return failed(f"{_plain(usage())}{hint}", 2)

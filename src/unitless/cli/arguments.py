@@ -1,4 +1,4 @@
-"""What was given on the command line, as the library takes it."""
+"""Convert values of the command line to those that the library takes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["interactions", "listed", "not_over", "passed_on", "rate", "reading",
 
 
 def sources(data: list[str]) -> Any:
-    """One source or several."""
+    """A single source, or a list of several."""
     return data[0] if len(data) == 1 else data
 
 
 def not_over(plot: str | None, source: Source) -> Source:
-    """The source, which a picture is not to be written over."""
-    from ..data.files import check_output  # noqa: PLC0415
+    """Return the source, or raise an error if the picture would replace one of its files."""
+    from ..data.sources.files import check_output  # noqa: PLC0415
 
     check_output(plot, source.files, "the picture")
     return source
 
 
 def reading(given: Mapping[str, Any], flags: Iterable[Flag]) -> Reading:
-    """The options of reading that were given."""
+    """The given options for reading data, as the library's record."""
     from ..data.read_options import Reading  # noqa: PLC0415
 
     return Reading(**{name: value for name, value in passed_on(given, flags).items() if value not in (None, [])})

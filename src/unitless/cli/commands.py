@@ -1,4 +1,4 @@
-"""All commands, in groups. Each is a module with its NAME, its OPTIONS, its EXAMPLES and what it does, `command`."""
+"""All commands, in groups. A command is a module with a NAME, its OPTIONS, EXAMPLES and a function `command`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .options import Flag
 GROUPS: dict[str, tuple[ModuleType, ...]] = {
     "Learn": (train, compare, sweep),
     "Use a model": (predict, evaluate, serve, log),
-    "Look into a model": (inspect,),
+    "Understand a model": (inspect,),
     "Models and data": (merge, convert),
-    "See it at work": (demo, paper),
+    "Try it": (demo, paper),
 }
 COMMANDS: tuple[ModuleType, ...] = tuple(command for group in GROUPS.values() for command in group)
 
@@ -23,6 +23,6 @@ def examples(command: ModuleType) -> list[str]:
 
 
 def by_library_name() -> dict[str, Flag]:
-    """Every option of every command by the library's name for it."""
+    """Every option of every command, by the library's name for it."""
     options = [option for command in COMMANDS for option in command.OPTIONS if not option.argument]
     return {option.library_name: option for option in reversed(options)}

@@ -40,41 +40,48 @@ _READING = (
 OPTIONS = (
     Flag(
         "source",
-        "Data (a file, a glob, a folder, or -), or a model: of unitless, or written by vw --invert_hash or vw -f.",
+        "Data (a file, a glob, a folder, or - for the standard input), or a model: of unitless, or of Vowpal Wabbit "
+        "(written by vw --invert_hash or vw -f).",
         metavar="IN",
         argument=True,
         required=True,
     ),
     Flag(
         "output",
-        f"Where to write: {formats.one_of(formats.endings(formats.written_formats()))}, also .gz, .bz2 or .zst; for a "
-        "model .json, .onnx or .unitless; or -.",
+        f"The file to write: {formats.one_of(formats.endings(formats.written_formats()))}, also with .gz, .bz2 or "
+        ".zst; for a model .json, .onnx or .unitless; or - for the standard output.",
         metavar="OUT",
         argument=True,
         required=True,
     ),
-    Flag("to", "The format to write, if the name OUT does not say it.", panel=OUTPUT),
+    Flag("to", "The format to write. Default: the one that OUT ends with.", panel=OUTPUT),
     options.TASK,
     options.POSITIVE,
     *_READING,
     Flag(
         "extrapolate",
-        "ONNX: predict linearly beyond the range of values in the training data.",
+        "Let an ONNX model predict linearly beyond the range of values in the training data.",
         bool,
         False,
         panel=MODELS,
     ),
     Flag(
         "inputs",
-        "ONNX: matrix (one input for all features), or columns (one for each column of the table).",
+        "The inputs of an ONNX model: matrix (one for all features), or columns (one for each column of the table).",
         default="matrix",
         panel=MODELS,
     ),
-    Flag("dtype", "ONNX: float32 or float64.", default="float32", panel=MODELS),
-    Flag("loss", "The loss of a model of Vowpal Wabbit; its file does not contain it.", panel=MODELS),
+    Flag("dtype", "The type of numbers in an ONNX model: float32 or float64.", default="float32", panel=MODELS),
+    Flag(
+        "loss",
+        "The loss of a Vowpal Wabbit model, which its file does not contain, such as logistic or quantile. Default: "
+        "logistic if the file's range of labels is that of scores, otherwise squared.",
+        panel=MODELS,
+    ),
     Flag(
         "names",
-        "VW text with the names of the features, for a model of Vowpal Wabbit that has only their hashes (vw -f).",
+        "A file of VW text with the names of the features, for a model written by vw -f, which has only their hashes. "
+        "Default: none.",
         panel=MODELS,
     ),
     options.NO_REMARKS,
@@ -96,20 +103,21 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Write data in another format, or a model as ONNX, as coefficients in JSON, or as a model of unitless.
+    """Convert data to another format, or a model to ONNX, to coefficients in JSON, or to a model of unitless.
 
-    A table becomes VW text or libsvm with --target: numbers are name:value, text is column=value, zeros are left out.
+    To write a table as VW text or libsvm, give --target. Numbers become name:value, text becomes column=value, and
+    zeros are left out. Spaces, colons and bars in names become _. Text labels become 1 and -1, or 1, 2, 3, in order of
+    appearance.
 
-    Spaces, colons and bars in names become _. Text labels become 1 and -1, or 1, 2, 3, in order of appearance.
+    An ONNX model predicts as the command predict does. The JSON file has the weights in the data's units.
 
-    A model becomes ONNX, which predicts as the command predict does, or JSON, with weights in the data's units.
-
-    A model of Vowpal Wabbit, written by vw --invert_hash, becomes any of these, or a model of unitless, which predict,
-    score and train --resume take. One written by vw -f has no names of features; --names gives them.
+    A Vowpal Wabbit model, written by vw --invert_hash, can be converted to each of these and to a model of unitless,
+    which predict, evaluate and train --resume take. A model written by vw -f has no names of features; --names gives
+    them.
     """
     onnx = {"extrapolate": extrapolate, "inputs": inputs, "dtype": dtype}
     if (found := _model(source, loss, names)) is not None:
-        from ..data.files import File, check_output  # noqa: PLC0415
+        from ..data.sources.files import File, check_output  # noqa: PLC0415
 
         check_output(output, [File(source)], "the result", "the model")
         _export(found, output, to, onnx, quiet)
@@ -118,7 +126,7 @@ def command(
     from ..data.conversion import convert  # noqa: PLC0415
 
     kind = to or _suffix(source, output)
-    reading = arguments.passed_on(given, _READING)
+    reading = {name: value for name, value in arguments.passed_on(given, _READING).items() if value is not None}
     done = convert(source, None if output == "-" else output, kind, task=task, positive=positive, **reading)
     if not quiet:
         _remark(done)
@@ -209,7 +217,7 @@ def _check_unused(onnx: dict[str, Any]) -> None:
 
 def _model_suffix(output: str) -> str:
     """The format that a name says; JSON may be compressed."""
-    from ..data import compression  # noqa: PLC0415
+    from ..data.sources import compression  # noqa: PLC0415
 
     stem, suffix = os.path.splitext(output.lower())
     compressed = compression.of_name(output) is not None and stem.endswith(".json")

@@ -1,4 +1,4 @@
-"""What people see: a line of progress, tables, a summary. Plain text when it is not a terminal that looks on."""
+"""What commands print for people: progress, tables, a summary. Colors and rules only on a terminal."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import shown
+from ..sections import Facts, Section, Table
 from . import failures
 
-_PAUSE = 0.1  # seconds between two looks at a run
+_PAUSE = 0.1  # seconds between two updates of the progress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from ..data import Source
-    from ..data.schema import Schema
-    from ..metrics.evaluation import Moment
+    from ..data.columns.schema import Schema
+    from ..metrics.history import Moment
 
 
-number, short = shown.number, shown.short
+number, short, share, count, rates = shown.number, shown.short, shown.share, shown.count, shown.rates
 
 
 def console(stderr: bool = False) -> Console:
-    """Where to print: colours only on a terminal."""
+    """The standard output, or the standard error, for rich: colored only on a terminal."""
     from rich.console import Console  # noqa: PLC0415
 
     stream = sys.stderr if stderr else sys.stdout
@@ -35,7 +36,7 @@ def console(stderr: bool = False) -> Console:
 
 
 def table(title: str | None, header: Sequence[str], rows: Iterable[Sequence[Any]], left: int = 1) -> None:
-    """A table on the standard output: ruled on a terminal, plain columns elsewhere."""
+    """Print a table on the standard output: with rules on a terminal, as plain columns elsewhere."""
     cells = [[str(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich import box  # noqa: PLC0415
@@ -59,10 +60,40 @@ def table(title: str | None, header: Sequence[str], rows: Iterable[Sequence[Any]
         print("  ".join(line).rstrip())
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> None:
-    """Names and values, aligned; on a terminal, long values go on below their own beginning."""
+def show(sections: Iterable[Section]) -> None:
+    """Print sections on the standard output."""
+    found = [section for section in sections if section.content]
+    facts_of = [part.known for section in found for part in section.content if isinstance(part, Facts)]
+    width = max((len(name) for known in facts_of for name, _ in known), default=0)
+    for k, section in enumerate(found):
+        if k:
+            print()
+        if section.title:
+            console().print(section.title, markup=False, style="bold" if sys.stdout.isatty() else None)
+        for j, part in enumerate(section.content):
+            if j:
+                print()
+            if isinstance(part, Facts):
+                facts(part.known, width)
+            elif isinstance(part, Table):
+                table(None, part.header, part.rows, part.left)
+            else:
+                for line in part.lines:
+                    _wrapped("- " if section.title else "", line)
+
+
+def _wrapped(mark: str, line: str) -> None:
+    """Print a line of text; on a terminal, a long one is wrapped and indented by the width of the mark."""
+    if sys.stdout.isatty():
+        room = max(20, console().width - len(mark))
+        line = ("\n" + " " * len(mark)).join(textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False))
+    print(f"{mark}{line}")
+
+
+def facts(pairs: Iterable[tuple[str, str]], width: int = 0) -> None:
+    """Print names and values in two columns; on a terminal, long values are wrapped within theirs."""
     shown = [(name, value) for name, value in pairs if value]
-    width = max((len(name) for name, _ in shown), default=0)
+    width = width or max((len(name) for name, _ in shown), default=0)
     if sys.stdout.isatty():
         out = console()
         room = max(20, out.width - width - 2)
@@ -81,75 +112,24 @@ def _escaped(text: str) -> str:
     return escape(text)
 
 
-def share(value: float) -> str:
-    """As a percentage."""
-    return f"{value:.2%}"
-
-
-def count(value: int, what: str) -> str:
-    """So many of something."""
-    return f"{value:,} {what}{'s' * (value != 1)}"
-
-
-def intervals(metrics: dict[str, float], level: float) -> list[tuple[str, str]]:
-    """How good intervals or sets are, as a line of facts; none if nothing is known."""
-    if "coverage" not in metrics:
-        return []
-    name, size = ("intervals", "width") if "width" in metrics else ("sets", "set_size")
-    held = f"{100 * level:.4g}% {name} hold {share(metrics['coverage'])} of the rows"
-    return [(name[:-1], f"{held}, mean {size.replace('_', ' ')} {number(metrics[size])}")]
-
-
-def rates(rate: Any) -> str:
-    """A learning rate, or the range of those of classes."""
-    if not isinstance(rate, dict):
-        return shown.rate(rate)
-    values = sorted(rate.values())
-    if not values:
-        return ""
-    first, last = shown.rate(values[0]), shown.rate(values[-1])
-    return first if first == last else f"{first} to {last}, by class"
-
-
-def learned(outcome: Any, interrupted: bool, kept: bool = True) -> str:
-    """How many rows there were, and what became of them."""
-    stopped, details = interrupted and outcome.passes > 0, outcome.details
-    rows = [count(outcome.rows if not stopped else details.learned, "row")]
-    rows += [f"interrupted in pass {outcome.passes + 1}"] if stopped else []
-    rows += [f"in random order ({details.shuffled})"] if outcome.fitted else ["in their own order"]
-    rows += [f"{details.held_out:,} held out"] if details.held_out else []
-    rows += [f"{details.unlabeled:,} without label"] if details.unlabeled else []
-    rows += [f"{details.skipped:,} skipped"] if details.skipped else []
-    rows += [f"{outcome.passes} passes"] if outcome.passes > 1 and not stopped else []
-    if outcome.fitted and kept and not interrupted:
-        of_pass = f" of pass {details.selected_pass}" if outcome.passes > 1 else ""
-        rows += [f"the {outcome.selected} weights{of_pass} selected"]
-    return ", ".join(rows)
-
-
-def main_metric(metrics: Mapping[str, float], by: str) -> str:
-    """The metric that people look at first, where models are judged by this one."""
-    return f"accuracy {share(metrics['accuracy'])}" if by == "error_rate" else f"{by} {number(metrics[by])}"
-
-
 def of_pass(outcome: Any) -> str:
-    """Which pass was interrupted, if it was not the first."""
+    """Words for the pass that was interrupted; empty for the first one."""
     return f" of pass {outcome.passes + 1}" if outcome.passes > 0 else ""
 
 
 class Watching:
-    """What the library calls while it works: when the data is open, and after each batch.
+    """The progress callback that the library gets: it is called when the data is open, and after each batch.
 
     Args:
-        watch: which shows the progress.
-        check: gives the source, or refuses it.
+        watch: shows the progress.
+        check: returns the source of a training, or raises an error if an output would replace it.
     """
 
     def __init__(self, watch: Watch, check: Callable[[Any], Source]) -> None:
         self._watch, self._check = watch, check
 
     def opened(self, run: Any) -> None:
-        """The data is open; nothing has been read."""
+        """Begin to show progress: the data is open, and nothing has been read."""
         self._watch.start(self._check(run).total_bytes)
 
     def __call__(self, run: Any) -> None:
@@ -157,20 +137,24 @@ class Watching:
 
 
 class Watch:
-    """Progress of a run on the standard error: a table at powers of two, and on a terminal a bar below it."""
+    """Progress of a training on the standard error: a line at each power of two of examples; on a terminal also a bar.
 
-    _tail = "loss {task.fields[loss]}, since last {task.fields[since]}"
+    Where the metric is the RMSE, it is shown instead of the squared loss, which is hard to read.
+    """
+
+    _tail = "{task.fields[metric]} {task.fields[loss]}, since last {task.fields[since]}"
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._shown, self._judged = quiet, 0, 0
-        self.remarked: list[str] = []  # notes that people have seen
+        self._root = False  # whether the RMSE is shown instead of the loss
+        self._noted = 0  # how many notes have been printed
         self._total: int | None = None
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._out = None if quiet else console(stderr=True)
         self._terminal = not quiet and sys.stderr.isatty()
         self._looked = -math.inf
-        self._owed: Any = None  # a run that has more to show than was shown
+        self._owed: Any = None  # a training whose last state has not been shown yet
 
     def __enter__(self) -> Watch:
         return self
@@ -183,7 +167,11 @@ class Watch:
             self._bar.stop()
 
     def start(self, total: int | None) -> None:
-        """The data is open: so many bytes are to come."""
+        """Begin to show progress.
+
+        Args:
+            total: the size of the data in bytes; None if it is not known.
+        """
         self._total = total
         if not self._terminal:
             return
@@ -203,17 +191,18 @@ class Watch:
         columns.append(TextColumn(self._tail))
         self._bar = Progress(*columns, console=self._out, transient=True)
         self._bar.start()
-        self._task = self._bar.add_task("", total=total, rows=0, speed=0.0, loss="-", since="-")
+        self._task = self._bar.add_task("", total=total, rows=0, speed=0.0, metric="loss", loss="-", since="-")
 
     def show(self, run: Any) -> None:
-        """After a batch."""
+        """Show the state of a training after a batch."""
         if self._quiet:
             return
         if self._is_soon(run):
             return
         self._remark(run)
-        if run.evaluation is None:  # the rows are read, to be put into random order
+        if run.evaluation is None:  # rows are read before they are shuffled
             return self._advance(run.progress, "-", "-", rows=run.read)
+        self._root = self._shows_root(run.evaluation)
         if run.rounds is not None:
             return self._show_rounds(run)
         if self._shown == 0 and run.evaluation.history:
@@ -222,40 +211,53 @@ class Watch:
             self._line(moment)
         self._shown = len(run.evaluation.history)
         for done, losses in list(run.passes.losses.items())[self._judged :]:
-            said = ", ".join(f"{number(loss)} ({kept} weights)" for kept, loss in losses.items())
-            self.say(f"pass {done}: loss on the held-out rows {said}")
+            found = ", ".join(f"{self._read(loss)} ({which} weights)" for which, loss in losses.items())
+            self.say(f"pass {done}: {self._metric} on the held-out rows {found}")
         self._judged = len(run.passes.losses)
         now = run.evaluation.now
         share = run.progress.rows / max(1, run.read) if run.fitted else None  # of the pass
-        self._advance(run.progress, number(now.loss), number(now.since_last), share)
+        self._advance(run.progress, self._read(now.loss), self._read(now.since_last), share)
+
+    @staticmethod
+    def _shows_root(evaluation: Any) -> bool:
+        """Whether the metric is the RMSE: numbers are predicted, with squared loss."""
+        return bool(evaluation.is_squared_error and evaluation.now.error_rate is None)
+
+    @property
+    def _metric(self) -> str:
+        return "RMSE" if self._root else "loss"
+
+    def _read(self, loss: float) -> str:
+        """A mean loss as people read it: its root where the RMSE is shown."""
+        return number(math.sqrt(loss) if self._root else loss)
 
     def _is_soon(self, run: Any) -> bool:
-        """Whether this can wait: while another thread counts, every look waits for it."""
+        """Whether to show nothing now: where a background worker computes the metrics, each update waits for it."""
         now = time.monotonic()
-        soon = run.beside.apart and now - self._looked < _PAUSE
+        soon = run.session is not None and run.session.in_background and now - self._looked < _PAUSE
         self._owed = run if soon else None
         self._looked = self._looked if soon else now
         return bool(soon)
 
     def _remark(self, run: Any) -> None:
-        """What was noticed on the way, when it is noticed."""
-        for note in run.remarks[len(self.remarked) :]:
+        """Print the notes that have been added since the last call."""
+        for note in run.findings.remarks[self._noted :]:
             self.say(f"note: {failures.written(note)}")
-            self.remarked.append(note)
+        self._noted = len(run.findings.remarks)
 
     def _show_rounds(self, run: Any) -> None:
-        """One line for each round in which several partitions have learned."""
-        if self._shown == 0 and run.told and self._out is not None:
+        """Print a line for each synchronization round."""
+        if self._shown == 0 and run.findings.round_log and self._out is not None:
             self._out.print(str(run.target), markup=False, style="bold" if self._terminal else None)
-            header = f"{'round':>6}{'rows':>12}{'loss':>12}{'held out':>12}{'seconds':>9}{'merging':>9}"
+            header = f"{'round':>6}{'rows':>12}{self._metric:>12}{'held out':>12}{'seconds':>9}{'merging':>9}"
             self._out.print(header, style="dim" if self._terminal else None)
-        for told in run.told[self._shown :]:
-            losses = "".join(f"{'-' if math.isnan(loss) else number(loss):>12}" for loss in (told.loss, told.held_loss))
-            times = "".join(f"{'-' if math.isnan(one) else f'{one:.2f}':>9}" for one in (told.seconds, told.merging))
-            self.say(f"{told.number:>6}{told.rows:>12,}{losses}{times}")
-        self._shown = len(run.told)
+        for one in run.findings.round_log[self._shown :]:
+            losses = "".join(f"{self._read(loss):>12}" for loss in (one.loss, one.held_loss))
+            times = "".join(f"{'-' if math.isnan(time) else f'{time:.2f}':>9}" for time in (one.seconds, one.merging))
+            self.say(f"{one.number:>6}{one.rows:>12,}{losses}{times}")
+        self._shown = len(run.findings.round_log)
         now, share = run.evaluation.now, run.progress.rows / max(1, run.read)
-        self._advance(run.progress, number(now.loss), number(now.since_last), share)
+        self._advance(run.progress, self._read(now.loss), self._read(now.since_last), share)
 
     def _advance(
         self, progress: Any, loss: str = "", since: str = "", share: float | None = None, rows: int | None = None
@@ -268,6 +270,7 @@ class Watch:
                 completed=done,
                 rows=rows,
                 speed=rows / max(progress.seconds, 1e-9),
+                metric=self._metric,
                 loss=loss,
                 since=since,
             )
@@ -276,64 +279,71 @@ class Watch:
         assert self._out is not None
         error = f"{'error':>10}" if run.evaluation.history[0].error_rate is not None else ""
         self._out.print(str(run.target), markup=False, style="bold" if self._terminal else None)
-        header = f"{'loss':>12}{'since last':>12}{error}{'examples':>14}"
+        header = f"{self._metric:>12}{'since last':>12}{error}{'examples':>14}"
         self._out.print(header, style="dim" if self._terminal else None)
 
     def _line(self, moment: Moment) -> None:
         assert self._out is not None
         error = f"{moment.error_rate:>10.2%}" if moment.error_rate is not None else ""
-        self._out.print(f"{number(moment.loss):>12}{number(moment.since_last):>12}{error}{moment.examples:>14,}")
+        self._out.print(
+            f"{self._read(moment.loss):>12}{self._read(moment.since_last):>12}{error}{moment.examples:>14,}"
+        )
 
     def say(self, message: str) -> None:
-        """A remark on the standard error."""
+        """Print a message on the standard error."""
         if self._out is not None:
             self._out.print(message, markup=False)
 
 
 class Board(Watch):
-    """Progress of several learners side by side: the loss of each, one column for each."""
+    """Progress of several learners on the same rows: a column with the loss of each."""
 
     _tail = "{task.fields[loss]}"
 
     def show(self, runs: Any) -> None:
-        """After a batch."""
+        """Show the state of all learners after a batch."""
         if self._quiet:
             return
-        self._remark(runs.contenders[0].run)
-        going = [one for one in runs.contenders if one.run.evaluation is not None]
-        shown = max((len(one.run.evaluation.history) for one in going), default=0)
+        self._remark(runs.contenders[0].training)
+        going = [one for one in runs.contenders if one.training.evaluation is not None]
+        shown = max((len(one.training.evaluation.history) for one in going), default=0)
         if self._shown == 0 and shown and self._out is not None:
-            self._out.print(str(going[0].run.target), markup=False, style="bold" if self._terminal else None)
+            self._out.print(str(going[0].training.target), markup=False, style="bold" if self._terminal else None)
             names = "".join(f"{one.rule:>12}" for one in runs.contenders)
-            self._out.print(f"{'examples':>12}{names}   progressive loss", style="dim" if self._terminal else None)
+            self._root = self._shows_root(going[0].training.evaluation)
+            self._out.print(
+                f"{'examples':>12}{names}   progressive {self._metric}", style="dim" if self._terminal else None
+            )
         for k in range(self._shown, shown):
-            self._row([one.run.evaluation.history[k : k + 1] for one in going])
+            self._row([one.training.evaluation.history[k : k + 1] for one in going])
         self._shown = shown
         leading = min(
-            ((one.run.evaluation.now.loss, one.rule) for one in runs.going if one.run.evaluation is not None),
+            ((one.training.evaluation.now.loss, one.rule) for one in runs.going if one.training.evaluation is not None),
             default=(math.nan, ""),
         )
-        self._advance(runs.progress, f"least loss: {leading[1]} {number(leading[0])}" if leading[1] else "")
+        self._advance(
+            runs.progress, f"least {self._metric}: {leading[1]} {self._read(leading[0])}" if leading[1] else ""
+        )
 
     def _row(self, moments: list[list[Moment]]) -> None:
         assert self._out is not None
         examples = next(found[0].examples for found in moments if found)
-        losses = "".join(f"{number(found[0].loss) if found else '-':>12}" for found in moments)
+        losses = "".join(f"{self._read(found[0].loss) if found else '-':>12}" for found in moments)
         self._out.print(f"{examples:>12,}{losses}")
 
 
 class Counter(Watch):
-    """Progress of work that has no loss to show yet: on a terminal a bar, elsewhere nothing."""
+    """Progress of work without a metric: on a terminal a bar, elsewhere nothing."""
 
     _tail = ""
 
     def show(self, runs: Any) -> None:
-        """After a batch."""
+        """Show how many rows have been read."""
         self._advance(runs.progress)
 
 
 class Steps:
-    """Progress of work in named steps: on a terminal a bar, elsewhere a line whenever another part begins."""
+    """Progress of work in named steps: on a terminal a bar, elsewhere a line when a part begins."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._part = quiet, ""
@@ -356,14 +366,14 @@ class Steps:
             self._bar.stop()
 
     def begun(self, name: str, steps: int) -> None:
-        """A part of about so many steps."""
+        """Begin a part that has about this number of steps."""
         if self._bar is not None:
             if self._task is not None:
                 self._bar.remove_task(self._task)
             self._task = self._bar.add_task(name, total=steps)
 
     def told(self, what: str) -> None:
-        """A step is done."""
+        """Count a step that is done."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, advance=1, description=what)
         elif self._out is not None and (part := what.partition(":")[0]) != self._part:
@@ -371,7 +381,7 @@ class Steps:
             self._out.print(part, markup=False)
 
     def transferred(self, received: int, total: int | None) -> None:
-        """So many bytes of a download are here."""
+        """Show how many bytes of a download have been received."""
         if self._bar is None:
             return
         if self._transfer is None:
@@ -382,17 +392,15 @@ class Steps:
             self._transfer = None
 
     def say(self, message: str) -> None:
-        """A remark on the standard error."""
+        """Print a message on the standard error."""
         if self._out is not None:
             self._out.print(message, markup=False)
 
 
-def notes_on_odd(odd: Mapping[str, Any], schema: Schema) -> None:
-    """Say which columns had values that are not what they hold."""
-    from ..data.schema import VALUE  # noqa: PLC0415  (only few commands read data)
+def notes_on_invalid(invalid: Mapping[str, Any], schema: Schema) -> None:
+    """Print a note for each column with values that could not be read as its type."""
+    from ..data.columns.schema import VALUE  # noqa: PLC0415  (only few commands read data)
 
-    for name, (count, place, value) in list(odd.items())[:5]:
+    for name, (found, place, value) in list(invalid.items())[:5]:
         what = VALUE[str(schema.kinds.get(name, schema.target_kind))]
-        more = f"; so are {count - 1:,} more" if count > 1 else ""
-        where = f"{value!r} in {shown.place(place)} is not {what} that can be used, and is treated as missing{more}"
-        print(f"note: column {name!r}: {where}", file=sys.stderr)
+        print(f"note: {shown.invalid(name, value, shown.place(place), what, found)}", file=sys.stderr)

@@ -28,19 +28,19 @@ def flag(option: Option) -> str:
 
 
 def written(text: str) -> str:
-    """A text with its options as the command line has them."""
+    """A text whose options are written as on the command line."""
     parts = text.parts if isinstance(text, Phrase) else (text,)
     return "".join(flag(part) if isinstance(part, Option) else str(part) for part in parts)
 
 
 def failed(message: str, code: int) -> int:
-    """Say why; gives the code."""
+    """Print why a command failed, and return the exit code."""
     print(f"unitless: {message}", file=sys.stderr)
     return code
 
 
 def answered(action: Callable[[], int]) -> int:
-    """The exit code that an action gives, or that of its failure."""
+    """Run an action and return its exit code, or that of its failure."""
     try:
         code = action()
         sys.stdout.flush()
@@ -67,19 +67,11 @@ def answered(action: Callable[[], int]) -> int:
 
 
 def _is_pipe_error(stop: SystemExit) -> bool:
-    """Whether typer made this exit of an output that nobody reads any more."""
+    """Whether typer turned a closed output pipe into this exit."""
     return isinstance(stop.__context__, OSError) and stop.__context__.errno == errno.EPIPE
 
 
 def _unread() -> int:
-    """Whoever read the output has had enough, as `head` has. What Python still wants to print goes nowhere."""
+    """Discard further output: the reader of the pipe, such as `head`, has closed it. The exit code is 0."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-def interruptible(command: Callable[[], int], stopped: str = "stopped; nothing was saved") -> int:
-    """Ctrl-C is an answer like any other."""
-    try:
-        return command()
-    except KeyboardInterrupt:
-        return failed(stopped, 130)

@@ -7,7 +7,9 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from .. import shown
 from ..losses import LOSSES
+from ..sections import Facts, Notes, Section, Table
 from . import arguments, display, options
 from .options import OUTPUT, Flag
 
@@ -36,18 +38,28 @@ EXPLAIN = "Explaining a prediction"
 OPTIONS = (
     Flag("model", "The file of a model.", metavar="MODEL", argument=True, required=True),
     Flag("top", "How many features to show.", int, 20, short="-n", panel=FEATURES),
-    Flag("every", "Show all features.", bool, False, flag="--all", panel=FEATURES),
-    Flag("label", "The class to show, if the model has several.", flag="--class", panel=FEATURES),
+    Flag("every", "Show all features instead of --top of them.", bool, False, flag="--all", panel=FEATURES),
+    Flag(
+        "label",
+        "The class to show, if the model has several. Default: for each feature the class that it moves most.",
+        flag="--class",
+        panel=FEATURES,
+    ),
     Flag(
         "explain",
-        'What each feature adds to a prediction: a row such as \'{"age": 31, "job": "clerk"}\'.',
+        'Show what each feature adds to the prediction of this row, such as \'{"age": 31, "job": "clerk"}\'. Default: '
+        "none.",
         metavar="ROW",
         panel=EXPLAIN,
     ),
-    Flag("data", "Explain a row of this file.", panel=EXPLAIN),
-    Flag("row", "The number of that row, counted from 1.", int, panel=EXPLAIN),
+    Flag("data", "The file with the row to explain. Default: none.", panel=EXPLAIN),
+    Flag("row", "The number of the row in --data, counted from 1. Default: none.", int, panel=EXPLAIN),
     *options.FILES,
-    Flag("plot", "Write a picture of the model's curves to this file (.png, .svg or .pdf).", panel=OUTPUT),
+    Flag(
+        "plot",
+        "Write a picture of the model's curves to this file (.png, .svg or .pdf). Default: no picture.",
+        panel=OUTPUT,
+    ),
     Flag("as_csv", "Print the features as CSV, with all digits.", bool, False, flag="--csv", panel=OUTPUT),
     options.JSON,
 )
@@ -69,17 +81,17 @@ def command(
 ) -> None:
     """Show what a model has learned: its features by importance, with their weights in the data's units.
 
-    Importance is |weight| · scale, how far a feature moves the prediction: it has no unit, so features can be compared.
-    Where the model has curves and trees, what they do with the feature counts too.
+    Importance is |weight| · scale: how far a feature moves the prediction. It has no unit, so features can be compared.
+    In a model with curves and trees, it includes what they do with the feature.
     """
     from ..errors import OptionError  # noqa: PLC0415
 
     if top < 1:
         raise OptionError(f"--top is {top}; it must be 1 or more")
     if as_csv and as_json:
-        raise OptionError("--csv and --json are two answers; ask for one")
+        raise OptionError("--csv and --json exclude each other; give one")
     if plot is not None:
-        from ..data.files import File, check_output  # noqa: PLC0415
+        from ..data.sources.files import File, check_output  # noqa: PLC0415
         from ..figures import check_path  # noqa: PLC0415
 
         check_path(plot)
@@ -106,7 +118,7 @@ def _loaded(path: str) -> Learner | OneVsAll:
 
     model = load(path)
     if not isinstance(model, Learner | OneVsAll):
-        print(f"note: this is a sweep; what is shown is its best rate, {model.best_rate:g}", file=sys.stderr)
+        print(f"note: this is a sweep; its best rate is shown, {model.best_rate:g}", file=sys.stderr)
         best: Learner | OneVsAll = model.best
         return best
     return model
@@ -133,9 +145,9 @@ def _features(
     facts = [
         ("model", f"{path}: {about['kind']}, {display.count(about['bytes'], 'byte')}"),
         ("task", about["task"] or ""),
-        ("classes", _listed(about["classes"] or [])),
+        ("classes", shown.some(about["classes"] or [], 12)),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
-        ("model type", _shape(about)),
+        ("model type", _model_type(about)),
         ("ensemble", shares_shown({name: of["share"] for name, of in (about["members"] or {}).items()})),
         ("rate", display.rates(about["learning_rate"])),
         ("sparsity", "" if about["sparsity"] is None else display.rates(about["sparsity"])),
@@ -144,39 +156,33 @@ def _features(
         ("trained", _trained(about["training"])),
         ("bias", "" if about["bias"] is None else display.number(about["bias"])),
     ]
-    display.facts((name, display.short(value, 400)) for name, value in facts)
-    if rows:
-        print()
-        header = ["feature", *(["class"] if several else []), "weight", "scale", "importance"]
-        shown = [
-            [display.short(row[name]) if name in ("feature", "class") else _number(row[name]) for name in header]
-            for row in rows
-        ]
-        display.table(None, header, shown, left=2 if several else 1)
-        if total > len(rows):
-            print(f"\n{total - len(rows):,} more; --all shows them")
-        if model._of_weights:
-            print(f"\n{model._of_weights}")
-    elif model.examples:
-        print(f"\nno feature but the bias, {BIAS}, has been other than zero")
+    header = ["feature", *(["class"] if several else []), "weight", "scale", "importance"]
+    cells = [
+        [display.short(row[name]) if name in ("feature", "class") else _number(row[name]) for name in header]
+        for row in rows
+    ]
+    notes = [f"{total - len(rows):,} more; --all shows them"] if total > len(rows) else []
+    notes += [model._of_weights] if rows and model._of_weights else []
+    notes += [f"no feature but the bias, {BIAS}, has been other than zero"] if model.examples and not rows else []
+    known = Facts([(name, display.short(value, 400)) for name, value in facts])
+    display.show([Section("", [known, Table(header, cells, left=2 if several else 1), Notes(notes)])])
 
 
 def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tuple[list[dict[str, Any]], int]:
-    """Features by importance; of many classes, by the largest over them; and how many there are."""
+    """Features by importance (for several classes, the largest over them), and how many features the model has."""
     import numpy as np  # noqa: PLC0415
 
     from ..errors import OptionError  # noqa: PLC0415
     from ..inference.explanation import class_number  # noqa: PLC0415
     from ..models.model import BIAS  # noqa: PLC0415
-    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
     from ..rules import RULES  # noqa: PLC0415
 
     reading = model._reading()
-    several = isinstance(model, OneVsAll)
+    several = model.task == "classes"
     if label is not None and not several:
         raise OptionError("--class is for models of several classes; this model has one set of weights")
-    heads = [0] if not isinstance(model, OneVsAll) else list(range(len(model.classes)))
-    if isinstance(model, OneVsAll) and label is not None:
+    heads = list(range(model.heads))
+    if model.task == "classes" and label is not None:
         heads = [class_number(model, label)]
     if not heads:
         return [], 0
@@ -195,17 +201,16 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     for k in shown:
         name, head = reading.features[k], int(best[k])
         row: dict[str, Any] = {"feature": str(name)}
-        if isinstance(model, OneVsAll):
-            row["class"] = str(model.classes[heads[head]])
+        if model.task == "classes":
+            row["class"] = str(model._class_labels[heads[head]])
         row.update(weight=weights[head][name], scale=float(scale[k]), importance=float(most[k]))
         rows.append(row)
     return rows, len(order)
 
 
 def _ranked_members(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
-    """Of a model of several members: what has no linear term has neither weight nor scale."""
+    """Features of an ensemble by importance; a feature without a linear term has neither weight nor scale."""
     from ..models.model import BIAS  # noqa: PLC0415
-    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
 
     reading = model._reading()
     found = [(name, by_head[heads]) for name, by_head in model._form_reading().importance().items() if name != BIAS]
@@ -216,27 +221,26 @@ def _ranked_members(model: Learner | OneVsAll, heads: list[int], top: int | None
     for name, by_head in found[:top]:
         head = heads[int(by_head.argmax())]
         row: dict[str, Any] = {"feature": str(name)}
-        if isinstance(model, OneVsAll):
-            row["class"] = str(model.classes[head])
+        if model.task == "classes":
+            row["class"] = str(model._class_labels[head])
         row.update(weight=weights[head].get(name), scale=scales.get(name), importance=float(by_head.max()))
         rows.append(row)
     return rows, len(found)
 
 
 def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
-    """What there is to say about a model, as plain values."""
+    """Facts about a model, as plain values."""
     from ..data import Target  # noqa: PLC0415
     from ..data.progress import Progress  # noqa: PLC0415
     from ..models.model import BIAS  # noqa: PLC0415
-    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
     from ..options import Options  # noqa: PLC0415
 
     training = model._training
     target = Target.read(training["target"]) if training else None
     progress = Progress.read(training["progress"]) if training else None
     classes = target.classes if target and target.task == "binary" else None
-    if isinstance(model, OneVsAll):
-        classes = [str(label) for label in model.classes]
+    if model.task == "classes":
+        classes = [str(label) for label in model._class_labels]
     default = Options().asdict()
     always = ("rule", "loss", "learning_rate")
     state = model._snapshot()
@@ -269,7 +273,7 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
             "passes": progress.passes,
             "done": progress.done,
         },
-        "bias": None if isinstance(model, OneVsAll) else model.weights.get(BIAS),
+        "bias": None if model.task == "classes" else model.weights.get(BIAS),
     }
 
 
@@ -280,10 +284,9 @@ def _by_text(value: Any) -> Any:
 
 def _weights(model: Learner | OneVsAll) -> int:
     """How many features have a weight, for some class."""
-    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
 
     reading = model._reading()
-    leaders = [reading.leader(head) for head in range(len(model.classes) if isinstance(model, OneVsAll) else 1)]
+    leaders = [reading.leader(head) for head in range(model.heads)]
     return int(((reading.v[:, leaders] != 0).any(axis=1) & (reading.state["slots"] != 0)).sum())
 
 
@@ -292,11 +295,11 @@ def _weighted(about: dict[str, Any]) -> str:
 
 
 def _members(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:
-    """Of a model of several members: what they consist of, and how far the prediction follows each."""
+    """The members of an ensemble: what each consists of, and its share in the predictions; None for one learner."""
     if not model._mixes():
         return None
-    shaped = model._form_reading()
-    shares = shaped.shares()
+    form = model._form_reading()
+    shares = form.shares()
     return {
         member.name: {
             "share": shares[member.name],
@@ -305,11 +308,11 @@ def _members(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:
             "trees": sum(len(tree.child) > 1 for tree in member.trees),
             "leaves": sum((len(tree.child) + 1) // 2 for tree in member.trees if len(tree.child) > 1),
         }
-        for member in shaped.members
+        for member in form.members
     }
 
 
-def _shape(about: dict[str, Any]) -> str:
+def _model_type(about: dict[str, Any]) -> str:
     """The model type, and what it consists of, if it is more than linear."""
     with_curves = (about["members"] or {}).get("curves")
     if with_curves is None:
@@ -320,11 +323,6 @@ def _shape(about: dict[str, Any]) -> str:
     if (trees := about["members"].get("trees")) is not None:
         parts.append(f"{display.count(trees['trees'], 'tree')} of {trees['leaves']:,} leaves")
     return f"{about['model_type']}: {', '.join(parts)}"
-
-
-def _listed(classes: list[str]) -> str:
-    shown = ", ".join(display.short(name, 40) for name in classes[:12])
-    return f"{shown}, ... ({len(classes):,})" if len(classes) > 12 else shown
 
 
 def _number(value: float | None) -> str:
@@ -425,15 +423,13 @@ def _show_explanation(
         cells.append([f"({len(rows) - len(shown):,} others)", *blank, display.number(rest)])
     cells.append(["(bias)", *blank, display.number(why.bias)])
     cells.append(["sum", *blank, display.number(why.score)])
-    display.table(None, header, cells)
-    print()
     facts = [("class", "" if why.label is None else str(why.label)), ("prediction", _prediction(model, why))]
-    display.facts(facts)
-    if why.limited != why.score:
-        print(
-            f"the sum, {display.number(why.score)}, is beyond the labels seen in training: "
-            f"the model keeps to {display.number(why.limited)}"
-        )
+    limited = (
+        f"the sum, {display.number(why.score)}, is beyond the labels seen in training: "
+        f"the model keeps to {display.number(why.limited)}"
+    )
+    notes = Notes([limited] if why.limited != why.score else [])
+    display.show([Section("", [Table(header, cells), Facts(facts), notes])])
 
 
 def _prediction(model: Learner | OneVsAll, why: Explanation) -> str:

@@ -22,17 +22,26 @@ unitless log models prices --id order-17
 
 unitless log models prices --kind learn | jq -c '{features, label, weight, id}' > rows.jsonl
 """
+RECORDS = "Which records"
 OPTIONS = (
     Flag("data", "The data folder of a server.", metavar="DATA", argument=True, required=True),
-    Flag("name", "The stream; it need not be named if there is one only.", metavar="NAME", argument=True),
-    Flag("first", "The first place: a sequence number, or a time (ISO 8601).", flag="--from", metavar="PLACE"),
-    Flag("until", "The last place: a sequence number, or a time (ISO 8601).", metavar="PLACE"),
+    Flag("name", "The model whose log is printed. Default: the only one.", metavar="NAME", argument=True),
+    Flag(
+        "first",
+        "Begin at this sequence number or time (ISO 8601). Default: the beginning.",
+        flag="--from",
+        metavar="PLACE",
+        panel=RECORDS,
+    ),
+    Flag("until", "End at this sequence number or time (ISO 8601). Default: the end.", metavar="PLACE", panel=RECORDS),
     Flag(
         "kind",
-        "Only records of these kinds: prediction, learn, label, tick, create, promote, delete, limits.",
+        "Print only records of these kinds: prediction, learn, label, tick, create, promote, delete, limits. Default: "
+        "all.",
         many=True,
+        panel=RECORDS,
     ),
-    Flag("id", "Only rows with this id.", many=True),
+    Flag("id", "Print only rows with this id. Default: all.", many=True, panel=RECORDS),
 )
 
 
@@ -41,8 +50,8 @@ def command(
 ) -> int:
     """Print the log of a server as lines of JSON: what was learned, predicted and done, in order.
 
-    Each row is a line, with its sequence number (seq), its time and its kind. Nothing is changed,
-    and a server may work in the folder meanwhile.
+    Each row is a line with its sequence number (seq), its time and its kind. The command changes nothing, so a
+    server can use the folder at the same time.
     """
     from pathlib import Path  # noqa: PLC0415
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from . import display, options
-from .options import Flag
+from .options import OUTPUT, Flag
 
 NAME = "merge"
 EXAMPLES = """
@@ -15,18 +15,24 @@ unitless merge monday.unitless tuesday.unitless --output week.unitless
 
 unitless merge round2-*.unitless --base round1.unitless --output round2.unitless
 """
+MERGING = "How models are merged"
 OPTIONS = (
     Flag(
         "models",
-        "Models with the same options, each trained on a part of the data.",
+        "Files of models with the same options, each trained on a part of the data.",
         many=True,
-        metavar="MODEL...",
+        metavar="MODEL",
         argument=True,
         required=True,
     ),
-    Flag("output", "Where to save the merged model.", short="-o", required=True),
-    Flag("base", "The model from which all were continued; only what each has learned since then is merged."),
-    Flag("bounded", "Keep predictions within the range of the parts' predictions.", bool, False),
+    Flag("output", "The file to save the merged model to.", short="-o", required=True, panel=OUTPUT),
+    Flag(
+        "base",
+        "The file of the model from which all were continued; only what each has learned since is merged. "
+        "Default: none.",
+        panel=MERGING,
+    ),
+    Flag("bounded", "Keep predictions within the range of the parts' predictions.", bool, False, panel=MERGING),
     options.JSON,
 )
 
@@ -34,10 +40,10 @@ OPTIONS = (
 def command(*, models: list[str], output: str, base: str | None, bounded: bool, as_json: bool) -> None:
     """Merge models that were trained separately, each on a part of the data, into one.
 
-    Each weight is averaged by how much was learned about it. The columns and labels that
-    the models were trained with must be the same.
+    The merged weights are averages; a model counts the more for a feature, the more it has learned about it. The
+    models must have been trained with the same columns and labels.
     """
-    from ..data.files import File, check_output  # noqa: PLC0415
+    from ..data.sources.files import File, check_output  # noqa: PLC0415
     from ..errors import MergeError  # noqa: PLC0415
     from ..merging.merge import merge_named  # noqa: PLC0415
     from ..models.file import check_writable, load  # noqa: PLC0415

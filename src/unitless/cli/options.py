@@ -1,28 +1,35 @@
 """The options of the commands, each declared once.
 
-A record says all that there is to say about an option. From the records follow what `unitless COMMAND --help` prints
-and accepts (app.py), the quick reader of arguments (quick.py), the way in which messages write options (failures.py),
-what is handed to the library (arguments.py) and the page of commands (tools/commands_page.py). An option that only one
-command has is declared in the file of that command.
+A `Flag` carries every fact about an option. Other code reads it: app.py for what `unitless COMMAND --help` prints and
+accepts, failures.py for the way in which messages write options, arguments.py for what the library is given, and
+tools/commands_page.py for the reference page. The options for reading data and for a cluster are made from the
+library's own records. An option that only one command has is declared in the file of that command.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..data import formats
+from ..data.read_options import Reading
 from ..errors import OptionError
-from ..losses import names
+from ..losses import DEFAULTS, names
+from ..losses import listed as listed_names
 from ..options import USUAL_LEVEL
+from ..training.cluster import Cluster
 
-_LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary", "classes")) + "."
+_LOSSES = "; ".join(
+    f"{listed_names(names(task=task), shown=str)} for {what}"
+    for task, what in (("regression", "numbers"), ("binary", "two classes"), ("classes", "several classes"))
+)
 
 READING = "How the data is read"
 LEARNING = "What is learned"
 PARTS = "Where it runs"
+PREDICTING = "How it predicts"
 OUTPUT = "Output"
 
 
@@ -31,21 +38,23 @@ class Flag:
     """An option, or an argument, of a command.
 
     Args:
-        name: how the command's function calls it.
-        help: one line for users.
+        name: the parameter of the command's function.
+        help: what it does and which values it takes. "Default: X." is added from `default`; where that says too little,
+            the help states the default itself.
         kind: str, int, float, bool (a switch), or a Literal with the values that are allowed.
-        default: if it is not given.
+        default: the value if the option is not given; None lets the library decide.
         panel: the heading under which the help shows it.
         short: a single letter for it, such as "-t".
-        flag: as it is written; "--" and the name, if it is not given.
-        off: how a switch that is on by default is switched off, such as "--no-shuffle".
+        flag: how it is written; empty for "--" and the name.
+        off: the switch that turns it off, such as "--no-shuffle", where it is on by default.
         many: whether it can be given several times, and with commas.
         least: the smallest number that is allowed.
-        metavar: a word for its value, in the help.
-        argument: whether it is given by its place instead of by name.
+        metavar: the word for its value in the help; empty for one that follows from `kind`.
+        argument: whether it is given by its position instead of by its name.
         required: whether it has to be given.
-        library: the library's name for it, if that is another one.
-        means: what it is for the library: a function of the value that was given, the value itself if there is none.
+        advanced: whether only --help-all shows it.
+        library: the library's name for it; empty if it is the same.
+        means: turns the given value into the library's; None if they are the same.
     """
 
     name: str
@@ -61,17 +70,32 @@ class Flag:
     metavar: str = ""
     argument: bool = False
     required: bool = False
+    advanced: bool = False
     library: str = ""
     means: Callable[[Any], Any] | None = None
 
     @property
+    def text(self) -> str:
+        """The help with the default at its end."""
+        if self.required or "Default:" in self.help or (self.default is None and self.kind is not bool):
+            return self.help
+        default = ("on" if self.default else "off") if self.kind is bool else self.default
+        default = f"{default:g}" if isinstance(default, float) else default
+        return f"{self.help} Default: {default}."
+
+    @property
+    def value_name(self) -> str:
+        """The word for its value in the help; empty for a switch."""
+        return self.metavar or {bool: "", int: "NUMBER", float: "NUMBER"}.get(self.kind, "TEXT")
+
+    @property
     def written(self) -> str:
-        """As it is written, such as "--on-error"."""
+        """How it is written, such as "--on-error"."""
         return self.flag or "--" + self.name.replace("_", "-")
 
     @property
     def names(self) -> list[str]:
-        """All ways to write it."""
+        """Every way to write it, such as "--target" and "-t"."""
         return [self.written, *([self.short] if self.short else []), *([self.off] if self.off else [])]
 
     @property
@@ -80,42 +104,46 @@ class Flag:
         return self.library or self.name
 
     def value(self, given: Any) -> Any:
-        """As the library takes it."""
+        """Convert a given value to the one that the library takes."""
         return given if self.means is None else self.means(given)
 
 
 def listed(values: list[str] | None) -> list[str]:
-    """Given several times, or separated by commas."""
+    """Names that were given in several options, or in one with commas between them, as one list."""
     return [name for value in values or () for name in value.split(",") if name]
 
 
-def rate(value: str | None) -> Any:
-    """A learning rate as the library takes it."""
-    if value is None or value == "auto":
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        raise OptionError(f"is {value!r}; it must be a number or auto", option="learning_rate") from None
+def number_or(word: str, option: str, kind: Callable[[str], Any], what: str) -> Callable[[str | None], Any]:
+    """Make a function that reads the value of an option: a number or a certain word.
+
+    Args:
+        word: the word, such as "auto".
+        option: the library's name of the option.
+        kind: float or int.
+        what: what the number is, for the message about other values.
+    """
+
+    def read(value: str | None) -> Any:
+        if value is None or value == word:
+            return value
+        try:
+            return kind(value)
+        except ValueError:
+            raise OptionError(f"is {value!r}; it must be {what} or {word}", option=option) from None
+
+    return read
 
 
-def penalty(value: str | None) -> Any:
-    """A sparsity as the library takes it."""
-    if value is None or value == "auto":
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        raise OptionError(f"is {value!r}; it must be a number or auto", option="sparsity") from None
+rate = number_or("auto", "learning_rate", float, "a number")
 
 
 def tab(value: str | None) -> str | None:
-    """A tab by its name."""
+    """A delimiter, where "tab" and "\\t" stand for a tab."""
     return {"tab": "\t", "\\t": "\t"}.get(value or "", value)
 
 
 def interactions(value: str | None) -> Any:
-    """Interactions as the library takes them."""
+    """Read the value of --interactions: all pairs, ordered, or the pairs that it lists."""
     if value is None or value == "ordered":
         return value
     if value in ("2", "::"):
@@ -131,121 +159,127 @@ def interactions(value: str | None) -> Any:
 
 
 def _pair(written: str) -> tuple[str, str] | None:
-    """Two features, or groups of them; None if that is not a pair."""
-    if re.fullmatch(r"[^*\s^]{2}", written):  # as Vowpal Wabbit has it; a colon stands for all namespaces
+    """Read one pair of features, or of groups of features; None if the text is not a pair."""
+    if re.fullmatch(r"[^*\s^]{2}", written):  # Vowpal Wabbit's notation, in which a colon stands for all namespaces
         left, right = ("*" if letter == ":" else f"{letter}*^*" for letter in written)
         return left, right
     pair = re.fullmatch(r"([^*]+\*?)\*([^*]+\*?)", written)
     return None if pair is None else (pair[1], pair[2])
 
 
-def _left_out(asked: bool) -> bool | None:
-    return False if asked else None  # the library decides
+def _switched_off(asked: bool) -> bool | None:
+    return False if asked else None  # None lets the library decide
 
 
 DATA = Flag(
     "data",
     f"Files ({formats.titles()}; compressed or not), globs, a folder, a zip archive, or - for the standard input.",
     many=True,
-    metavar="DATA...",
+    metavar="DATA",
     argument=True,
     required=True,
 )
-TARGET = Flag("target", "The column to predict.", short="-t", panel=READING)
-# How files are read: all commands that read data have these.
-FILES = (
-    Flag("format", f"{formats.one_of(formats.names())}; detected if not given.", panel=READING),
-    Flag("delimiter", "The character between the columns of CSV; detected if not given.", means=tab, panel=READING),
-    Flag(
-        "header",
-        "Whether the first row of CSV has names; detected if not given. Without, columns are called 1, 2, 3, ...",
-        bool,
-        off="--no-header",
-        panel=READING,
-    ),
-    Flag("encoding", "The encoding of text, for example latin-1; UTF-8 if not given.", panel=READING),
-    Flag("zero_based", "The features of the libsvm file are numbered from 0.", bool, False, panel=READING),
+TARGET = Flag(
+    "target", "The column to predict. Default: none; VW text and libsvm contain the labels.", short="-t", panel=READING
 )
-TAIL = Flag(
-    "tail",
-    "Read a text file that grows, as tail -F does, until Ctrl-C; its rows are learned as a stream.",
+
+
+def flags_of(record: type, panel: str, changed: Mapping[str, Mapping[str, Any]]) -> dict[str, Flag]:
+    """Make an option for each field of a record of options; the result has them by name.
+
+    The help of an option is the text about the field in the record's docstring, under "Args:". Its type is the field's.
+
+    Args:
+        record: a dataclass, such as `Reading`.
+        panel: the heading under which the help shows the options.
+        changed: fields of the `Flag` that are different on the command line, by the name of the option.
+    """
+    found = re.findall(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", record.__doc__ or "", re.MULTILINE)
+    about = {
+        name: " ".join(text.replace("`", "").replace("Default: False", "Default: off").split()) for name, text in found
+    }
+    flags = {}
+    for one in fields(record):
+        declared = str(one.type)  # the annotation, which is text
+        kind = bool if declared.startswith("bool") else int if declared.startswith("int") else str
+        many = "Iterable" in declared
+        text = about.get(one.name, "")
+        flag = Flag(
+            one.name,
+            text[:1].upper() + text[1:],
+            kind,
+            False if declared == "bool" else None,
+            panel,
+            many=many,
+            means=listed if many else None,
+        )
+        flags[one.name] = replace(flag, **changed.get(one.name, {}))
+    return flags
+
+
+_ADVANCED = {"advanced": True}
+# How data is read, as `Reading` declares it.
+_READ = flags_of(
+    Reading,
+    READING,
+    {
+        "na": {"means": None, **_ADVANCED},  # a value may contain commas
+        "delimiter": {"means": tab, **_ADVANCED},
+        "header": {"off": "--no-header", **_ADVANCED},
+        **dict.fromkeys(
+            ("offset", "words", "numbers", "dates", "decimal", "thousands", "encoding", "zero_based"), _ADVANCED
+        ),
+    },
+)
+TAIL, ON_ERROR, IGNORE, ONLY = _READ["tail"], _READ["on_error"], _READ["ignore"], _READ["only"]
+TEXT, WORDS, DATES = _READ["text"], _READ["words"], _READ["dates"]
+_OF_FILES = ("format", "delimiter", "header", "encoding", "zero_based")
+# How files are read: all commands that read data have these.
+FILES = tuple(_READ[name] for name in _OF_FILES)
+# How columns and files are read: train, compare and sweep have these.
+COLUMNS = (*(flag for name, flag in _READ.items() if name not in (*_OF_FILES, "tail", "filesystem")), *FILES)
+WEIGHT = Flag("weight", "The column of sample weights. Default: none; every row counts once.", panel=READING)
+# What predict and evaluate take instead of the training's setting.
+MISSING_AS_TRAINED = Flag(
+    "missing",
+    "What a missing value becomes: absent (the feature is left out) or error. Default: as in training.",
+    panel=READING,
+)
+EXTRAPOLATE = Flag(
+    "extrapolate",
+    "Predict linearly, without limit, beyond the range of values in the training data.",
     bool,
     False,
-    panel=READING,
+    panel=PREDICTING,
 )
-WEIGHT = Flag("weight", "A column of sample weights.", panel=READING)
-OFFSET = Flag("offset", "A column that is added to the score, such as the logarithm of an exposure.", panel=READING)
-IGNORE = Flag(
-    "ignore",
-    "Columns to leave out, such as 'id,*_at'; namespaces of VW text by name or first letter.",
-    many=True,
-    means=listed,
-    panel=READING,
+TASK = Flag(
+    "task", "What to predict: regression, binary or classes. Default: inferred from the labels.", panel=LEARNING
 )
-ONLY = Flag(
-    "only",
-    "Columns to use, or namespaces of VW text; all others are left out.",
-    many=True,
-    means=listed,
-    panel=READING,
+POSITIVE = Flag(
+    "positive",
+    "The positive label of a binary task. Default: yes, true or 1, otherwise the larger or later label.",
+    panel=LEARNING,
+    advanced=True,
 )
-TEXT = Flag(
-    "text",
-    "Columns to treat as text though they look like numbers (zip codes).",
-    many=True,
-    means=listed,
-    panel=READING,
-)
-WORDS = Flag(
-    "words",
-    "Columns of text whose words are features (comments, titles); detected if not given.",
-    many=True,
-    means=listed,
-    panel=READING,
-)
-NUMBERS = Flag(
-    "numbers",
-    "Columns to use as numbers though they look like row counters, or begin with only 0 and 1.",
-    many=True,
-    means=listed,
-    panel=READING,
-)
-DATES = Flag(
-    "dates",
-    "What to do with columns of dates: parts (time, month, ...), as if not given; day-first or month-first; or error.",
-    panel=READING,
-)
-MISSING = Flag(
-    "missing",
-    "What a missing value is: an indicator (a feature of its own, as if not given), an absent feature, or an error.",
-    panel=READING,
-)
-NA = Flag("na", "Further values that mean a missing one, besides NA, null, ?, ...", many=True, panel=READING)
-DECIMAL = Flag("decimal", "What stands before fractions, . or ,; detected if not given.", panel=READING)
-THOUSANDS = Flag("thousands", "What stands between thousands; detected if not given.", panel=READING)
-ON_ERROR = Flag(
-    "on_error", "What to do with invalid rows: fail, or skip (and count them).", default="fail", panel=READING
-)
-# How the columns are read; train, compare and sweep have these, and the column of sample weights.
-COLUMNS = (
-    *(OFFSET, IGNORE, ONLY, TEXT, WORDS, NUMBERS, DATES, MISSING, NA, DECIMAL, THOUSANDS, ON_ERROR),
-    *FILES,
-)
-TASK = Flag("task", "regression, binary or classes; detected if not given.", panel=LEARNING)
-POSITIVE = Flag("positive", "The label that counts as positive in a binary task.", panel=LEARNING)
-# What train, evaluate and sweep have in common.
+# train, compare and sweep have these.
 MODEL = (
     TASK,
     POSITIVE,
-    Flag("loss", _LOSSES, panel=LEARNING),
+    Flag(
+        "loss",
+        f"The loss to minimize: {_LOSSES}. Default: {DEFAULTS['regression']} for numbers, {DEFAULTS['classes']} for "
+        "classes.",
+        panel=LEARNING,
+    ),
     Flag(
         "no_center",
         "Do not subtract the running means from the columns.",
         bool,
         False,
         library="center",
-        means=_left_out,
+        means=_switched_off,
         panel=LEARNING,
+        advanced=True,
     ),
     Flag(
         "no_falling_scales",
@@ -253,8 +287,9 @@ MODEL = (
         bool,
         False,
         library="falling_scales",
-        means=_left_out,
+        means=_switched_off,
         panel=LEARNING,
+        advanced=True,
     ),
     Flag(
         "no_bias",
@@ -262,31 +297,60 @@ MODEL = (
         bool,
         False,
         library="bias",
-        means=_left_out,
+        means=_switched_off,
         panel=LEARNING,
+        advanced=True,
     ),
     Flag(
         "interactions",
-        "Products of features: 2 (all pairs), ordered, or a*b,c*d; of namespaces of VW text: ab.",
+        "Products of features: 2 (all pairs), ordered (all pairs, both ways), pairs such as a*b,c*d, or the first "
+        "letters of two namespaces of VW text, such as ab. Default: none.",
         means=interactions,
         panel=LEARNING,
+        advanced=True,
     ),
-    Flag("bits", "Hash the names of features into 2^BITS places, for bounded memory.", int, short="-b", panel=LEARNING),
+    Flag(
+        "bits",
+        "Hash the names of features into 2^BITS places, to bound the memory: 1 to 30. Default: no hashing.",
+        int,
+        short="-b",
+        panel=LEARNING,
+        advanced=True,
+    ),
     Flag(
         "sparsity",
-        "Leave out weights that matter little: auto, or a number without a unit; 1 is a good value. 0 if not given.",
-        means=penalty,
+        "Set weights that matter little to zero: auto, or a number without a unit, for which 1 is a good value. "
+        "Default: 0.",
+        means=number_or("auto", "sparsity", float, "a number"),
         panel=LEARNING,
+        advanced=True,
     ),
-    Flag("l2", "Pull weights towards zero: a number without a unit; 0 if not given.", float, panel=LEARNING),
-    Flag("quantile", "The quantile to predict with quantile loss; 0.5 if not given.", float, panel=LEARNING),
+    Flag(
+        "l2", "Pull weights towards zero, by a number without a unit. Default: 0.", float, panel=LEARNING, advanced=True
+    ),
+    Flag(
+        "quantile",
+        "The quantile to predict with --loss quantile, between 0 and 1. Default: 0.5.",
+        float,
+        panel=LEARNING,
+        advanced=True,
+    ),
 )
 
 
-def rules_flag(of: Iterable[str]) -> Flag:
-    """The option that says which rules are compared."""
+def rules_flag(of: Iterable[str], usual: Iterable[str]) -> Flag:
+    """Declare the option for the update rules that are compared.
+
+    Args:
+        of: the rules that can be compared.
+        usual: the rules that are compared by default.
+    """
     return Flag(
-        "rules", f"The update rules, of {', '.join(of)}; separated by commas.", many=True, means=listed, panel=LEARNING
+        "rules",
+        f"The update rules to compare, separated by commas: {', '.join(of)}. Default: {','.join(usual)}.",
+        many=True,
+        means=listed,
+        panel=LEARNING,
     )
 
 
@@ -311,31 +375,9 @@ ENSEMBLE = Flag(
     off="--no-ensemble",
     panel=LEARNING,
 )
-
-
-def passes(value: str | None) -> Any:
-    """A number of passes as the library takes it."""
-    if value is None or value == "auto":
-        return value
-    try:
-        return int(value)
-    except ValueError:
-        raise OptionError(f"is {value!r}; it must be a whole number or auto", option="passes") from None
-
-
-def holdout(value: str | None) -> Any:
-    """What is held back, as the library takes it."""
-    if value is None or value == "last":
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        raise OptionError(f"is {value!r}; it must be a fraction of the rows, or last", option="holdout") from None
-
-
 SHUFFLE = Flag(
     "shuffle",
-    "Fit the rows in random order, or learn them as a stream.",
+    "Fit the rows in random order (--shuffle), or learn them as a stream, once and in their order (--no-shuffle).",
     bool,
     True,
     off="--no-shuffle",
@@ -343,22 +385,28 @@ SHUFFLE = Flag(
 )
 SEED = Flag("seed", "Random seed for shuffling and the hold-out.", int, 0, library="random_state", panel=LEARNING)
 MEMORY = Flag(
-    "memory", "Most memory for putting rows into random order, such as 2GB; a quarter of the machine's.", panel=LEARNING
+    "memory",
+    "The most memory for shuffling, such as 2GB; larger data goes through temporary files. Default: a quarter of the "
+    "machine's.",
+    panel=LEARNING,
+    advanced=True,
 )
-ORDER = (SHUFFLE, SEED, MEMORY)  # train, evaluate and sweep have these
-# The way through the data, for train.
+ORDER = (SHUFFLE, SEED, MEMORY)  # train, compare and sweep have these
+# How train goes through the data.
 PLAN = (
     *ORDER,
     Flag(
         "passes",
-        "How often to go through the data, or auto: until it helps no more. auto if rows are shuffled, else 1.",
-        means=passes,
+        "How often to go through the data: a number, or auto (until the loss on the held-out rows falls no more). "
+        "Default: auto for a fit, 1 for a stream and on a cluster.",
+        means=number_or("auto", "passes", int, "a whole number"),
         panel=LEARNING,
     ),
     Flag(
         "holdout",
-        "The fraction of rows that are held out; last: the last tenth. Default: 0.1 if rows are shuffled, else 0.",
-        means=holdout,
+        "The fraction of rows that are held out, or last (with --no-shuffle: the last tenth). Default: 0.1, at most "
+        "20,000 rows, for a fit; 0 for a stream.",
+        means=number_or("last", "holdout", float, "a fraction of the rows,"),
         panel=LEARNING,
     ),
     Flag(
@@ -368,47 +416,46 @@ PLAN = (
         True,
         off="--no-learn-holdout",
         panel=LEARNING,
+        advanced=True,
     ),
 )
-# Where training runs in parts at the same time.
-CLUSTER = (
-    Flag("backend", "Train in parts at the same time: local (threads), ray, dask or spark.", panel=PARTS),
-    Flag(
-        "partitions",
-        "How many parts the rows are divided into; the result depends on it. Default: 64.",
-        int,
-        panel=PARTS,
-    ),
-    Flag(
-        "sync_rounds",
-        "How often in a pass the parts are merged; the result depends on it. Default: 8.",
-        int,
-        panel=PARTS,
-    ),
-    Flag("workers", "How many parts are learned at the same time. Default: one for each core.", int, panel=PARTS),
-    Flag("address", "The address of a running cluster. Default: one is started on this machine.", panel=PARTS),
+# Where training runs in parts at the same time, as `Cluster` declares it.
+CLUSTER = tuple(
+    flags_of(
+        Cluster,
+        PARTS,
+        {
+            "backend": {
+                "help": "Train in parts at the same time on local (threads), ray, dask or spark. Default: local if "
+                "another of these options is given; otherwise the data is not divided."
+            },
+            **dict.fromkeys(("partitions", "sync_rounds", "address"), _ADVANCED),
+        },
+    ).values()
 )
 
 
 def checkpoint(value: str | None) -> Any:
-    """A number of rows, or a file."""
+    """Read the value of --checkpoint: a number of rows, or the name of a file."""
     return int(value) if value is not None and value.isdecimal() else value
 
 
 CHECKPOINT = Flag(
     "checkpoint",
-    "Save the model each time after this number of rows. With --backend: the file that keeps each round.",
+    "Save the model each time after this number of rows. With --backend: the file that stores each synchronization "
+    "round. Default: the model is saved only at the end.",
     means=checkpoint,
     panel=OUTPUT,
 )
 LEVEL = Flag(
     "level",
-    "The level of the prediction intervals (for classes: sets) whose coverage and width are shown.",
+    "The level of the prediction intervals (for classes: prediction sets) whose coverage and width are shown.",
     float,
     USUAL_LEVEL,
     panel=OUTPUT,
+    advanced=True,
 )
 JSON = Flag("as_json", "Print the results as JSON, for programs.", bool, False, flag="--json", panel=OUTPUT)
 QUIET = Flag("quiet", "Show no progress.", bool, False, short="-q", panel=OUTPUT)
 NO_REMARKS = Flag("quiet", "Show no notes.", bool, False, short="-q", panel=OUTPUT)
-PLOT = Flag("plot", "Write a picture to this file (.png, .svg or .pdf).", panel=OUTPUT)
+PLOT = Flag("plot", "Write a picture to this file (.png, .svg or .pdf). Default: no picture.", panel=OUTPUT)

@@ -23,17 +23,17 @@ unitless paper table2 --datasets shuttle --json
 unitless paper all --data datasets --out report
 """
 
-STOPPED = "stopped; what was computed is kept, and the same command goes on from there"
+STOPPED = "stopped; the results so far are stored, and the same command continues from there"
 
 What = Literal["all", "table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "bounds", "comparison"]
 OPTIONS = (
-    Flag("what", "The part to compute; 'all' writes a report.", What, "all", argument=True),
-    Flag("data", "The directory with the datasets; if not given, that of the environment variable UNITLESS_DATA."),
-    Flag("download", "Download datasets that are missing or incomplete from UCI, and keep them.", bool, False),
-    Flag("datasets", "Use only these datasets, separated by commas.", many=True),
+    Flag("what", "The part of the paper to compute; all writes a report.", What, "all", argument=True),
+    Flag("data", "The folder with the datasets. Default: the one that the environment variable UNITLESS_DATA names."),
+    Flag("download", "Download missing or incomplete datasets from UCI into --data.", bool, False),
+    Flag("datasets", "The datasets to use, separated by commas. Default: all.", many=True),
     Flag("shuffles", "The number of random orders of the rows over which losses are averaged.", int, 5, least=1),
     Flag("rows", "The largest number of rows of each dataset in the comparison.", int, 20_000, least=100),
-    Flag("out", "The folder for the report and the pictures; 'report' if all is computed and it is not given."),
+    Flag("out", "The folder for the report and the pictures. Default: report for all; otherwise nothing is written."),
     Flag("no_cache", "Compute everything again, and do not store results.", bool, False),
     options.JSON,
     options.QUIET,
@@ -53,11 +53,10 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Recompute the paper: every table, figure and bound, beside the printed numbers.
+    """Recompute the paper: every table, figure and bound, next to the printed numbers.
 
-    Results are stored as soon as they are computed, so that an interrupted run continues where it stopped.
-
-    Datasets that are missing are named and left out. Shuttle is bundled; figure 1 and the bounds need no data.
+    Results are stored when they are computed, so that an interrupted command continues where it stopped. Datasets
+    that are missing are listed and left out. Shuttle is bundled; figure 1 and the bounds need no data.
     """
     from ..errors import OptionError  # noqa: PLC0415
 

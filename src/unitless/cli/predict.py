@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data import formats
 from . import arguments, display, options
-from .options import OUTPUT, READING, Flag
+from .options import OUTPUT, Flag
 
 if TYPE_CHECKING:
     from ..inference.predictor import Predictions, Predictor
@@ -30,32 +30,32 @@ unitless predict prices.unitless new.csv --level 0.9
 zcat new.vw.gz | unitless predict clicks.unitless - --format vw | head
 """
 OPTIONS = (
-    Flag("model", "A model made by train.", metavar="MODEL", argument=True, required=True),
+    Flag("model", "The file of a model that train has saved.", metavar="MODEL", argument=True, required=True),
     options.DATA,
     Flag(
         "output",
-        f"Where to write: {formats.one_of(formats.endings(formats.table_formats()))}, text also .gz, .bz2 or .zst. CSV "
-        "on the standard output if not given.",
+        f"The file to write: {formats.one_of(formats.endings(formats.table_formats()))}; text also with .gz, .bz2 or "
+        ".zst. Default: CSV on the standard output.",
         short="-o",
         panel=OUTPUT,
     ),
-    Flag("format_out", f"The format to write: {formats.one_of(formats.table_formats())}.", panel=OUTPUT),
+    Flag(
+        "format_out",
+        f"The format to write: {formats.one_of(formats.table_formats())}. Default: the one that --output ends with.",
+        panel=OUTPUT,
+    ),
     Flag("probabilities", "Add the probability of each class.", bool, False, short="-p", panel=OUTPUT),
     Flag("scores", "Add the scores from which the predictions are made.", bool, False, panel=OUTPUT),
     Flag(
         "level",
-        "Add limits between which the truth lies with this probability, such as 0.9: low and high; of classes a set of "
-        "them.",
+        "Add a prediction interval of this level, such as 0.9, as columns low and high; for classes, a prediction set. "
+        "Default: no intervals.",
         float,
         panel=OUTPUT,
     ),
-    Flag("keep", "Add the columns of the data, before the predictions.", bool, False, panel=OUTPUT),
-    Flag(
-        "extrapolate", "Predict linearly, without limit, beyond the range of values in the training data.", bool, False
-    ),
-    Flag(
-        "missing", "What missing values are: absent features, or an error; as in training if not given.", panel=READING
-    ),
+    Flag("keep", "Write the columns of the data in front of the predictions.", bool, False, panel=OUTPUT),
+    options.EXTRAPOLATE,
+    options.MISSING_AS_TRAINED,
     options.ON_ERROR,
     *options.FILES,
     options.TAIL,
@@ -75,18 +75,17 @@ def command(
     keep: bool,
     extrapolate: bool,
     missing: str | None,
-    on_error: str,
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Predict any data with a model made by train: one line per row, in the order of the data.
+    """Predict rows with a model: one line per row, in the order of the data.
 
-    The data need not have the column of the target. If they have it, it is ignored. Rows of a pipe, or
-    with --tail of a file that grows, are predicted and written as they arrive.
+    The target column is not needed; if the data has it, it is ignored. Rows from a pipe, or with --tail
+    from a growing file, are predicted and written when they arrive.
     """
-    from ..data.byte_stream import never  # noqa: PLC0415
-    from ..data.files import File, check_output, find  # noqa: PLC0415
     from ..data.progress import Progress  # noqa: PLC0415
+    from ..data.sources.byte_stream import never  # noqa: PLC0415
+    from ..data.sources.files import File, check_output, find  # noqa: PLC0415
     from ..data.writers.output import STDOUT, opened  # noqa: PLC0415
     from ..inference.predictor import Predictor  # noqa: PLC0415
     from ..models.file import load  # noqa: PLC0415
@@ -99,15 +98,16 @@ def command(
     predictor = Predictor(load(model))
     _check(predictor, probabilities)
     limits = None if level is None else Limits(predictor, predictor.reach(level), kind)
-    reading = replace(arguments.reading(given, (*options.FILES, options.TAIL)), on_error=on_error)  # type: ignore[arg-type]
+    reading = arguments.reading(given, (*options.FILES, options.ON_ERROR, options.TAIL))
     reading = reading if missing is None else replace(reading, missing=missing)  # type: ignore[arg-type]
-    # Ctrl-C is the end of a stream, whose predictions are kept; of a file it would leave only some.
+    # Ctrl-C is the usual end of a stream, so its predictions stay; half of a file's predictions would be misleading.
     endless = given["tail"] or any(file.size is None for file in files)
     rows = without = 0
     shown: list[str] = []
     progress = Progress()
     with interruptible() if endless else nullcontext(never) as stopped, opened(output) as file:
-        out = formats.table_writer(kind, file)
+        out = formats.get(kind).new_table_writer(file)
+        readable = kind == "csv" and output in (None, STDOUT) and sys.stdout.isatty()
         tagged = None
         for part in predictor.batches(
             arguments.sources(data), extrapolate=extrapolate, keep=keep, stopped=stopped, reading=reading
@@ -115,8 +115,9 @@ def command(
             if part.batch.note and not quiet:
                 print(f"unitless: {part.batch.note}", file=sys.stderr)
             tagged = part.batch.tags is not None if tagged is None else tagged
-            out.write(table(part, probabilities, scores, tagged, limits))
-            if output in (None, STDOUT):  # whoever reads them may be waiting for these rows
+            columns = table(part, probabilities, scores, tagged, limits)
+            out.write(_rounded(columns, part) if readable else columns)
+            if output in (None, STDOUT):  # a reader may be waiting for these rows
                 file.flush()
             progress.read_in(part.batch)
             rows += len(part.scores)
@@ -124,7 +125,7 @@ def command(
             shown += [str(bad) for bad in part.batch.bad[: 3 - len(shown)]]
         out.close()
     if not quiet:
-        display.notes_on_odd(progress.odd, predictor.schema)
+        display.notes_on_invalid(progress.invalid_values, predictor.schema)
         _remarks(rows, without, shown)
         if stopped():
             print(f"unitless: interrupted after {display.count(rows, 'row')}", file=sys.stderr)
@@ -145,7 +146,9 @@ def _format(output: str | None, asked: str | None) -> str:
 
     named = None if output in (None, STDOUT) else formats.of_name(str(output))
     if asked is None and named is None and output not in (None, STDOUT) and "." in os.path.basename(str(output)):
-        raise OptionError(f"{output}: this name does not say which format it is to have; say it with --format-out")
+        raise OptionError(
+            f"{output}: the name does not tell the format; add an ending such as .csv, or give --format-out"
+        )
     kind = asked or (named.name if named else "csv")
     if kind not in formats.table_formats():
         where = f"--format-out is {asked!r}" if asked else f"--output is {output!r}"
@@ -165,18 +168,24 @@ def _check(predictor: Predictor, probabilities: bool) -> None:
 
 @dataclass(frozen=True)
 class Limits:
-    """How far from the predictions the truth lies at most, and the format in which that is to be written."""
+    """The prediction intervals, or sets, that are written next to the predictions.
+
+    Args:
+        predictor: makes them.
+        reach: how far an interval reaches from its prediction.
+        format: the format in which they are written.
+    """
 
     predictor: Predictor
     reach: float
     format: str
 
     def columns(self, part: Predictions, stored: Any) -> dict[str, Any]:
-        """Of numbers low and high; of classes the set: a list of labels, in CSV with bars between them.
+        """Columns by name: low and high for numbers; for classes a set, which is a list, or in CSV text with bars.
 
         Args:
             part: the predictions.
-            stored: as what labels are stored.
+            stored: the Arrow type of labels.
         """
         from ..data.arrow import pyarrow  # noqa: PLC0415
 
@@ -194,8 +203,22 @@ class Limits:
         return {"set": pa.array(sets, pa.list_(stored))}
 
 
+def _rounded(table: Any, part: Predictions) -> Any:
+    """The predictions with six digits, for people at a terminal; files and pipes have all digits."""
+    from ..data.arrow import pyarrow  # noqa: PLC0415
+
+    pa = pyarrow()
+    own = set(() if part.batch.original is None else part.batch.original.column_names)
+    own |= set() if part.codes is None else {"prediction"}  # labels stay as they are
+    for place, name in enumerate(table.column_names):
+        if name not in own and table.schema.types[place] == pa.float64():
+            short = [None if value is None else float(f"{value:.6g}") for value in table.column(place).to_pylist()]
+            table = table.set_column(place, name, pa.array(short, pa.float64()))
+    return table
+
+
 def table(part: Predictions, probabilities: bool, scores: bool, tagged: bool, limits: Limits | None = None) -> Any:
-    """The predictions as an Arrow table."""
+    """Make an Arrow table of the predictions."""
     from ..data.arrow import pyarrow  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
 
@@ -234,6 +257,6 @@ def table(part: Predictions, probabilities: bool, scores: bool, tagged: bool, li
         new.update({f"score_{name}": numbers(part.scores[:, k]) for k, name in enumerate(part.classes)})
     both = [name for name in new if name in columns]
     if both:
-        raise OptionError(f"the data has a column {both[0]!r} itself; leave out --keep, or rename it")
+        raise OptionError(f"the data already has a column {both[0]!r}; leave out --keep, or rename the column")
     columns.update(new)
     return pa.table(columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..serve.settings import SAFETY, SETTINGS
+from ..serve.settings import LIMITS, SAFETY, SETTINGS
 from .options import Flag
 
 NAME = "serve"
@@ -27,27 +27,39 @@ unitless serve --replica-of models --port 8001
 """
 
 
+# What happens where a setting that has no default is not given.
+_UNSET = {
+    "data": "none; needed unless --replica-of is given",
+    "vw_model": "the only model",
+    "token_file": "no tokens; then only this machine is served",
+}
+_ADVANCED = ("id_window", "max_pending", "max_done", "snapshot_every", "segment", "tick")
+
+
 def _flag(name: str) -> Flag:
     about = SETTINGS[name].metadata
     shown = about["shown"]
-    default = "" if shown in (None, (), False) else f" {shown} if not given."
+    default = _UNSET.get(name, "none") if shown in (None, ()) else shown
     kind = bool if shown is False else int if isinstance(shown, int) or name == "vw_port" else str
     return Flag(
         name,
-        about["help"] + default,
+        about["help"] if shown is False or "Default:" in about["help"] else f"{about['help']} Default: {default}.",
         kind,
         False if kind is bool else None,
         short="-q" if name == "quiet" else "",
         panel=about["panel"],
         metavar=about["metavar"],
         many=about["many"],
+        advanced=about["panel"] == LIMITS or name in _ADVANCED,
     )
 
 
 OPTIONS = (
     *map(_flag, SETTINGS),
     Flag(
-        "new_token", "Make a token of this role (read, write, admin), add it to --token-file, print it.", panel=SAFETY
+        "new_token",
+        "Make a token of this role (read, write or admin), add it to --token-file, print it and stop. Default: none.",
+        panel=SAFETY,
     ),
 )
 
@@ -55,14 +67,13 @@ OPTIONS = (
 def command(*, new_token: str | None, **given: Any) -> int:
     """Serve models that learn while they predict: over HTTP, with a live page; a crash loses nothing.
 
-    Rows are learned as they come. Each is written to a log before it is answered, so that after
-    any crash the models are what they would be without it. Settings can also stand in a file
-    (--config) and in the environment (UNITLESS_SERVE_PORT). SIGTERM and Ctrl-C bring all
-    requests to an end, then stop.
+    Rows are learned in the order of their arrival. The server writes each request to a log before it answers, so
+    that a crash changes no model. Settings can also be given in a file (--config) and in the environment
+    (UNITLESS_SERVE_PORT=8000). After SIGTERM or Ctrl-C the server finishes all requests, then stops.
     """
     if new_token is not None:
         return _new_token(new_token, given["token_file"])
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would only wait, and not quietly
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's idle threads take processor time
     from ..serve import serve  # noqa: PLC0415
 
     serve(**{name: None if value is False or value == [] else value for name, value in given.items()})

@@ -1,4 +1,4 @@
-"""A client of `unitless serve`: what is learned is learned once, whatever the network does.
+"""A client of `unitless serve`. Each row is learned once, even if the network fails and requests are repeated.
 
     from unitless.client import Client
 
@@ -6,37 +6,36 @@
         client.learn("prices", {"area": 90, "heating": "gas"}, 315_000)
         print(client.predict("prices", {"area": 75, "heating": "oil"}).prediction)
 
-Calls that get no answer, and those that the server asks to repeat later (429, 503), are repeated with growing pauses.
-Rows that are to be learned carry an id; without one of the caller's they get a random one. A repeated row is therefore
-recognized by the server and not learned again.
+Calls without an answer, and those that the server cannot answer yet (429, 503), are repeated with growing pauses.
+Rows to be learned have an id; if the caller gives none, it is random. The server therefore
+recognizes a repeated row and does not learn it again.
 
-`AsyncClient` has the same methods as coroutines. Both need httpx: `pip install 'unitless[client]'`.
+`AsyncClient` has the same methods as coroutines. Both need httpx and msgspec: `pip install 'unitless[client]'`.
 """
 
 from __future__ import annotations
 
 try:
     import httpx as _httpx
+    import msgspec as _msgspec
 except ImportError as error:
-    raise ImportError("unitless.client needs httpx: pip install 'unitless[client]'") from error
+    raise ImportError(f"unitless.client needs {error.name}: pip install 'unitless[client]'") from error
 
-from .answers import (
-    ClientError,
+from ..serve.wire import (
     Contribution,
     Curve,
     Explanation,
     Learned,
-    LearnedMany,
     Metrics,
     Model,
     Models,
     Prediction,
-    RowProblem,
+    Snapshot,
     Weight,
     Weights,
 )
-from .asynchronous import AsyncClient
-from .synchronous import Client
+from .answers import ClientError, LearnedMany, RowProblem
+from .clients import AsyncClient, Client
 
 __all__ = [
     "AsyncClient",
@@ -52,7 +51,8 @@ __all__ = [
     "Models",
     "Prediction",
     "RowProblem",
+    "Snapshot",
     "Weight",
     "Weights",
 ]
-del _httpx
+del _httpx, _msgspec

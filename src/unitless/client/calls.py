@@ -1,225 +1,278 @@
-"""What is asked of a server: each call as data, which the two clients send in their own ways."""
+"""The methods of both clients. A method with the result `Steps[T]` gives T in `Client`, and a coroutine of T in
+`AsyncClient`.
+"""
 
 from __future__ import annotations
 
-import json
+import os
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time, timezone
-from decimal import Decimal
-from typing import Any, Generic, TypeVar
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 
-from ..errors import InputError
-from .answers import Explanation, Learned, Metrics, Model, Models, Prediction, Snapshot, Weights
-from .retries import Patience, problem_of, wished_pause, worth_another_try
+from ..serve import wire
+from ..serve.wire import Explanation, Learned, Metrics, Model, Models, Prediction, Snapshot, Snapshots, Weights, Written
+from . import bodies, many
+from .answers import LearnedMany
+from .many import Features
+from .retries import Patience, problem_of, retry_after, worth_another_try
+from .steps import Call, Outcome, Steps
 
 T = TypeVar("T")
-Features = Mapping[str, Any] | Sequence[float]  # by name; of models that were trained on arrays, in their order
-JSON, LINES = "application/json", "application/x-ndjson"
+JSON, LINES = {"content-type": "application/json"}, {"content-type": "application/x-ndjson"}
 
 
-@dataclass(frozen=True)
-class Call(Generic[T]):
-    """One request.
+class Calls:
+    """All requests to a server.
 
     Args:
-        read: makes the result of the answer.
-        gone_is_done: a repeated request that finds nothing was carried out the first time.
+        url: of the server, for messages.
+        retry_for: seconds for which a call is repeated.
     """
 
-    method: str
-    path: str
-    read: Callable[[httpx.Response], T]
-    content: bytes | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    params: Mapping[str, str] = field(default_factory=dict)
-    gone_is_done: bool = False
+    def __init__(self, url: str, retry_for: float) -> None:
+        self._url, self._retry_for = url, retry_for
 
+    # -------------------------------------------------------------------------------------------- one row
 
-class Attempts(Generic[T]):
-    """One call until it is answered."""
+    def predict(
+        self,
+        model: str,
+        features: Features,
+        *,
+        id: str | None = None,
+        level: float | None = None,
+        min_seq: int | None = None,
+    ) -> Steps[Prediction]:
+        """Predict a row.
 
-    def __init__(self, call: Call[T], patience: float, url: str) -> None:
-        self._call, self._patience, self._url = call, Patience(patience), url
-        self._repeated = False
+        Args:
+            model: the name of a model, or of a stream, whose champion answers.
+            features: by name; for models that were trained on arrays, a list.
+            id: by which the label is to come later, with `label`.
+            level: the probability with which limits of the prediction are to be right, such as 0.9.
+            min_seq: the model must have learned up to this record of its log; for replicas.
+        """
+        request = wire.PredictRequest(features, id, level)
+        return self._ask(_post(model, "predict", bodies.body(request), _min_seq(min_seq)), Prediction)
 
-    def pause(self, outcome: httpx.Response | httpx.TransportError) -> float | None:
-        """How long to wait before the next try; None if this is the answer. Raises the problem when there is no use."""
-        if isinstance(outcome, httpx.Response):
-            gone = outcome.status_code == 404 and self._repeated and self._call.gone_is_done
-            if outcome.is_success or gone:
-                return None
-        pause = None
-        if worth_another_try(outcome):
-            pause = self._patience.pause(wished_pause(outcome) if isinstance(outcome, httpx.Response) else 0.0)
-        if pause is None:
-            problem = problem_of(outcome, self._url)
-            raise problem from (outcome if isinstance(outcome, Exception) else None)
-        self._repeated = True
-        return pause
+    def learn(
+        self, model: str, features: Features, label: Any, *, weight: float | None = None, id: str | None = None
+    ) -> Steps[Learned]:
+        """Learn a row, once. Gives the score that the model had for it before."""
+        request = wire.LearnRequest(features, label, uuid.uuid4().hex if id is None else id, weight)
+        answer = yield from self._ask(_post(model, "learn", bodies.body(request)), Learned)
+        return many.own(answer) if id is None else answer
 
+    def label(self, model: str, id: str, label: Any) -> Steps[Learned]:
+        """Give the label of the row that was predicted with this id; the model learns it."""
+        return self._ask(_post(model, "label", bodies.body(wire.LabelRequest(id, label))), Learned)
 
-def predict(
-    model: str, features: Features, id: str | None, level: float | None, min_seq: int | None
-) -> Call[Prediction]:
-    """What does a model say of a row?"""
-    body = {"features": features} | _given(id=id, level=level)
-    return _post(model, "predict", body, lambda answer: Prediction.from_fields(answer.json()), min_seq)
+    # -------------------------------------------------------------------------------------------- many rows
 
+    def predict_many(
+        self,
+        model: str,
+        rows: Iterable[many.Question] | AsyncIterable[many.Question] | many.Frame,
+        *,
+        min_seq: int | None = None,
+    ) -> many.Rounds[Prediction]:
+        """Predict many rows, in their order. A row that cannot be used raises its problem.
 
-def learn(model: str, features: Features, label: Any, weight: float | None, id: str | None) -> Call[Learned]:
-    """Learn a row, once."""
-    own = id is None
-    body = {"features": features, "label": label, "id": new_id() if own else id} | _given(weight=weight)
-    return _post(model, "learn", body, lambda answer: learned(answer.json(), own))
+        Args:
+            model: the name of a model or a stream.
+            rows: features, or pairs of features and id; or a frame of pandas, polars or Arrow, whose column `id` is
+                the id.
+            min_seq: the model must have learned up to this record of its log; for replicas.
+        """
+        parts = many.prediction_rows(rows)
+        before = 0
 
+        def predictions() -> Steps[list[Prediction]]:
+            nonlocal before
+            part = yield from parts.next()
+            yield from self._settle(part, model, "predict", min_seq)
+            found = many.predictions(part, before)
+            before += len(part)
+            return found
 
-def label(model: str, id: str, label: Any) -> Call[Learned]:
-    """The label of an earlier prediction."""
-    return _post(model, "label", {"id": id, "label": label}, lambda answer: learned(answer.json(), False))
+        return predictions
 
+    def learn_many(
+        self,
+        model: str,
+        rows: Iterable[many.Example] | AsyncIterable[many.Example] | many.Frame,
+        *,
+        label: str = "label",
+        each: Callable[[Learned], object] | None = None,
+    ) -> Steps[LearnedMany]:
+        """Learn many rows, in their order. Rows that cannot be used are left out, and counted in the result.
 
-def explain(model: str, features: Features) -> Call[Explanation]:
-    """Why does a model say what it says?"""
-    return _post(model, "explain", {"features": features}, _json)
+        Args:
+            model: the name of a model or a stream.
+            rows: (features, label), (features, label, weight) or (features, label, weight, id); or a frame of pandas,
+                polars or Arrow with the columns `weight` and `id`, if they are needed. Missing values are sent as null.
+            label: the column of a frame with the labels. Default: "label".
+            each: is called with the answer to each row that is learned.
+        """
+        return self._send_all(many.examples(rows, label), model, "learn", each)
 
+    def label_many(
+        self,
+        model: str,
+        labels: Iterable[tuple[str, Any]] | AsyncIterable[tuple[str, Any]],
+        *,
+        each: Callable[[Learned], object] | None = None,
+    ) -> Steps[LearnedMany]:
+        """Give many labels, as pairs of id and label."""
+        return self._send_all(many.labels(labels), model, "label", each)
 
-def create(name: str, options: Mapping[str, Any]) -> Call[Model]:
-    """A new model."""
-    return Call("PUT", _path(name), _json, encoded(options), {"content-type": JSON})
+    # -------------------------------------------------------------------------------------------- models
 
+    def create(self, /, name: str, **options: Any) -> Steps[Model]:
+        """Make a model, with options as in `ul.train`; next to another one with `stream`, `role` and `replay`."""
+        return self._ask(Call("PUT", _path(name), bodies.encoded(options), JSON), Model)
 
-def models() -> Call[Models]:
-    """All models."""
-    return Call("GET", "/v1/models", _json)
+    def models(self) -> Steps[Models]:
+        """All models, and the server itself."""
+        return self._ask(Call("GET", "/v1/models"), Models)
 
+    def model(self, name: str) -> Steps[Model]:
+        """One model."""
+        return self._ask(Call("GET", _path(name)), Model)
 
-def model(name: str) -> Call[Model]:
-    """One model."""
-    return Call("GET", _path(name), _json)
+    def promote(self, name: str) -> Steps[Model]:
+        """Make a model the champion of its stream; the one before becomes a challenger."""
+        return self._ask(Call("POST", _path(name, "promote")), Model)
 
+    def delete(self, name: str) -> Steps[None]:
+        """Delete a model, and with the last one its stream."""
+        return self._ask(Call("DELETE", _path(name)), gone_is_done=True)
 
-def promote(name: str) -> Call[dict[str, Any]]:
-    """Make a model the one that answers."""
-    return Call("POST", _path(name, "promote"), _json_or_nothing)
+    def replay(
+        self,
+        name: str,
+        new: str,
+        *,
+        skip: Sequence[Any] = (),
+        until: int | str | datetime | None = None,
+        role: str = "challenger",
+    ) -> Steps[Model]:
+        """Make a model like another one, without some rows; `wait_ready(new)` waits until it has learned the others.
 
+        Args:
+            name: of the other model.
+            new: the name of the new one.
+            skip: rows that it does not learn: sequence numbers, ids, and pairs of the first and the last place. A place
+                is a sequence number or a time; None as the last one is the end of the log.
+            until: the last place that it learns. Rows from there to now are left out, those to come are learned.
+            role: "challenger" or "shadow".
+        """
+        request: dict[str, Any] = {"name": new, "role": role, "skip": bodies.place(list(skip))}
+        if until is not None:
+            request["until"] = bodies.place(until)
+        return self._ask(_post(name, "replay", bodies.encoded(request)), Model)
 
-def replay(name: str, new: str, role: str, skip: Sequence[Any], until: Any) -> Call[Model]:
-    """A model like another one, without some rows."""
-    body = {"name": new, "role": role, "skip": [_place(item) for item in skip]} | _given(until=_place(until))
-    return _post(name, "replay", body, _json)
+    def snapshots(self, name: str) -> Steps[list[Snapshot]]:
+        """The snapshots of the model's stream, oldest first."""
+        return (yield from self._ask(Call("GET", _path(name, "snapshots")), Snapshots))["snapshots"]
 
+    def snapshot(self, name: str) -> Steps[Written]:
+        """Write the state of the model's stream to disk, so that a restart has little to replay."""
+        return self._ask(Call("POST", _path(name, "snapshot")), Written)
 
-def snapshots(name: str) -> Call[list[Snapshot]]:
-    """The snapshots of its stream."""
-    return Call("GET", _path(name, "snapshots"), lambda answer: answer.json()["snapshots"])
+    def metrics(self, name: str) -> Steps[Metrics]:
+        """How good a model is: progressive metrics, delays of labels, the log."""
+        return self._ask(Call("GET", _path(name, "metrics")), Metrics)
 
+    def explain(self, name: str, features: Features) -> Steps[Explanation]:
+        """What each feature adds to a prediction."""
+        return self._ask(_post(name, "explain", bodies.body(wire.ExplainRequest(features))), Explanation)
 
-def snapshot(name: str) -> Call[dict[str, Any]]:
-    """Write the state of its stream to disk."""
-    return Call("POST", _path(name, "snapshot"), _json_or_nothing)
+    def weights(self, name: str, *, most: int = 100) -> Steps[Weights]:
+        """The most important features, and the curves where the model has them."""
+        return self._ask(Call("GET", _path(name, "weights"), params={"most": str(most)}), Weights)
 
+    def download(self, name: str, path: str | os.PathLike[str]) -> Steps[None]:
+        """Save the model as a file, for `ul.load` or `ul.Predictor`; the file is written completely or not at all."""
+        return self._ask(Call("GET", _path(name, "file"), into=path))
 
-def delete(name: str) -> Call[None]:
-    """Remove a model."""
-    return Call("DELETE", _path(name), lambda answer: None, gone_is_done=True)
+    def wait_ready(self, model: str | None = None, *, timeout: float = 30.0) -> Steps[None]:
+        """Wait until the server takes requests and, if a model is named, until it has learned what it is to replay."""
+        yield from self._ask(Call("GET", "/health/ready"), patience=timeout)
+        patience = Patience(timeout)
+        while model is not None and (yield from self.model(model))["status"] != "ready":
+            yield patience.next_pause(f"{model!r} is not ready after {timeout:g} seconds")
 
+    # -------------------------------------------------------------------------------------------- repeated calls
 
-def metrics(name: str) -> Call[Metrics]:
-    """How good is a model?"""
-    return Call("GET", _path(name, "metrics"), _json)
+    def _ask(
+        self, call: Call, kind: type[T] | None = None, *, patience: float | None = None, gone_is_done: bool = False
+    ) -> Steps[T]:
+        """Send a request until it is answered.
 
+        Args:
+            call: the request.
+            kind: of the answer; None: it has no content.
+            patience: seconds for which it is repeated, if not those of the client.
+            gone_is_done: a repeated request that finds nothing was carried out the first time.
+        """
+        answer = yield from self._answered(call, patience, gone_is_done)
+        return None if kind is None else bodies.decoded(answer, kind)  # type: ignore[return-value]
 
-def weights(name: str, most: int) -> Call[Weights]:
-    """Its most important features."""
-    return Call("GET", _path(name, "weights"), _json, params={"most": str(most)})
+    def _answered(self, call: Call, seconds: float | None = None, gone_is_done: bool = False) -> Steps[httpx.Response]:
+        patience, repeated = Patience(self._retry_for if seconds is None else seconds), False
+        while True:
+            outcome: Outcome = yield call
+            if isinstance(outcome, httpx.Response) and (
+                outcome.is_success or (gone_is_done and repeated and outcome.status_code == 404)
+            ):
+                return outcome
+            pause = patience.pause(retry_after(outcome)) if worth_another_try(outcome) else None
+            if pause is None:
+                raise problem_of(outcome, self._url) from (outcome if isinstance(outcome, Exception) else None)
+            repeated = True
+            yield pause
 
+    def _settle(self, part: many.Part, model: str, action: str, min_seq: int | None = None) -> Steps[None]:
+        """Send the rows of a part until each has its answer."""
+        patience = Patience(self._retry_for)
+        while part.waiting:
+            call = _post(model, action, part.content(), LINES | _min_seq(min_seq), {"answers": "all"})
+            progress = part.take(bodies.decoded_lines((yield from self._answered(call))))
+            patience = Patience(self._retry_for) if progress else patience
+            if part.waiting:
+                pause = patience.pause()
+                if pause is None:
+                    raise part.problem()
+                yield pause
 
-def file(name: str) -> Call[None]:
-    """Its model file, which is read by the caller."""
-    return Call("GET", _path(name, "file"), lambda answer: None)
-
-
-def ready() -> Call[None]:
-    """Does the server take requests?"""
-    return Call("GET", "/health/ready", lambda answer: None)
-
-
-def lines(model: str, verb: str, content: bytes, min_seq: int | None = None) -> Call[list[dict[str, Any]]]:
-    """Many rows at once, and an answer for each."""
-    call = _post(model, verb, {}, lambda answer: [json.loads(line) for line in answer.iter_lines() if line], min_seq)
-    return replace(call, content=content, headers={**call.headers, "content-type": LINES}, params={"answers": "all"})
-
-
-def learned(fields: Mapping[str, Any], own_id: bool) -> Learned:
-    """That a row is learned. By an id that nobody else has, a duplicate is the row itself, sent a second time."""
-    answer = Learned.from_fields(fields)
-    return replace(answer, status="learned") if own_id and answer.status == "duplicate" else answer
-
-
-def new_id() -> str:
-    """An id that no other row has."""
-    return uuid.uuid4().hex
-
-
-def encoded(value: Any) -> bytes:
-    """As JSON; numbers of NumPy are numbers, decimals too, and dates and times are text in the form of ISO 8601."""
-    try:
-        return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False, default=_plain).encode()
-    except ValueError as error:
-        raise InputError(
-            f"the row cannot be written as JSON ({error})",
-            advice="send None where a value is missing: JSON has no NaN and no infinity",
-        ) from error
-    except TypeError as error:
-        raise InputError(f"the row cannot be sent: {error}", advice="use numbers, text, booleans or None") from error
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, date | time):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return float(value)
-    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
-        return None
-    if type(value).__name__ == "datetime64":
-        return str(value)
-    if callable(getattr(value, "item", None)) and getattr(value, "ndim", 0) == 0:
-        return value.item()
-    raise TypeError(f"{type(value).__name__} is not a value of JSON")
+    def _send_all(
+        self, parts: many.Parts, model: str, action: str, each: Callable[[Learned], object] | None
+    ) -> Steps[LearnedMany]:
+        total = LearnedMany()
+        while part := (yield from parts.next()):
+            yield from self._settle(part, model, action)
+            many.count(total, part, each)
+        return total
 
 
 def _post(
-    name: str, verb: str, body: Mapping[str, Any], read: Callable[[httpx.Response], T], min_seq: int | None = None
-) -> Call[T]:
-    headers = {"content-type": JSON} | ({} if min_seq is None else {"unitless-min-seq": str(min_seq)})
-    return Call("POST", _path(name, verb), read, encoded(body), headers)
+    name: str,
+    action: str,
+    content: bytes,
+    headers: Mapping[str, str] | None = None,
+    params: Mapping[str, str] | None = None,
+) -> Call:
+    return Call("POST", _path(name, action), content, {**JSON, **(headers or {})}, params or {})
 
 
-def _place(item: Any) -> Any:
-    """Times as text; without a zone they are those of this machine."""
-    if isinstance(item, datetime):
-        return item.astimezone(timezone.utc).isoformat()
-    return [_place(one) for one in item] if isinstance(item, list | tuple) else item
+def _path(name: str, *action: str) -> str:
+    return "/".join(["/v1/models", quote(name, safe=""), *action])
 
 
-def _path(name: str, *verb: str) -> str:
-    return "/".join(["/v1/models", quote(name, safe=""), *verb])
-
-
-def _given(**optional: Any) -> dict[str, Any]:
-    return {name: value for name, value in optional.items() if value is not None}
-
-
-def _json(answer: httpx.Response) -> Any:
-    return answer.json()
-
-
-def _json_or_nothing(answer: httpx.Response) -> dict[str, Any]:
-    return answer.json() if answer.content else {}
+def _min_seq(seq: int | None) -> dict[str, str]:
+    return {} if seq is None else {"unitless-min-seq": str(seq)}

@@ -1,6 +1,6 @@
 """Rows of frames: pandas, polars and Arrow tables, as the server's CSV has them.
 
-The columns `label`, `weight` and `id` are what they say, and all others are features. A missing value is None.
+The columns `label`, `weight` and `id` are what their names mean; all others are features. A missing value is None.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def examples(frame: Any, label: str) -> Iterator[tuple[dict[str, Any], Any, floa
         yield row, truth, weight, None if id is None else str(id)
 
 
-def questions(frame: Any) -> Iterator[dict[str, Any] | tuple[dict[str, Any], str]]:
-    """Rows to predict: features, and the id where there is one."""
+def prediction_rows(frame: Any) -> Iterator[dict[str, Any] | tuple[dict[str, Any], str]]:
+    """Rows to predict: features, or pairs of features and id."""
     _names(frame)
     for row in _rows(frame):
         id = row.pop("id", None)

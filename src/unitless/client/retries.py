@@ -1,4 +1,4 @@
-"""When to ask again, and when to give up."""
+"""When to repeat a request, and when to give up."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import httpx
 
 from .answers import ClientError
 
-LATER = frozenset({429, 502, 503, 504})  # the server, or a proxy before it, may answer otherwise in a while
+LATER = frozenset({429, 502, 503, 504})  # the server, or its proxy, may accept the request later
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
-_FINAL = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)  # mistakes of this side, which stay
+_FINAL = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)  # errors of the client: final
 
 
 class Patience:
-    """Pauses that grow, of random length so that many clients do not come back together.
+    """Pauses that grow, of random length so that many clients do not return at the same time.
 
     Args:
-        seconds: so long after the first failure it is over.
+        seconds: how long after the first failure to try again.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -28,7 +28,7 @@ class Patience:
         self._pause = _FIRST_PAUSE
 
     def pause(self, at_least: float = 0.0) -> float | None:
-        """How long to wait before the next try; None if there is to be no other."""
+        """Seconds to wait before the next attempt; None to give up."""
         now = time.monotonic()
         if self._until is None:
             self._until = now + self._seconds
@@ -37,35 +37,35 @@ class Patience:
         return pause if now + pause <= self._until else None
 
     def next_pause(self, otherwise: str) -> float:
-        """The same; raises an error with this text if there is to be no other try."""
+        """Seconds to wait before the next attempt; raises an error with this text to give up."""
         pause = self.pause()
         if pause is None:
             raise ClientError(otherwise)
         return pause
 
 
-def wished_pause(answer: httpx.Response) -> float:
-    """What the server says in Retry-After, in seconds; 0 if it says nothing that can be understood."""
-    said = answer.headers.get("retry-after", "")
+def retry_after(outcome: httpx.Response | httpx.TransportError) -> float:
+    """The seconds of Retry-After; 0 without a valid header."""
+    wish = outcome.headers.get("retry-after", "") if isinstance(outcome, httpx.Response) else ""
     try:
-        return max(0.0, float(said))
+        return max(0.0, float(wish))
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(wish).timestamp() - time.time())
     except (TypeError, ValueError):
         return 0.0
 
 
 def worth_another_try(outcome: httpx.Response | httpx.TransportError) -> bool:
-    """Could the same request be answered later?"""
+    """Whether the request may be answered later."""
     if isinstance(outcome, httpx.Response):
         return outcome.status_code in LATER
     return not isinstance(outcome, _FINAL)
 
 
 def problem_of(outcome: httpx.Response | httpx.TransportError, url: str) -> ClientError:
-    """What went wrong, as the caller is told."""
+    """The error for a failed request."""
     if isinstance(outcome, httpx.Response):
         return problem_in(_fields(outcome), outcome.status_code)
     if isinstance(outcome, httpx.TimeoutException):
@@ -75,7 +75,7 @@ def problem_of(outcome: httpx.Response | httpx.TransportError, url: str) -> Clie
 
 
 def problem_in(fields: dict[str, object], status: int) -> ClientError:
-    """The same from the fields of a problem."""
+    """The error from the fields of a problem."""
     title, detail = fields.get("title"), fields.get("detail")
     return ClientError(str(title or "the request failed"), str(detail or ""), status=status, fields=fields)
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..data import ReadOptions, Schema
-from ..data import tables as data_tables
 from ..data.arrow import pyarrow
-from ..data.columns import as_text, whole
-from ..data.deciding import Asked, decide_columns
+from ..data.columns import tables as data_tables
+from ..data.columns.arrow_column import as_text, whole
+from ..data.columns.infer import Asked, infer_columns
+from ..data.columns.schema import HELD, check, kind_of
+from ..data.columns.table_schema import infer_schema
+from ..data.columns.written import NUMBER_MARKS, PLAIN, by_number, is_text, numbers_of, typed
 from ..data.labels import RawLabels, labels_of
 from ..data.read_options import matching
-from ..data.schema import HELD, check, kind_of
-from ..data.table_schema import decide
-from ..data.written import NUMBER_MARKS, PLAIN, by_number, is_text, numbers_of, typed
 from ..errors import InputError, Option, Phrase
 from .blocks import DataSpec, FileSurvey, Head
 
@@ -52,8 +52,8 @@ def _agreed_table(spec: DataSpec, surveys: Sequence[FileSurvey], heads: list[Hea
     others = {name: pa.nulls(sum(head.rows for head in heads)) for name in names if name not in columns}
     table = pa.table({name: columns.get(name, others.get(name)) for name in names})
     first = surveys[0].name or "the data"
-    schema = decide(
-        table, spec.options, first, spec.target is None, source.columns_may_come_later, deciding=table.num_rows
+    schema = infer_schema(
+        table, spec.options, first, spec.target is None, source.columns_may_come_later, rows=table.num_rows
     )
     return schema, table
 
@@ -130,7 +130,7 @@ def _is_blank(column: Any) -> bool:
 
 def _held(name: str, column: Any, options: ReadOptions) -> str:
     """What a column of one head holds."""
-    kind = decide_columns({name: column}, options.policy.marks, Asked(used=frozenset((name,))))[name].kind
+    kind = infer_columns({name: column}, options.policy.marks, Asked(used=frozenset((name,))))[name].kind
     return {"flag": "number", "words": "text"}.get(str(kind), str(kind))
 
 
@@ -184,8 +184,8 @@ def _first_there(column: Any) -> int:
 
 def _first_odd(column: Any, kind: str) -> int:
     """The first text that cannot be read as another kind, or simply the first."""
-    _, odd = typed(_words(column), kind, PLAIN, ())
-    return odd.row if odd is not None else _first_there(column)
+    _, invalid = typed(_words(column), kind, PLAIN, ())
+    return invalid.row if invalid is not None else _first_there(column)
 
 
 # ---------------------------------------------------------------------------------------------------- labels

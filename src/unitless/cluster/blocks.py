@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,12 +14,13 @@ from numpy.typing import NDArray
 from .. import inputs
 from ..data import Batch, Position, Reader, ReadOptions, Schema, Source, open_source
 from ..data.arrow import pyarrow
-from ..data.file_identity import identity_of
-from ..data.files import File
-from ..data.in_memory import Arrays, Frames, Mappings
-from ..data.located_rows import Chunk, Place
-from ..data.open_data import format_of, open_files
-from ..data.row_places import RowPlaces
+from ..data.sources.file_identity import identity_of
+from ..data.sources.files import File
+from ..data.sources.in_memory import Arrays, Frames, Mappings
+from ..data.sources.located_rows import Chunk, Place
+from ..data.sources.open_data import format_of, open_files
+from ..data.sources.row_places import RowPlaces
+from ..data.sources.scan import Scan
 from ..errors import InputError
 
 HEADS = 64  # stretches of rows, spread over all data, that decide what the columns and the task are
@@ -68,7 +68,7 @@ class DataSpec:
         beside = {"target": target, "weight": weight}
         for name, value in beside.items():
             beside[name] = value if value is None or isinstance(value, list) else inputs.as_array(value, name)
-        return cls(options, memory=opened.held() if isinstance(opened, Frames) else opened, **beside)
+        return cls(options, memory=opened.as_arrow() if isinstance(opened, Frames) else opened, **beside)
 
     @property
     def family(self) -> str:
@@ -81,12 +81,13 @@ class DataSpec:
         return max(1, len(self.files))
 
     def source(self) -> Source:
-        """A source of its own, for one task or thread."""
-        source = open_files(list(self.files), self.options) if self.memory is None else copy.copy(self.memory)
-        if self.schema is not None:
-            source.strict = True
-            source.hold(self.schema)
-        return source
+        """The files or the data in memory."""
+        return open_files(list(self.files), self.options) if self.memory is None else self.memory
+
+    def scan(self) -> Scan:
+        """A scan of its own, for one task or thread. A key that the schema does not have is an error."""
+        keys = None if self.schema is None else {*self.schema.kinds, *self.schema.beside}
+        return self.source().open(self.schema, keys=keys)
 
     def reader(self) -> Reader:
         """A reader of the agreed schema."""
@@ -160,7 +161,7 @@ def survey(spec: DataSpec, file: int) -> FileSurvey:
     """Look at one file: how many rows it has, where reading can begin, and what some of its rows are."""
     source = spec.source()
     files = spec.parts
-    places = source.places(file, max(16, min(MOST_PLACES_PER_FILE, MOST_PLACES // files)))
+    places = source.open().places(file, max(16, min(MOST_PLACES_PER_FILE, MOST_PLACES // files)))
     name = source.files[file].name if source.files else ""
     if not places.rows:
         raise InputError(f"{name or 'the data'} has no rows")
@@ -188,20 +189,20 @@ def _heads(spec: DataSpec, places: RowPlaces, heads: int) -> tuple[Head, ...]:
     else:
         starts = [places.position(k) for k in sorted({k * last // heads for k in range(heads)})]
     rows = min(MOST_HEAD_ROWS, HEAD_ROWS * heads // len(starts))  # fewer places, more rows
-    return tuple(_head(spec, places, start, rows) for start in starts)
+    source = spec.source()
+    scan = source.open(reuse=not places.between or (len(places.offsets) <= MANY_GROUPS and places.direct))
+    return tuple(_head(spec, source, scan, places, start, rows) for start in starts)
 
 
-def _head(spec: DataSpec, places: RowPlaces, start: Position, rows: int) -> Head:
+def _head(spec: DataSpec, source: Source, scan: Scan, places: RowPlaces, start: Position, rows: int) -> Head:
     """Rows from a position on, enough to know what they are."""
-    source = replace(spec, schema=None).source()
     if places.between:
         last = min(places.rows, start.offset + rows)
         end = Position(start.file, last, last)
-        source.once = len(places.offsets) > MANY_GROUPS or not places.direct
     else:
         before = places.before[np.searchsorted(places.offsets, start.offset)]
         end = places.position(min(int(np.searchsorted(places.before, before + rows)), len(places.offsets) - 1))
-    found = next((chunk for chunk in source.chunks(start, end) if chunk.rows), None)
+    found = next((chunk for chunk in scan.chunks(start, end) if chunk.rows), None)
     return Head(Place("", "row", 1), 0) if found is None else _head_of(spec, source, found, rows)
 
 
@@ -225,11 +226,11 @@ def _head_of(spec: DataSpec, source: Source, chunk: Chunk, rows: int) -> Head:
 
 def _digest_of_rows(spec: DataSpec, rows: int) -> list[Any]:
     """Of data in memory: its first and last rows."""
-    source = spec.source()
+    scan = spec.scan()
     found = hashlib.blake2b(digest_size=16)
     for first in (0, max(0, rows - 64)):
         last = min(rows, first + 64)
-        for chunk in source.chunks(Position(0, first, first), Position(0, last, last)):
+        for chunk in scan.chunks(Position(0, first, first), Position(0, last, last)):
             content = chunk.content
             if hasattr(content, "to_pylist"):
                 content = content.to_pylist()
@@ -258,15 +259,15 @@ def all_blocks(surveys: Iterable[FileSurvey]) -> tuple[Block, ...]:
 def batches(spec: DataSpec, blocks: Iterable[Block]) -> Iterator[BlockBatch]:
     """The rows of some blocks in their order, each row once, as the ordinary reader gives them."""
     reader = spec.reader()
-    for before, chunks in itertools.groupby(_chunks(reader.source, blocks), key=lambda found: found[0]):
+    for before, chunks in itertools.groupby(_chunks(spec.scan(), blocks), key=lambda found: found[0]):
         for chunk in _together(chunk for _, chunk in chunks):
             yield BlockBatch(**vars(reader.batch(chunk)), before=before)
 
 
-def _chunks(source: Source, blocks: Iterable[Block]) -> Iterator[tuple[int, Chunk]]:
+def _chunks(scan: Scan, blocks: Iterable[Block]) -> Iterator[tuple[int, Chunk]]:
     """What is read, and how many row numbers belong to earlier files."""
     for start, end, before in _joined(blocks):
-        for chunk in source.chunks(start, end):
+        for chunk in scan.chunks(start, end):
             yield before, chunk
 
 

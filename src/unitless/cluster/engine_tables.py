@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..data import Position, Source
-from ..data.columnar import batch_rows
-from ..data.located_rows import Chunk, Place
-from ..data.row_places import RowPlaces
-from ..data.schema import check
+from ..data import Position, Schema, Source
+from ..data.columns.schema import check
+from ..data.sources.byte_stream import never
+from ..data.sources.columnar import batch_rows
+from ..data.sources.located_rows import Chunk, Place
+from ..data.sources.row_places import RowPlaces
+from ..data.sources.scan import START, Scan
+from ..data.sources.source import ScanOptions
 from .engine import TableHandle
 
 KEPT = 8  # parts that a task keeps for its next block
@@ -27,24 +30,36 @@ class EngineTables(Source):
 
     def __init__(self, handles: Sequence[TableHandle]) -> None:
         self._handles = [handle for handle in handles if handle.rows]
-        self._ends = np.cumsum([0, *(handle.rows for handle in self._handles)])
-        self._tables: OrderedDict[int, Any] = OrderedDict()
+
+    def _scan(self, options: ScanOptions) -> Scan:
+        return _TableScan(self.name, self._handles, options.schema)
 
     @property
     def name(self) -> str:
         """What messages call it."""
         return "the table"
 
-    def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
+
+class _TableScan(Scan):
+    """Reads the parts by a schema."""
+
+    def __init__(self, name: str, handles: Sequence[TableHandle], schema: Schema | None) -> None:
+        self._name, self._handles, self._schema = name, handles, schema
+        self._ends = np.cumsum([0, *(handle.rows for handle in handles)])
+        self._tables: OrderedDict[int, Any] = OrderedDict()
+
+    def chunks(
+        self, start: Position = START, end: Position | None = None, stopped: Callable[[], bool] = never
+    ) -> Iterator[Chunk]:
         """The rows from a position on, in slices."""
         row, last = start.offset, int(self._ends[-1]) if end is None else end.offset
         while row < last:
             part = int(np.searchsorted(self._ends, row, "right")) - 1
             table, begin = self._table(part), int(self._ends[part])
             until = min(last, int(self._ends[part + 1]), row + batch_rows(table.num_columns))
-            if self.schema is not None:
+            if self._schema is not None:
                 types = dict(zip(table.column_names, table.schema.types, strict=True))
-                check(self.schema, types, self.name, row + 1)
+                check(self._schema, types, self._name, row + 1)
             some = table.slice(row - begin, until - row)
             yield Chunk(some, some.num_rows, Place("", "row", row + 1), Position(0, until, until))
             row = until
@@ -62,6 +77,3 @@ class EngineTables(Source):
                 self._tables.popitem(last=False)
         self._tables.move_to_end(part)
         return self._tables[part]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_tables": OrderedDict()}

@@ -1,4 +1,4 @@
-"""Who learns which rows when: blocks in random order, dealt to partitions and rounds.
+"""Which partition learns which rows in which round: blocks in random order, divided among partitions and rounds.
 
 The layout depends on the data, on the numbers of partitions and rounds and on the seed, and on nothing else: neither on
 machines nor on how many of them there are.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Position
-from ..data.shuffle import hashes
+from ..data.rows.random_order import hashes
 from .blocks import Block, FileSurvey
 
 BLOCKS_PER_CELL = 64  # from different places, so that each cell is like all data

@@ -14,7 +14,8 @@ from ..options import is_sparse
 from ..training.cluster import Cluster
 from ..training.plan import Plan
 from ..training.result import TrainResult
-from ..training.run import ModelRequest, Run
+from ..training.setup import ModelRequest, Setup
+from ..training.training import Training
 from .engine import Engine
 from .engine_tables import EngineTables
 from .engines import engine_for
@@ -22,12 +23,12 @@ from .rounds import PARTITIONS, ROUNDS, Rounds
 
 
 def run(
-    arguments: tuple[Any, ...], cluster: Cluster, checkpoint: Any, progress: Callable[[Run], None] | None
+    arguments: tuple[Any, ...], cluster: Cluster, checkpoint: Any, progress: Callable[[Training], None] | None
 ) -> TrainResult:
     """Train in parts.
 
     Args:
-        arguments: those of a `Run`.
+        arguments: those of a `Setup`.
         cluster: where.
         checkpoint: the file that keeps what is needed to go on after each synchronization round.
         progress: called after every round.
@@ -50,14 +51,15 @@ def run(
                 + Phrase(Option("cluster"))
             )
     elsewhere = type(source).__module__.partition(".")[0] in ("ray", "dask", "dask_expr", "pyspark")
-    training = None if elsewhere else Run(*arguments)  # what is wrong with it is said before an engine is started
+    training = None if elsewhere else Training(Setup.of(*arguments))  # errors come before an engine is started
     with engine_for(cluster.backend, cluster.workers, cluster.address) as engine:
         if training is None:
             tables = engine.tables(source)
-            training = Run(source if tables is None else EngineTables(tables), *others)
-        training.checkpoint_path = None if checkpoint is None else os.fspath(checkpoint)
+            training = Training(Setup.of(source if tables is None else EngineTables(tables), *others))
+        path = None if checkpoint is None else os.fspath(checkpoint)
+        parts = _parts(cluster, engine, training.rounds)
         notebook_bar.opened(progress, training)
-        return training.go(progress, lambda run: Rounds(run, engine, *_parts(cluster, engine, run.rounds)))
+        return training.go(progress, lambda training: Rounds(training, engine, *parts, path), in_rounds=True)
 
 
 def _check_checkpoint(checkpoint: Any) -> None:

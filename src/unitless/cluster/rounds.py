@@ -21,14 +21,14 @@ import numpy as np
 from ..data import Batch
 from ..data.memory import memory_size
 from ..errors import InputError, Option, OptionError, Phrase
-from ..merging.round_model import Added, Common, one_model
-from ..merging.rounds import Agreed, whole
+from ..merging.gathered import Gathered
+from ..merging.rounds import Partitions, scaled
 from ..metrics.baseline import Baseline
 from ..metrics.evaluation import Evaluation
 from ..models.model import State
 from ..training.notes import drifts
 from ..training.passes import steering_loss
-from ..training.run import Run
+from ..training.training import Training
 from ..training.watched import Watched
 from . import work
 from .agreement import agree
@@ -42,7 +42,7 @@ from .work import Base, Cell, Job, Learned, TakenIn
 PARTITIONS, ROUNDS = 64, 8  # unless said otherwise
 FAN_IN = 8  # of the tree in which partitions are added up
 MOST_HELD = 1_000_000  # rows that are held back from data that workers do not hold as a whole
-SHOWN_ROWS = 4096  # of those held back, by which the model is judged after each round, for whoever looks on
+SHOWN_ROWS = 4096  # held-out rows on which the model is evaluated after each round, for the progress display
 
 
 class StoppedError(Exception):
@@ -51,7 +51,7 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True)
 class Round:
-    """What there is to say of a round that is done, for whoever looks on."""
+    """Facts about a finished synchronization round, for the progress display."""
 
     number: int  # from 1, all passes counted
     rows: int  # that were learned in it
@@ -78,14 +78,15 @@ class Rounds:
     """One training in rounds.
 
     Args:
-        run: what is trained.
-        engine: who does the work.
+        training: the training.
+        engine: what does the work.
         partitions: how many learn at the same time; part of the result.
         rounds: how often they become one model in a pass; part of the result.
+        path: the file that keeps what is needed to go on after each round. Default: where the user wants the model.
     """
 
-    def __init__(self, run: Run, engine: Engine, partitions: int, rounds: int) -> None:
-        self.run, self.engine = run, engine
+    def __init__(self, training: Training, engine: Engine, partitions: int, rounds: int, path: str | None) -> None:
+        self.training, self.engine, self._path = training, engine, path
         self._asked = partitions, rounds
         self._held: list[Batch] = []
         self._scales = Scales(())
@@ -108,111 +109,118 @@ class Rounds:
                 let_go(self._job.token)
 
     def _go(self, watched: Watched) -> bool:
-        run = self.run
+        training = self.training
         layout = self._begin(watched)
         if not self._passes(layout, watched):
             return False
-        model = run.model
+        model = training.model
         assert model is not None
-        run.score_rows(iter(self._held), run.progress.held)
-        if run.row_errors is not None:
+        training.score_holdout(iter(self._held), training.progress.held)
+        if training.findings.row_errors is not None:
             numbers = [np.asarray(batch.place.numbers) for batch in self._held]
-            run.drifting = self._taken is not None and drifts(run.row_errors.errors, np.concatenate(numbers))
-        run.remarks += [Phrase(warning) for warning in self._scales.warnings()]
-        examples, self._weight = self._after[(run.passes.best or run.progress.passes) - 1]
+            training.findings.drifting = self._taken is not None and drifts(
+                training.findings.row_errors.errors, np.concatenate(numbers)
+            )
+        training.findings.remarks += [Phrase(warning) for warning in self._scales.warnings()]
+        examples, self._weight = self._after[(training.passes.best or training.progress.passes) - 1]
         self._examples = int(examples)
         state = self._learn_held(layout, watched)
-        model._go_back(whole(model.options, state, self._weight, self._examples))
-        run.progress.rows = layout.rows
-        run.check_values()
-        run.passes.finish(model)
+        model._go_back(scaled(model.options, state, self._weight, self._examples))
+        training.progress.rows = layout.rows
+        training.check_values()
+        training.passes.finish(model)
         return True
 
     def _begin(self, watched: Watched) -> Layout:
         """Look at the data, agree on what it is, and make the model."""
-        run = self.run
-        known, options = run.reader.schema, run.reader.options
+        training = self.training
+        known, options = training.reader.schema, training.reader.options
         if known is not None:  # of a model that goes on
             options = replace(options, target=known.target, weight=known.weight, offset=known.offset)
-        data = DataSpec.of(run.source, options, *run.reader.beside)
+        data = DataSpec.of(training.source, options, *training.reader.beside)
         common = self.engine.put(data)
         handles = [self.engine.submit(work.survey, common, file, f"file {file + 1}") for file in range(data.parts)]
         self._wait(handles, watched)
         self._surveys = [self.engine.get(handle) for handle in handles]
         self.engine.forget([*handles, common])
-        run.source.identity = [one.file for one in self._surveys if one.file is not None]
+        training.identity = [one.file for one in self._surveys if one.file is not None]
         schema, labels = agree(data, self._surveys) if known is None else (known, None)
         data = replace(data, schema=schema)
-        run.reader.schema = schema
-        run.source.hold(schema)
-        layout = lay_out(self._surveys, *self._asked, run.plan.random_state)
-        if run.model is None:
+        training.reader.schema = schema
+        layout = lay_out(self._surveys, *self._asked, training.plan.random_state)
+        if training.model is None:
             assert labels is not None
             if not labels.present().any():
-                raise InputError(f"none of the first rows of {run.source.name} has a label")
+                raise InputError(f"none of the first rows of {training.source.name} has a label")
             some = (batch for row in layout.cells for cell in row for batch in batches(data, cell) if batch.rows)
             first = next(some, None)
             if first is None:
-                raise InputError(f"no row of {run.source.name} can be read")
-            run.begin_with(labels, first.data)
+                raise InputError(f"no row of {training.source.name} can be read")
+            training.begin_with(labels, first.data)
         counted = ((layout.partitions, "partition"), (layout.rounds, "round"))
-        run.shuffled = "dealt to " + ", ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in counted)
-        run.read = layout.rows
-        held = run.plan.held_rows(layout.rows) / layout.rows
-        assert run.model is not None
-        assert run.target is not None
-        fresh = run.model._fresh(run.model.options.asdict(), None, run.model._open_to_classes(), None)
-        memory = max(64 << 20, memory_size(run.plan.memory) // max(1, self.engine.slots))
+        training.findings.shuffled = "dealt to " + ", ".join(
+            f"{count} {what}{'s' * (count != 1)}" for count, what in counted
+        )
+        training.findings.read = layout.rows
+        held = training.plan.held_rows(layout.rows) / layout.rows
+        assert training.model is not None
+        assert training.target is not None
+        fresh = training.model._fresh(training.model.options.asdict(), None, training.model._open_to_classes(), None)
+        memory = max(64 << 20, memory_size(training.plan.memory) // max(1, self.engine.slots))
         parts = parts_of(self._surveys)
         self._scales = Scales(parts)
         blocks = all_blocks(self._surveys) if is_small(data, self._surveys) else ()
-        if not blocks and run.plan.held_rows(layout.rows) > MOST_HELD:
+        if not blocks and training.plan.held_rows(layout.rows) > MOST_HELD:
+            rows = training.plan.held_rows(layout.rows)
             raise OptionError(
-                f"would hold back {run.plan.held_rows(layout.rows):,} rows, and the driver holds {MOST_HELD:,} at most",
+                f"would hold out {rows:,} rows, and the driver holds {MOST_HELD:,} at most",
                 option="holdout",
             )
-        self._job = Job(data, fresh, run.target, run.plan.random_state, held, memory, parts, uuid.uuid4().hex, blocks)
+        self._job = Job(
+            data, fresh, training.target, training.plan.random_state, held, memory, parts, uuid.uuid4().hex, blocks
+        )
         self._taken = self._take_in(watched) if blocks else None
         self._take_up(layout, watched)
         return layout
 
     def _take_in(self, watched: Watched) -> TakenIn:
         """Of data that workers hold: how many rows there are, and those that are held back."""
-        run, engine = self.run, self.engine
+        training, engine = self.training, self.engine
         common = engine.put(self._job)
-        handle = engine.submit(work.take_in, common, run.plan.held_rows(run.read), run.source.name)
+        handle = engine.submit(work.take_in, common, training.plan.held_rows(training.read), training.source.name)
         self._wait([handle], watched)
         taken: TakenIn = engine.get(handle)
         engine.forget([common, handle])
         self._held = list(taken.held)
         self._scales.join([taken.scales])
-        if not run.midway:
-            run.progress.absorb(taken.counts)
-            run.progress.rows = 0  # that are learned
-            run.progress.held = sum(batch.rows for batch in taken.held)
-        run.check_rows(taken.rows)
+        if not training.earlier.midway:
+            training.progress.absorb(taken.counts)
+            training.progress.rows = 0  # that are learned
+            training.progress.held = sum(batch.rows for batch in taken.held)
+        training.check_rows(taken.rows)
         return taken
 
     def _take_up(self, layout: Layout, watched: Watched) -> None:
         """Go on where it was interrupted, if it was."""
-        run = self.run
-        if not run.midway:
-            run.rounds = {"identity": layout.identity, "asked": list(self._asked), "done": 0}
+        training = self.training
+        if not training.earlier.midway:
+            training.rounds = {"identity": layout.identity, "asked": list(self._asked), "done": 0}
             self._begin_with_what_is_known(layout)
             return
-        assert run.rounds is not None
-        if run.rounds["identity"] != layout.identity:
+        assert training.rounds is not None
+        if training.rounds["identity"] != layout.identity:
+            partitions, rounds = training.rounds["asked"]
             raise OptionError(
                 "training of this model was begun with other data, partitions, rounds or another seed: "
-                f"{run.rounds['asked'][0]} partitions and {run.rounds['asked'][1]} rounds; give the same ones to go on"
+                f"{partitions} partitions and {rounds} rounds; give the same ones to go on"
             )
-        self._examples, self._weight = run.rounds["examples"], run.rounds["weight"]
-        self._after = list(run.rounds["after"])
-        run.told = [Round.read(plain) for plain in run.rounds["told"]]
+        self._examples, self._weight = training.rounds["examples"], training.rounds["weight"]
+        self._after = list(training.rounds["after"])
+        training.findings.round_log = [Round.read(plain) for plain in training.rounds["told"]]
         if self._taken is not None:
             return
-        self._scales.join([Scales.read(parts_of(self._surveys), run.rounds["scales"])])
-        done = min(run.rounds["done"], layout.rounds)
+        self._scales.join([Scales.read(parts_of(self._surveys), training.rounds["scales"])])
+        done = min(training.rounds["done"], layout.rounds)
         cells = [cell for cells in self._dealt(layout, 0)[:done] for cell in cells]
         common = self.engine.put(self._job)
         handles = [self.engine.submit(work.held_rows, common, cell, cell.name) for cell in cells]
@@ -222,39 +230,40 @@ class Rounds:
 
     def _passes(self, layout: Layout, watched: Watched) -> bool:
         """As many passes as help; gives whether all were made."""
-        run, passes, progress = self.run, self.run.passes, self.run.progress
-        assert run.rounds is not None
-        if run.model is not None:
-            passes.begin(run.model)
+        training, passes, progress = self.training, self.training.passes, self.training.progress
+        model = training.model
+        assert training.rounds is not None
+        assert model is not None
+        passes.begin(model)
         size = layout.rows, round(layout.rows * (self._job.held if self._job else 0.0))
-        for number in passes.made(run.plan, size, progress.passes, lambda: run.model, self._held_loss):
-            for cells in self._dealt(layout, number - 1)[run.rounds["done"] - (number - 1) * layout.rounds :]:
+        for number in passes.made(training.plan, size, progress.passes, model, self._held_loss):
+            for cells in self._dealt(layout, number - 1)[training.rounds["done"] - (number - 1) * layout.rounds :]:
                 self._round(cells, number == 1, watched)
-                run.save(run.checkpoint_path)
+                training.save(self._path)
                 if watched.tell():
                     return False
-            run.check_rows(self._examples)
-            run.check_learned()
+            training.check_rows(self._examples)
+            training.check_learned()
             progress.passes = number
             self._after = [*self._after[: number - 1], [self._examples, self._weight]]
         return True
 
     def _begin_with_what_is_known(self, layout: Layout) -> None:
         """A model that has learned before: each partition goes on as one that has learned its part of that."""
-        model = self.run.model
+        model = self.training.model
         assert model is not None
         if model.examples:
             self._examples, self._weight = model.examples, model.total_weight
             state, share = model._state_and_labels(), 1 / layout.partitions
-            model._go_back(whole(model.options, state, share * self._weight, max(1, round(share * self._examples))))
+            model._go_back(scaled(model.options, state, share * self._weight, max(1, round(share * self._examples))))
 
     def _dealt(self, layout: Layout, number: int) -> list[list[Cell]]:
         """The cells of a pass, by round."""
         if self._taken is None:
             if number:
-                layout = lay_out(self._surveys, *self._asked, self.run.plan.random_state, number)
+                layout = lay_out(self._surveys, *self._asked, self.training.plan.random_state, number)
             return [[Cell(partition, tuple(some)) for partition, some in enumerate(row)] for row in layout.cells]
-        rows, count = self._taken.rows - self.run.progress.held, layout.partitions * layout.rounds
+        rows, count = self._taken.rows - self.training.progress.held, layout.partitions * layout.rounds
         cuts = [k * rows // count for k in range(count + 1)]
         spans = [(a, b) for a, b in itertools.pairwise(cuts)]
         return [
@@ -270,11 +279,11 @@ class Rounds:
 
     def _round(self, cells: Sequence[Cell], first_pass: bool, watched: Watched) -> None:
         """All partitions learn, and become one model."""
-        run, engine, started = self.run, self.engine, time.perf_counter()
-        assert run.model is not None
-        assert run.rounds is not None
-        base = run.model._state_and_labels()
-        number = run.rounds["done"]
+        training, engine, started = self.training, self.engine, time.perf_counter()
+        assert training.model is not None
+        assert training.rounds is not None
+        base = training.model._state_and_labels()
+        number = training.rounds["done"]
         judging = first_pass and base[0]["examples"] > 0
         assert self._job is not None
         common = engine.put(Base(self._job, base, number, judging, first_pass))
@@ -283,36 +292,37 @@ class Rounds:
         self._wait(small, watched)
         learned: list[Learned] = [engine.get(handle) for handle in small]
         merging = time.perf_counter()
-        state = self._merged(base, learned, handles, watched)
+        state = self._merged(base, handles, watched)
         engine.forget([common, *handles, *small])
-        run.model._go_back(state)
+        training.model._go_back(state)
         if judging:
-            run.model._prune_rates()
-        counted = run.evaluation
-        self._count(learned, base, first_pass)
-        rows = sum(int(one.said.totals["examples"]) - base[0]["examples"] for one in learned)
+            training.model._prune_rates()
+        counted = training.evaluation
+        self._count(learned, first_pass)
+        rows = sum(one.examples for one in learned)
         now = time.perf_counter()
         loss = self._loss_since(counted) if first_pass else math.nan
         held = self._held_loss(SHOWN_ROWS)
-        run.told.append(Round(number + 1, rows, loss, held, len(cells), now - started, now - merging))
-        run.rounds = {
-            "identity": run.rounds["identity"],
-            "asked": run.rounds["asked"],
+        training.findings.round_log.append(
+            Round(number + 1, rows, loss, held, len(cells), now - started, now - merging)
+        )
+        training.rounds = {
+            "identity": training.rounds["identity"],
+            "asked": training.rounds["asked"],
             "done": number + 1,
             "examples": self._examples,
             "weight": self._weight,
             "after": self._after,
             "scales": self._scales.plain(),
-            "told": [told.plain() for told in run.told],
+            "told": [told.plain() for told in training.findings.round_log],
         }
 
-    def _merged(self, base: State, learned: list[Learned], handles: list[Handle], watched: Watched) -> State:
-        """Partitions are added up in a tree whose form depends on their number alone."""
-        engine, model = self.engine, self.run.model
+    def _merged(self, base: State, handles: list[Handle], watched: Watched) -> State:
+        """Partitions are merged in a tree whose form depends on their number alone."""
+        engine, model = self.engine, self.training.model
         assert model is not None
-        said = [one.said for one in learned]
-        together = Common.of(Agreed.of(model, base, said), base, said)
-        common = engine.put(together)
+        partitions = Partitions(model.options, model._open_to_classes())
+        common = engine.put(partitions)
         level, made = list(handles), []
         while True:
             level = [engine.combine(work.fold, common, level[k : k + FAN_IN]) for k in range(0, len(level), FAN_IN)]
@@ -320,34 +330,35 @@ class Rounds:
             if len(level) == 1:
                 break
         self._wait(level, watched)
-        added: Added | None = engine.get(level[0])
+        gathered: Gathered | None = engine.get(level[0])
         engine.forget([common, *made])
-        return one_model(together, said, added)
+        return base if gathered is None else partitions.merged(base, gathered)
 
-    def _count(self, learned: list[Learned], base: State, first_pass: bool) -> None:
-        run, model = self.run, self.run.model
+    def _count(self, learned: list[Learned], first_pass: bool) -> None:
+        training, model = self.training, self.training.model
         assert model is not None
         for one in learned:
-            self._examples += int(one.said.totals["examples"]) - base[0]["examples"]
-            self._weight += one.said.totals["t"] - base[0]["t"]
+            self._examples += one.examples
+            self._weight += one.weight
             self._complete(one.classes)
         if not first_pass:
             return
         for one in learned:
-            run.progress.absorb(one.counts)
-            run.progress.rows += one.counts.learned if self._taken is not None else 0
+            training.progress.absorb(one.counts)
+            training.progress.rows += one.counts.learned if self._taken is not None else 0
             self._held += one.held
         self._scales.join(one.scales for one in learned)
-        assert run.evaluation is not None
-        assert run.baseline is not None
+        session = training.session
+        assert session is not None
         states = [one.evaluation for one in learned if one.evaluation is not None]
-        run.evaluation = Evaluation.join(model, states, after=run.evaluation.state())
         baselines = [one.baseline for one in learned if one.baseline is not None]
-        run.baseline = Baseline.join(model, [run.baseline.state(), *baselines])
+        metrics = session.metrics
+        metrics.evaluation = Evaluation.join(model, states, after=metrics.evaluation.state())
+        metrics.baseline = Baseline.join(model, [metrics.baseline.state(), *baselines])
 
     def _complete(self, classes: tuple[str, ...]) -> None:
         """Of two labels, one may have been met by a partition first; all must mean the same by them."""
-        target, job = self.run.target, self._job
+        target, job = self.training.target, self._job
         assert target is not None
         assert job is not None
         if "" in target.classes and "" not in classes:
@@ -362,28 +373,28 @@ class Rounds:
 
     def _learn_held(self, layout: Layout, watched: Watched) -> State:
         """The rows held back, dealt to the partitions, as one more round."""
-        run = self.run
-        assert run.model is not None
+        training = self.training
+        assert training.model is not None
         held = sum(batch.rows for batch in self._held)
-        if run.plan.learn_holdout and held:
-            run.finishing = True
+        if training.plan.learn_holdout and held:
+            training.holdout_learned = True
             partitions = min(layout.partitions, max(1, held // work.LEAST_JUDGED))
             cells = [
                 Cell(partition, rows=tuple(_every(self._held, partition, partitions)))
                 for partition in range(partitions)
             ]
-            kept = run.model.kept
+            kept = training.model.kept
             self._round(cells, False, watched)
-            run.progress.learned += held
-            if run.model.options.average:
-                run.model.keep(kept)
-        return run.model._state_and_labels()
+            training.progress.learned += held
+            if training.model.options.average:
+                training.model.keep(kept)
+        return training.model._state_and_labels()
 
     # ------------------------------------------------------------------------------------------------ the rest
 
     def _loss_since(self, before: Evaluation | None) -> float:
         """Of the predictions that have been counted since."""
-        now = self.run.evaluation
+        now = self.training.evaluation
         assert now is not None
         if before is None or not before.examples:
             return now.loss
@@ -393,14 +404,14 @@ class Rounds:
 
     def _held_loss(self, most: int | None = None) -> float:
         """Of what the model says of the rows held back so far, or of the first of them."""
-        assert self.run.model is not None
-        evaluation = Evaluation(self.run.model, small=True)
+        assert self.training.session is not None
+        evaluation = Evaluation(self.training.session.model, small=True)
         some: list[Batch] = []
         for batch in self._held:
             left = batch.rows if most is None else most - sum(one.rows for one in some)
             if left > 0:
                 some.append(batch if left >= batch.rows else batch.part(0, left))
-        self.run.count(some, [evaluation], known_classes=True)
+        self.training.session.score(some, [evaluation], known_classes=True)
         return steering_loss(evaluation)
 
     def _wait(self, handles: Sequence[Handle], watched: Watched) -> None:

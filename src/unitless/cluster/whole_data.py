@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..data import compression
-from ..data.kept_parts import KeptParts
+from ..data.columns.schema import TEXTS
 from ..data.progress import Progress
-from ..data.schema import TEXTS
-from ..data.shuffle import Shuffle
+from ..data.rows.shuffle import Shuffle
+from ..data.sources import compression
+from ..data.sources.decoded_parts import PartCache
 from .blocks import DataSpec, FileSurvey
 from .units import Scales
 
@@ -42,7 +42,7 @@ class WholeData:
     scales: Scales
 
 
-_held = KeptParts(_KEPT)
+_held = PartCache(_KEPT)
 
 
 def whole_data(key: str, read: Callable[[], WholeData]) -> WholeData:

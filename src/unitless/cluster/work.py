@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Batch, Target
-from ..data.prefetch import prefetched
 from ..data.progress import Progress
-from ..data.shuffle import Shuffle, hashes_of
-from ..merging.round_model import Added, Common
-from ..merging.rounds import Said
+from ..data.rows.random_order import hashes_of
+from ..data.rows.shuffle import Shuffle
+from ..data.threads import prefetched
+from ..merging.gathered import Gathered
+from ..merging.rounds import Partitions
 from ..models.learner import Learner
 from ..models.model import State
 from ..models.one_vs_all import OneVsAll
-from ..training.learning import Learning
 from ..training.screening import usable
+from ..training.session import Session
 from . import blocks
 from .blocks import Block, DataSpec, FileSurvey
 from .engine import go_on
@@ -63,7 +64,7 @@ class Base:
     job: Job
     state: State
     number: int  # of the round, all passes counted
-    judging: bool  # rates are judged by rows that nobody has learned: in the first pass
+    judging: bool  # rates are judged by rows that have not been learned: in the first pass
     counting: bool  # rows, and how good their predictions are: in the first pass
 
 
@@ -86,7 +87,9 @@ class Cell:
 class Learned:
     """What a partition gives back."""
 
-    said: Said
+    examples: int  # that were learned in this round
+    weight: float  # of these
+    judged: float  # the weight of the rows by which the rates were judged
     state: State | None  # None where only what is small is wanted
     counts: Progress
     evaluation: dict[str, Any] | None
@@ -106,46 +109,43 @@ def learn(base: Base, cell: Cell) -> Learned:
     job = base.job
     model = copy.copy(job.model)
     model._go_back(base.state)
-    learning = Learning(job.data.options.on_error, fitted=True)
-    learning.take_up(model, copy.deepcopy(job.target))  # a label that was not met before completes it
+    # A label that was not met before completes the target.
+    session = Session(model, copy.deepcopy(job.target), on_error=job.data.options.on_error)
     held: list[Batch] = []
     counts, scales = Progress(), Scales(job.parts)
     if cell.span[0] < cell.span[1]:
-        judged = _learn_rows(learning, _whole(job).rows, cell.span, base)
+        judged, learned = _learn_rows(session, _whole(job).rows, cell.span, base)
     else:
         with Shuffle(_seed(job.seed, base.number, cell.partition), job.memory) as rows:
             for batch in cell.rows:
                 rows.add(batch)
-            assert learning.target is not None
-            for batch, back in _usable(job, cell.blocks, counts, scales, learning.target):
+            for batch, back in _usable(job, cell.blocks, counts, scales, session.target):
                 if base.counting and back.any():
                     held.append(_plain(batch.select(back)))
                 rows.add(batch.select(~back))
                 go_on()
             rows.seal()
-            judged = _learn_rows(learning, rows, (0, rows.rows), base)
-    counts.learned, counts.held = learning.progress.learned, sum(batch.rows for batch in held)
+            judged, learned = _learn_rows(session, rows, (0, rows.rows), base)
+    counts.learned, counts.held = learned if base.counting else 0, sum(batch.rows for batch in held)
     state = model._state_and_labels()
-    assert learning.target is not None
-    assert learning.evaluation is not None
-    assert learning.baseline is not None
     return Learned(
-        Said.of(state, base.state, judged),
+        state[0]["examples"] - base.state[0]["examples"],
+        state[0]["t"] - base.state[0]["t"],
+        judged,
         state,
         counts,
-        learning.evaluation.state() if base.counting else None,
-        learning.baseline.state() if base.counting else None,
+        session.evaluation.state() if base.counting else None,
+        session.metrics.baseline.state() if base.counting else None,
         tuple(held),
         scales,
-        tuple(learning.target.classes),
+        tuple(session.target.classes),
     )
 
 
-def _learn_rows(learning: Learning, rows: Shuffle, span: tuple[int, int], base: Base) -> float:
-    """Judge the rates, and learn rows; gives the weight of the rows by which they were judged."""
-    model, judged = learning.model, 0.0
+def _learn_rows(session: Session, rows: Shuffle, span: tuple[int, int], base: Base) -> tuple[float, int]:
+    """Judge the rates, and learn rows; gives the weight of the rows by which they were judged, and the rows learned."""
+    model, judged, progress = session.model, 0.0, Progress()
     first, last = span
-    assert model is not None
     model._hold_scales(True)
     if not base.state[0]["examples"]:  # there is nothing to be judged yet: partitions find their own rates
         model._choose_rates(True)
@@ -153,13 +153,12 @@ def _learn_rows(learning: Learning, rows: Shuffle, span: tuple[int, int], base: 
     else:
         if base.judging:
             count = max(LEAST_JUDGED, min(MOST_JUDGED, (last - first) // JUDGED))
-            judged = learning.judge(rows.batches(first, min(last, first + count)))
+            judged = session.judge_rates(rows.batches(first, min(last, first + count)))
         model._choose_rates(False)
-    learning.progress.passes = 0 if base.counting else 1
     for batch in rows.batches(first, last):
-        learning.learn(batch)
+        session.learn(batch, "metrics" if base.counting else "nothing", progress)
         go_on()
-    return judged
+    return judged, progress.learned
 
 
 def _whole(job: Job) -> WholeData:
@@ -221,7 +220,7 @@ def _plain(batch: Batch) -> Batch:
 
 
 def _seed(seed: int, number: int, partition: int) -> int:
-    """Of the random order of a cell's rows."""
+    """The random seed for the order of a cell's rows."""
     return (seed * 1_000_003 + number) * 1_000_003 + partition
 
 
@@ -239,14 +238,14 @@ def without_state(_: None, learned: list[Learned]) -> Learned:
     return replace(learned[0], state=None)
 
 
-def fold(common: Common, several: list[Learned | Added | None]) -> Added | None:
-    """Add up what partitions, or sums of partitions, have learned; None if that is nothing."""
-    added: list[Added] = []
+def fold(kind: Partitions, several: list[Learned | Gathered | None]) -> Gathered | None:
+    """Merge what partitions, or groups of partitions, have learned; None if that is nothing."""
+    found: list[Gathered] = []
     for one in several:
         if isinstance(one, Learned):
             assert one.state is not None
-            if one.said.learned:
-                added.append(Added.of(common, one.state))
+            if one.examples:
+                found.append(Gathered.of(one.state, one.judged))
         elif one is not None:
-            added.append(one)
-    return Added.folded(common, added) if added else None
+            found.append(one)
+    return kind.folded(found) if found else None

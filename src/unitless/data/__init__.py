@@ -6,27 +6,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .columns.schema import Schema
     from .labels import Target
-    from .located_rows import Bad, Position
-    from .open_data import open_source
     from .read_options import ReadOptions
     from .reader import Batch, Reader
-    from .schema import Schema
-    from .source import Source
+    from .sources.located_rows import Bad, Position
+    from .sources.open_data import open_source
+    from .sources.source import Source
 
 __all__ = ["Bad", "Batch", "Position", "ReadOptions", "Reader", "Schema", "Source", "Target", "open_source"]
 
 # Where each name lives. Modules are imported when a name is first used: help texts list the formats, and need no more.
 _HOMES = {
-    "Bad": "located_rows",
+    "Bad": "sources.located_rows",
     "Batch": "reader",
-    "Position": "located_rows",
+    "Position": "sources.located_rows",
     "ReadOptions": "read_options",
     "Reader": "reader",
-    "Schema": "schema",
-    "Source": "source",
+    "Schema": "columns.schema",
+    "Source": "sources.source",
     "Target": "labels",
-    "open_source": "open_data",
+    "open_source": "sources.open_data",
 }
 
 

@@ -101,5 +101,15 @@ def text_array(texts: Sequence[str]) -> Any:
     return pa.LargeStringArray.from_buffers(len(parts), pa.py_buffer(ends), pa.py_buffer(b"".join(parts)))
 
 
+def letters_of(texts: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """The texts of an Arrow array, one after another, and where each begins and the last one ends. A null is empty."""
+    texts = texts.cast(pyarrow().large_string())
+    _, offsets, data = texts.buffers()
+    ends: NDArray[np.int64] = np.zeros(1, np.int64)
+    if len(texts):
+        ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return ends, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+
+
 def _packed(values: NDArray[np.bool_] | None) -> Any:
     return None if values is None else pyarrow().py_buffer(np.packbits(values, bitorder="little"))

@@ -12,26 +12,24 @@ from typing import Any
 import numpy as np
 
 from .. import inputs, limits
-from ..data import Batch, Position, Reader, ReadOptions, Source, Target, formats, open_source
+from ..data import Batch, Reader, ReadOptions, Source, Target, formats, open_source
 from ..data.arrow import pyarrow
-from ..data.columnar import batch_rows
-from ..data.files import check_output
-from ..data.formats.format import Format
+from ..data.formats import Format
 from ..data.label_values import LabelValues
-from ..data.labels import Numbers, RawLabels, Texts, decide
-from ..data.located_rows import Chunk
-from ..data.named_text import NamedText
-from ..data.prefetch import prefetched
+from ..data.labels import Numbers, RawLabels, Texts, infer_target
 from ..data.read_options import SKIP_ROWS
-from ..data.schema import Schema
-from ..data.table_schema import decide as decide_schema
-from ..data.tables import as_they_hold
+from ..data.threads import prefetched
 from ..data.writers.cells import joined
 from ..data.writers.columnar import TypeChangedError
 from ..data.writers.lines import LineWriter, combined
 from ..data.writers.output import opened
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from .columns.table_schema import infer_schema
+from .columns.tables import with_types
+from .sources.columnar import batch_rows
+from .sources.files import check_output
+from .sources.located_rows import Chunk
 
 MOST_COLUMNS = 10_000
 
@@ -67,21 +65,20 @@ def convert(
     opened_source = open_source(source, options)
     check_output(output, opened_source.files, "the result")
     if opened_source.family == "table":
-        if format.table_writer is not None:
+        if format.table_writer:
             return _as_tables(opened_source, options, output, format)
-        assert format.line_writer is not None
-        return _TableAsLines(opened_source, options, format.line_writer(), task, positive).write(output)
-    if not isinstance(opened_source, NamedText):
+        return _TableAsLines(opened_source, options, format.new_line_writer(), task, positive).write(output)
+    if opened_source.family != "named" or not opened_source.files:
         raise OptionError("only files and tables can be converted")
-    chosen = () if opened_source.namespaces else ("ignore", "only")
+    chosen = () if opened_source.chooses_features else ("ignore", "only")
     for name in ("target", "weight", "offset", *chosen, "text", "words"):
         if getattr(options, name):
             raise OptionError(
                 f"names columns; {opened_source.name} has none: its format says which values are labels", option=name
             )
     named = _NamedFeatures(opened_source)
-    if format.line_writer is not None:
-        return named.as_lines(output, format.line_writer())
+    if format.line_writer:
+        return named.as_lines(output, format.new_line_writer())
     return named.as_table(output, format)
 
 
@@ -94,13 +91,12 @@ def _counted(chunk: Chunk | Batch, done: Converted) -> None:
 
 
 def _as_tables(source: Source, options: ReadOptions, output: str | None, format: Format) -> Converted:
-    assert format.table_writer is not None
     wider: set[str] = set()
     while True:
         done = Converted()
         try:
             with opened(output) as file:
-                out = format.table_writer(file)
+                out = format.new_table_writer(file)
                 for chunk, names in prefetched(lambda: _chunks(source, options)):
                     _counted(chunk, done)
                     if chunk.rows:
@@ -117,19 +113,16 @@ def _as_tables(source: Source, options: ReadOptions, output: str | None, format:
 
 def _chunks(source: Source, options: ReadOptions) -> Iterator[tuple[Chunk, list[str]]]:
     """The table in chunks, and the columns that are wanted of it."""
-    schema: Schema | None = source.schema
-    source.keep = True  # as tables, whole
-    for chunk in source.chunks(Position()):
-        if chunk.rows and schema is None:
-            how = replace(options, dates="parts")
-            schema = decide_schema(chunk.content, how, source.name, False, leave_out=False)
-            source.hold(schema)
+    first, schema = source.first_rows(), None
+    if first.table is not None:
+        schema = infer_schema(first.table, replace(options, dates="parts"), source.name, False, leave_out=False)
+    for chunk in source.open(schema, first, originals=True).chunks():
         if schema is None or not chunk.rows:
             yield chunk, []
             continue
-        wanted = {*schema.kinds, *schema.beside}
-        chunk.content = as_they_hold(chunk.content, schema)
-        yield chunk, [name for name in chunk.content.column_names if name in wanted]
+        chunk.content = with_types(chunk.content, schema)
+        used = {*schema.kinds, *schema.beside} & {*chunk.content.column_names}
+        yield chunk, [name for name in first.table.column_names if name in used]
 
 
 def _widened(table: Any, names: list[str], wider: set[str]) -> Any:
@@ -234,7 +227,7 @@ class _TableAsLines:
         if not present.any():
             return y
         if self._target is None:
-            self._target = decide(LabelValues.of(labels), self._task, None, self._positive)
+            self._target = infer_target(LabelValues.of(labels), self._task, None, self._positive)
             if self._target.task == "classes":
                 self._classes = {}
         part = labels.take(present)
@@ -258,11 +251,11 @@ class _TableAsLines:
 class _NamedFeatures:
     """Converts rows of named features, as VW text and libsvm have them."""
 
-    def __init__(self, source: NamedText) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
 
     def _chunks(self, done: Converted) -> Iterator[Chunk]:
-        for chunk in prefetched(lambda: self._source.chunks(Position())):
+        for chunk in prefetched(lambda: self._source.open().chunks()):
             _counted(chunk, done)
             if chunk.rows:
                 yield chunk
@@ -279,14 +272,13 @@ class _NamedFeatures:
 
     def as_table(self, output: str | None, format: Format) -> Converted:
         """A column for each feature; first all names are found, then all rows written."""
-        assert format.table_writer is not None
         if not self._source.repeatable:
             raise OptionError(f"{self._source.name} can be read only once, but a table needs all names before its rows")
         names, tagged, weighed, shifted = self._names()
         pa, done = pyarrow(), Converted()
         place = {name: k for k, name in enumerate(names)}
         with opened(output) as file:
-            out = format.table_writer(file)
+            out = format.new_table_writer(file)
             for chunk in self._chunks(done):
                 read = chunk.content
                 columns = np.array([place[name] for name in read.names], np.int64)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from .. import inputs, losses
 from ..errors import InputError, ModelFileError, Option, OptionError, Phrase
 from ..inputs import Float64
-from .frame_reader import is_missing
-from .located_rows import Place
+from .columns.row_reader import is_missing
+from .sources.located_rows import Place
 
 if TYPE_CHECKING:
     from .label_values import LabelValues
@@ -58,6 +58,14 @@ class Numbers:
         """Which rows have a label."""
         return ~np.isnan(self.values)
 
+    def infinite(self) -> NDArray[np.bool_]:
+        """Which rows have a label that is infinite."""
+        return np.isinf(self.values)
+
+    def as_classes(self, distinct: list[Any], known: Iterable[Any]) -> list[Any]:
+        """Values as `distinct` gives them, as the labels of classes: numbers."""
+        return [plain_number(label) for label in distinct]
+
     def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
         """Their different values as text, where each stands first, and each row's place among them."""
         low, high = (float(self.values.min()), float(self.values.max())) if len(self.values) else (0.0, 0.0)
@@ -83,10 +91,10 @@ def _distinct(numbers: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Texts:
-    """One text per row, as its place among the values, or -1 where it is missing."""
+    """One text per row, as its place among the values, or -1 where it is missing. Estimators give any labels so."""
 
     codes: NDArray[np.int32]
-    values: list[str]
+    values: list[Any]
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -97,9 +105,18 @@ class Texts:
 
     def present(self) -> NDArray[np.bool_]:
         """Which rows have a label."""
-        return self.codes >= 0
+        return np.asarray(self.codes >= 0)
 
-    def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
+    def infinite(self) -> NDArray[np.bool_]:
+        """Which rows have a label that is infinite: none."""
+        return np.zeros(len(self.codes), bool)
+
+    def as_classes(self, distinct: list[Any], known: Iterable[Any]) -> list[Any]:
+        """Values as `distinct` gives them, as the labels of classes; some may be known with blanks around them."""
+        names = as_known(known)
+        return [names.get(label, label) for label in distinct] if names else distinct
+
+    def distinct(self) -> tuple[list[Any], NDArray[np.intp], NDArray[np.intp]]:
         """Their different values, where each stands first, and each row's place among them."""
         codes, first, places = _distinct(self.codes)
         return [self.values[code] for code in codes.tolist()], first, places
@@ -242,12 +259,14 @@ class Target:
                     return
 
 
-def decide(found: LabelValues, task: str | None, loss: str | None, positive: str | None) -> Target:
+def infer_target(found: LabelValues, task: str | None, loss: str | None, positive: str | None) -> Target:
     """The task, from what was asked for and from the labels that were found."""
     if not found.rows:
         raise InputError("no row at the beginning of the data has a label that can be learned")
     number, count = found.number, len(found.counts)
     positive = None if positive is None else positive.strip()
+    if found.booleans and positive is not None:
+        positive = positive.lower()
     if found.booleans and task in (None, "binary") and positive is None:
         return Target("binary", ["false", "true"], False)  # both are known, whichever has been seen
     if task is None and loss is not None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import ModelFileError
-from .located_rows import Bad, Position
 from .reader import Batch
+from .sources.located_rows import Bad, Position
 
 SHOWN_BAD = 20
 
@@ -29,7 +29,7 @@ class Progress:
     position: Position = field(default_factory=Position)
     within: int = 0  # rows of the chunk at `position` that are done
     missing: Counter[str] = field(default_factory=Counter)
-    odd: dict[str, list[Any]] = field(default_factory=dict)  # by column: how many, where, the first value
+    invalid_values: dict[str, list[Any]] = field(default_factory=dict)  # by column: how many, where, the first value
     bad: list[Bad] = field(default_factory=list)
     done: bool = False
 
@@ -37,35 +37,35 @@ class Progress:
         """Count what could not be read."""
         self.skipped += batch.bad_count
         self.missing.update(batch.missing)
-        for name, odd in batch.odd.items():
-            self._count_odd(name, odd.count, batch.place.at(odd.row), odd.value)
+        for name, invalid in batch.invalid_values.items():
+            self._count_invalid(name, invalid.count, batch.place.at(invalid.row), invalid.value)
         self.bad += batch.bad[: SHOWN_BAD - len(self.bad)]
 
-    def _count_odd(self, name: str, count: int, place: dict[str, Any], value: str) -> None:
-        self.odd.setdefault(name, [0, place, value])[0] += count
+    def _count_invalid(self, name: str, count: int, place: dict[str, Any], value: str) -> None:
+        self.invalid_values.setdefault(name, [0, place, value])[0] += count
 
     def absorb(self, other: Progress) -> None:
         """Count what another part of the same pass has read; time, passes and where to go on stay as they are."""
         for name in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missing.update(other.missing)
-        for name, (count, place, value) in other.odd.items():
-            self._count_odd(name, count, place, value)
+        for name, (count, place, value) in other.invalid_values.items():
+            self._count_invalid(name, count, place, value)
         self.bad += other.bad[: SHOWN_BAD - len(self.bad)]
 
     def begin_pass(self) -> None:
         """To the beginning: the same rows again. Those that are held back are so in the first pass, for good."""
         self.rows, self.position, self.consumed, self.within = 0, Position(), 0, 0
         self.skipped = self.unlabelled = 0
-        self.missing, self.odd, self.bad = Counter(), {}, []
+        self.missing, self.invalid_values, self.bad = Counter(), {}, []
 
     def renamed(self, names: Mapping[str, str]) -> Progress:
         """The progress with other names of the files in which something was noticed."""
-        odd = {
+        invalid = {
             column: [count, {**place, "file": names.get(place["file"], place["file"])}, value]
-            for column, (count, place, value) in self.odd.items()
+            for column, (count, place, value) in self.invalid_values.items()
         }
-        return replace(self, odd=odd, bad=[bad.renamed(names) for bad in self.bad])
+        return replace(self, invalid_values=invalid, bad=[bad.renamed(names) for bad in self.bad])
 
     def plain(self) -> dict[str, Any]:
         """The progress as a model file stores it."""
@@ -74,7 +74,7 @@ class Progress:
             **numbers,
             "position": self.position.plain(),
             "missing": dict(self.missing),
-            "odd": {name: list(odd) for name, odd in self.odd.items()},
+            "odd": {name: list(one) for name, one in self.invalid_values.items()},
             "bad": [[bad.where, bad.problem] for bad in self.bad],
             "done": self.done,
         }
@@ -89,7 +89,7 @@ class Progress:
                 **{name: _count(plain[name]) for name in _COUNTS},
                 position=Position(_count(file), _count(offset), _count(count)),
                 missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
-                odd={str(name): _odd(one) for name, one in plain["odd"].items()},
+                invalid_values={str(name): _read_invalid(one) for name, one in plain["odd"].items()},
                 bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
                 done=plain["done"],
             )
@@ -100,8 +100,8 @@ class Progress:
         return progress
 
 
-def _odd(plain: Any) -> list[Any]:
-    """Values that were odd, as a file of a model can hold them."""
+def _read_invalid(plain: Any) -> list[Any]:
+    """Values that were invalid, as a file of a model can hold them."""
     count, place, value = plain
     unit = "row" if "row" in place else "line"
     return [_count(count), {"file": str(place["file"]), unit: _count(place[unit])}, str(value)]

@@ -1,4 +1,4 @@
-"""How data is to be read: everything that can be said about it, with defaults that mostly need nothing said."""
+"""The options for reading data; everything is inferred from the data if it is not given."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from ..errors import Option, OptionError, Phrase
 from . import formats
-from .policy import Policy
-from .written import MARKS
+from .columns.policy import Policy
 
 DATES = ("parts", "day-first", "month-first", "error")
 MISSING = ("indicator", "absent", "error")
@@ -30,31 +29,33 @@ class Reading:
     Everything is inferred from the data if it is not given.
 
     Args:
-        offset: a column of numbers that are added to the score of their row, such as the logarithm of an exposure.
-            Predicting needs the column too.
-        ignore: columns to leave out; `*` and `?` stand for any letters.
-        only: columns to use; all others are left out.
-        text: columns whose values are names although they look like numbers or dates (a zip code).
+        offset: the column of numbers that are added to the score of their row, such as the logarithm of an exposure.
+            Predicting needs the column too. Default: none.
+        ignore: columns to leave out; `*` and `?` stand for any letters. In VW text: namespaces, by name or first
+            letter. Default: none.
+        only: columns to use, or namespaces of VW text; all others are left out. Default: all.
+        text: columns whose values are names although they look like numbers or dates (a zip code). Default: inferred.
         words: columns of text in which each word is a feature (a comment, a title). Default: inferred.
-        numbers: columns that are numbers to learn from although they look like row counters, or begin with nothing but
-            zeros and ones.
-        dates: "parts" uses the parts of dates as features (time, year, month, weekday, hour, day of the year);
-            "day-first" and "month-first" do so too, and define how 1/2/2020 is read; or "error". Default: "parts".
-        missing: what a missing value is: "indicator" (a feature of its own, `column=(missing)`; for rows that are not a
-            table as "absent"), "absent" (the feature is not there), or an "error". Default: "indicator".
-        na: values that stand for a missing one, in addition to the usual marks (NA, null, ?, ...).
+        numbers: columns to learn from as numbers although they look like row counters, or begin with nothing but zeros
+            and ones. Default: inferred.
+        dates: what dates become: "parts" (time, year, month, weekday, hour and day of the year are features),
+            "day-first" or "month-first" (parts too, and they define how 1/2/2020 is read), or "error". Default:
+            "parts".
+        missing: what a missing value becomes: "indicator" (a feature of its own, `column=(missing)`; rows that are not
+            a table are treated as with "absent"), "absent" (the feature is left out), or "error". Default:
+            "indicator".
+        na: values that mark a missing one, in addition to the usual marks (NA, null, ?, ...). Default: none.
         decimal: the decimal mark of numbers in text, "." or ",". Default: inferred.
-        thousands: the separator of their thousands, "," or ".". Default: inferred.
+        thousands: the thousands separator of numbers in text, "," or ".". Default: inferred.
         on_error: what to do with rows that cannot be read: "fail", or "skip" and count them. Default: "fail".
-        format: the format of files, such as "csv". Default: inferred from their name and content.
+        format: the format of the files, such as "csv". Default: inferred from their name and content.
         delimiter: the character between the columns of CSV. Default: inferred.
-        header: whether the first row of CSV has the columns' names. Default: inferred. Without names the columns are
-            called 1, 2, 3, ...
-        encoding: of text files. Default: UTF-8, unless a byte-order mark says otherwise.
+        header: whether the first row of CSV has the names of the columns; without names they are called 1, 2, 3, ...
+            Default: inferred.
+        encoding: the encoding of text files, such as "latin-1". Default: UTF-8, unless a byte-order mark tells another.
         zero_based: whether a libsvm file counts its features from 0. Default: False.
-        tail: read a text file that grows, as `tail -F` does, until Ctrl-C; the last one, if there are several.
-            Default: False.
-        filesystem: the `pyarrow.fs` on which the files are; addresses such as "s3://..." need none.
+        tail: read a growing text file until Ctrl-C, as `tail -F` does; of several files, the last one. Default: False.
+        filesystem: the `pyarrow.fs` on which the files are; addresses such as "s3://..." need none. Default: None.
 
     Example:
         >>> import unitless as ul
@@ -101,15 +102,20 @@ class Reading:
             value = getattr(self, name)
             if not isinstance(value, str | Iterable | None):
                 raise OptionError(f"is {value!r}; it must be a name or a list of names", option=name)
-            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
+            names = (value,) if isinstance(value, str) else tuple(value or ())
+            for one in names:
+                if not isinstance(one, str):
+                    raise OptionError(f"has {one!r}; it must be a name or a list of names", option=name)
+            object.__setattr__(self, name, names)
         if not isinstance(self.offset, str | None):
             raise OptionError(
                 f"is {type(self.offset).__name__}; it must be the name of a column. Offsets of arrays are given to "
                 "`Learner.learn` and `Learner.predict`",
                 option="offset",
             )
-        if type(self.tail) is not bool:
-            raise OptionError(f"is {self.tail!r}; it must be True or False", option="tail")
+        for name, value in (("tail", self.tail), ("zero_based", self.zero_based), ("header", self.header or False)):
+            if type(value) is not bool:
+                raise OptionError(f"is {value!r}; it must be True or False", option=name)
         if self.delimiter is not None:
             plain = len(self.delimiter) == 1 and self.delimiter.isascii() and self.delimiter not in '\n\r\0"'
             if not plain:
@@ -164,6 +170,8 @@ class ReadOptions(Reading):
     @property
     def policy(self) -> Policy:
         """What values that are not numbers become."""
+        from .columns.written import MARKS  # noqa: PLC0415  (it needs NumPy, and help texts need only the names)
+
         marks = () if self.as_written else (*MARKS[1:], *self.na)
         dates: Literal["parts", "error"] = "error" if self.dates == "error" else "parts"
         return Policy("categories", "indicators", self.missing, dates, marks, trim=not self.as_written)
@@ -177,7 +185,7 @@ class ReadOptions(Reading):
 
     @classmethod
     def settled(cls, reading: Mapping[str, Any] | None, **given: Any) -> ReadOptions:
-        """How a model's data is read: as its training has settled it (`kept`), and what is said now.
+        """How a model's data is read: as its training has settled it (`kept`), and as the caller says now.
 
         `reading` is None if nothing is known of the training: then values are taken as they are written.
         """
@@ -189,7 +197,7 @@ class ReadOptions(Reading):
         return cls(**remembered, **said, remembered=frozenset(remembered))
 
     def uses(self, name: str) -> bool:
-        """Is a column to be used, as far as its name says?"""
+        """Whether the name of a column allows its use."""
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.ignore):
             return False
         return not self.only or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.only)
@@ -219,7 +227,7 @@ def matching(patterns: Iterable[str], names: list[str], option: str, strict: boo
 
 
 def no_column(name: str, names: list[str], option: str) -> Phrase:
-    """What to say when a column that was asked for is not there."""
+    """The message about a column that does not exist."""
     near = [known for known in names if known.casefold() == name.casefold()]
     near = near or difflib.get_close_matches(name, names, 1, 0.6)
     shown = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")

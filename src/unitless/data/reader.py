@@ -12,22 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
+from .. import _core, inputs
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
-from . import tables
 from .arrow import pyarrow
-from .frame_reader import read_mapping
-from .in_memory import Arrays, Frames, Mappings, one_array
+from .columns import tables
+from .columns.row_reader import NamedRowReader
+from .columns.schema import Schema
+from .columns.table_schema import infer_schema
+from .columns.written import InvalidValues
 from .labels import Numbers, RawLabels, labels_of
-from .located_rows import Bad, Chunk, Place, Position
-from .named_text import NamedText
-from .prefetch import prefetched
 from .read_options import ReadOptions
-from .schema import Schema
-from .source import Source
-from .table_schema import decide
-from .written import Odd
+from .sources.byte_stream import never
+from .sources.in_memory import Arrays, Frames, Mappings, one_array
+from .sources.located_rows import Bad, Chunk, Place, Position
+from .sources.scan import Scan
+from .sources.source import FirstRows, Source
+from .threads import prefetched
 
 STREAM_ENDS = 2.0  # seconds that a stream has to notice that it is stopped
 
@@ -38,19 +39,19 @@ class Batch:
 
     data: inputs.Input
     rows: int
-    labels: RawLabels | None
-    weight: Float64 | None
-    place: Place
-    position: Position  # after it
-    consumed: int
-    bad: list[Bad]
-    bad_count: int
+    labels: RawLabels | None = None
+    weight: Float64 | None = None
+    place: Place = Place("", "row", 0)  # noqa: RUF009  (it cannot be changed)
+    position: Position = Position()  # noqa: RUF009  (after the rows)
+    consumed: int = 0
+    bad: list[Bad] = field(default_factory=list)
+    bad_count: int = 0
     bad_numbers: Sequence[int] = ()
     missing: Counter[str] = field(default_factory=Counter)
-    odd: dict[str, Odd] = field(default_factory=dict)  # by column: values that are not what it holds
+    invalid_values: dict[str, InvalidValues] = field(default_factory=dict)  # by column
     tags: list[str] | None = None
-    note: str = ""  # what is to be said of the data before these rows
-    original: Any = None  # all rows as they were, bad ones included, if they are to be kept
+    note: str = ""  # about the data before these rows, for the user
+    original: Any = None  # all rows as they were, bad ones included, if they are wanted
     offset: Float64 | None = None  # of each row's score
 
     def part(self, first: int, last: int) -> Batch:
@@ -81,13 +82,31 @@ def frame_features(frame: Any, training: dict[str, Any]) -> tuple[inputs.Input, 
     schema = Schema.read(training["schema"])
     if schema.family != "table":
         return inputs.read(frame), None
-    options = ReadOptions.settled(training["reading"])
-    batches = list(Reader(Frames(frame, whole=True), options, schema, target_needed=False)._batches(Position()))
-    return (batches[0].data, batches[0].offset) if batches else (inputs.NamedRows([]), None)
+    batch = frame_batch(frame, schema, ReadOptions.settled(training["reading"]))
+    return batch.data, batch.offset
+
+
+def frame_batch(frame: Any, schema: Schema, options: ReadOptions) -> Batch:
+    """All rows of a frame, with the columns that the schema says."""
+    reader = Reader(Frames(frame, whole=True), options, schema, target_needed=False)
+    batches = [reader.batch(chunk) for chunk in reader.scan().chunks()]
+    return batches[0] if batches else Batch(inputs.NamedRows([]), 0)
 
 
 class Reader:
-    """Batches of a source. The schema is decided from the first chunk, unless it is known already."""
+    """Batches of a source.
+
+    Args:
+        source: what is read.
+        options: how.
+        schema: what the columns are; inferred from the first rows if it is None.
+        target: labels that are given separately from the data.
+        weight: sample weights that are given separately from the data.
+        target_needed: whether there must be labels.
+        originals: whether batches also have their rows as they were.
+        leave_out: whether columns that only number or name the rows are left out.
+        drop_invalid: whether numbers that are infinite or too large count as missing; otherwise the model refuses them.
+    """
 
     def __init__(
         self,
@@ -97,54 +116,70 @@ class Reader:
         target: Any = None,
         weight: Any = None,
         target_needed: bool = True,
-        keep: bool = False,
+        originals: bool = False,
         leave_out: bool = True,
         drop_invalid: bool = False,
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._needed = target, weight, target_needed
-        self.beside = target, weight  # given beside the data, not in it
-        source.keep, self._leave_out, self._drop_invalid = keep, leave_out, drop_invalid
-        if schema is not None:
-            source.hold(schema)
+        self.beside = target, weight  # given separately from the data
+        self._originals, self._leave_out, self._drop_invalid = originals, leave_out, drop_invalid
+        self._scan: Scan | None = None
 
-    def batches(self, start: Position | None = None, stopped: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
+    def scan(self, stopped: Callable[[], bool] = never) -> Scan:
+        """The scan of the source, by the schema, which is inferred now if it is not known."""
+        if self._scan is None:
+            first = None
+            if self.schema is None and self.source.family == "table":
+                first = self.source.first_rows(stopped)
+                self.schema = None if first.table is None else self._inferred(first)
+            elif self.schema is None:
+                self.schema = self.schema_of_rows()
+            self._scan = self.source.open(self.schema, first, originals=self._originals)
+        return self._scan
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """Reading options that were not given but found, and that later data of the same kind has too."""
+        return {} if self._scan is None else self._scan.found
+
+    @property
+    def remarks(self) -> list[Phrase]:
+        """What was found in the data that a user should know, besides `found`."""
+        return [] if self._scan is None else self._scan.remarks
+
+    @property
+    def idle(self) -> list[str]:
+        """What was to be ignored or used, and is not there; empty before all data has been read."""
+        return [] if self._scan is None else self._scan.idle
+
+    def batches(self, start: Position | None = None, stopped: Callable[[], bool] = never) -> Iterator[Batch]:
         """From a position on; the next chunk is read while the present one is in use. It ends early once `stopped`."""
-        # Mappings may come from anything, which may not like another thread.
-        if isinstance(self.source, Mappings) or (isinstance(self.source, Frames) and self.source.small):
-            for batch in self._batches(start or Position()):
+        if not self.source.reads_ahead:
+            for batch in self._batches(start, never):
                 yield batch
                 if stopped():
                     return
             return
         if not self.source.live:
-            yield from prefetched(lambda: self._batches(start or Position()), stopped)
+            yield from prefetched(lambda: self._batches(start, never), stopped)
             return
         ending = _Ending(stopped)
-        self.source.stopped = ending.asked
-        yield from prefetched(lambda: self._batches(start or Position()), ending.is_overdue, stop=ending.unwanted)
+        yield from prefetched(lambda: self._batches(start, ending.asked), ending.is_overdue, stop=ending.unwanted)
 
-    def _batches(self, start: Position) -> Iterator[Batch]:
-        for chunk in self.source.chunks(start):
-            if chunk.rows and self.schema is None:
-                self.schema = self._decided(chunk)
-                self.source.hold(self.schema)
-                chunk = self.source.reread(chunk)  # noqa: PLW2901
+    def _batches(self, start: Position | None, stopped: Callable[[], bool]) -> Iterator[Batch]:
+        for chunk in self.scan(stopped).chunks(start or Position(), stopped=stopped):
             yield self.batch(chunk)
 
-    def _decided(self, chunk: Chunk) -> Schema:
-        family = self.source.family
-        if family == "table":
-            needed = self._needed and self._target is None
-            return decide(
-                self.source.to_decide(chunk.content),
-                self.options,
-                chunk.place.file or "the data",
-                needed,
-                self.source.columns_may_come_later,
-                leave_out=self._leave_out,
-            )
-        return self.schema_of_rows()
+    def _inferred(self, first: FirstRows) -> Schema:
+        return infer_schema(
+            first.table,
+            self.options,
+            first.place.file or "the data",
+            self._needed and self._target is None,
+            self.source.columns_may_come_later,
+            leave_out=self._leave_out,
+        )
 
     def schema_of_rows(self) -> Schema:
         """The schema of data that is not a table: it does not depend on what the rows are."""
@@ -158,7 +193,7 @@ class Reader:
                 )
             options = self.options
             return Schema("named", target=options.target, weight=options.weight, offset=options.offset)
-        chosen = () if isinstance(self.source, NamedText) and self.source.namespaces else ("ignore", "only")
+        chosen = () if self.source.chooses_features else ("ignore", "only")
         for name in ("target", "weight", "offset", *chosen, "text", "words"):
             if getattr(self.options, name):
                 raise OptionError(
@@ -183,14 +218,14 @@ class Reader:
             chunk.bad_numbers,
             note=chunk.note,
         )
-        if self.source.keep:
+        if self._originals:
             batch.original = chunk.content if chunk.original is None else chunk.original
             if self.schema is not None and self.source.family == "table" and chunk.rows:
-                batch.original = tables.as_they_hold(batch.original, self.schema)
+                batch.original = tables.with_types(batch.original, self.schema)
         if not chunk.rows:
             return batch
         assert self.schema is not None
-        if isinstance(self.source, NamedText):
+        if isinstance(chunk.content, _core.TextRows):
             batch.data = inputs.TextRows(chunk.content)
             batch.labels = Numbers(chunk.content.label)
             batch.weight = chunk.content.weight if chunk.content.weighted else None
@@ -215,10 +250,10 @@ class Reader:
         try:
             policy = self.options.policy
             columns = tables.features(chunk.content, self.schema, chunk.place, policy, self._drop_invalid)
-            batch.data, batch.missing, batch.odd = columns.frame, columns.missing, columns.odd
-            batch.labels, odd = tables.labels(chunk.content, self.schema, self.options.policy)
-            if odd is not None and self.schema.target is not None:
-                batch.odd[self.schema.target] = odd
+            batch.data, batch.missing, batch.invalid_values = columns.frame, columns.missing, columns.invalid_values
+            batch.labels, invalid = tables.labels(chunk.content, self.schema, self.options.policy)
+            if invalid is not None and self.schema.target is not None:
+                batch.invalid_values[self.schema.target] = invalid
             batch.weight = tables.weights(chunk.content, self.schema) if self._needed else None
             batch.offset = tables.offsets(chunk.content, self.schema)
         except InputError as error:
@@ -231,14 +266,14 @@ class Reader:
         assert self.schema is not None
         rows, labels, weights, offsets = [], [], [], []
         schema, options = self.schema, self.options
+        reader = NamedRowReader(options.policy, options.text, apart=schema.beside, uses=options.uses)
         for number, row in enumerate(chunk.content):
             if not isinstance(row, Mapping):
                 raise InputError(
                     f"it is {type(row).__name__}, not a mapping of names to values", **chunk.place.at(number)
                 )
-            used = {name: value for name, value in row.items() if name not in schema.beside and options.uses(str(name))}
             try:
-                features, absent = read_mapping(used, options.policy, options.text)
+                features, absent = reader.numbers_and_missing(reader.used(row))
             except InputError as error:
                 raise error.at(**chunk.place.at(number)) from None
             batch.missing.update(absent)
@@ -258,7 +293,7 @@ class Reader:
 
 
 class _Ending:
-    """How a stream is stopped: it is told, and what has arrived until then is still given before it ends.
+    """Stops a stream: what has arrived until then is still given before it ends.
 
     Args:
         stopped: whether the user has asked to stop.
@@ -266,17 +301,17 @@ class _Ending:
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
-        self.unwanted = threading.Event()  # nobody takes the rows any more
+        self.unwanted = threading.Event()  # no more rows are taken
         self._noticed = False
         self._since: float | None = None
 
     def asked(self) -> bool:
-        """For the stream, while it waits: is it to end?"""
+        """Asked by the stream while it waits: whether it is to end."""
         self._noticed = self.unwanted.is_set() or self._stopped()
         return self._noticed
 
     def is_overdue(self) -> bool:
-        """For who waits for the rows: does the stream not notice, because it waits in a way that cannot be ended?"""
+        """Asked while rows are waited for: whether the stream does not notice, because its waiting cannot be ended."""
         if not self._stopped() or self._noticed:
             return False
         self._since = self._since or time.monotonic()
@@ -284,7 +319,7 @@ class _Ending:
 
 
 def _beside(values: Any, chunk: Chunk) -> Any:
-    """What is given beside the rows of a chunk."""
+    """The part of separately given values that belongs to the rows of a chunk."""
     first, numbers = chunk.place.first - 1, chunk.place.numbers
     if numbers is None:
         return values[first : first + chunk.rows]

@@ -74,7 +74,7 @@ from ..models.model import Feature
 from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from .linear import Linear, exportable, linear
-from .shaped import MemberArrays, shaped
+from .members import MemberArrays, mixed_model
 
 VERSION, SEVERAL, COUPLED = 2, 3, 4
 
@@ -104,17 +104,15 @@ def to_json(model: Learner | OneVsAll | Sweep) -> str:
 def coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
     """The same as a dictionary, of a linear model."""
     plain = linear(model, extrapolate=True)
-    by_head = model.importance
-    importance: Any = list(by_head.values()) if isinstance(model, OneVsAll) else [by_head]
-    several = isinstance(model, OneVsAll)
-    return {**_about(model, plain, VERSION), **_terms(plain, model.scales, importance, several)}
+    several = model.task == "classes"
+    return {**_about(model, plain, VERSION), **_terms(plain, model.scales, model._of_heads("importance"), several)}
 
 
 def mixed_coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
     """The same, of a model of several members."""
-    whole = shaped(model, extrapolate=True)
+    whole = mixed_model(model, extrapolate=True)
     names = whole.members[0].linear.names
-    several = isinstance(model, OneVsAll)
+    several = model.task == "classes"
     coupled = any(member.coupled for member in whole.members)
     members = [
         {

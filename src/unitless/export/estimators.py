@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import losses
+from ..data.columns.schema import Schema
 from ..data.read_options import ReadOptions
-from ..data.schema import Schema
 from ..errors import OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, Loss

@@ -37,6 +37,7 @@ from ..errors import OptionError
 from ..inference.predictor import Predictor
 from ..inputs import Float64
 from ..losses import LOSSES, Loss
+from ..models.any_model import model_of
 from ..models.by_feature import StateReading
 from ..models.classes import Label
 from ..models.learner import Learner
@@ -103,14 +104,8 @@ class Linear:
 
 
 def exportable(model: Any) -> Learner | OneVsAll:
-    """The model itself, or the best one of a sweep."""
-    best = model.best if isinstance(model, Sweep) else model
-    if not isinstance(best, Learner | OneVsAll):
-        raise OptionError(
-            f"this is {type(model).__name__}; only models can be exported: Learner, OneVsAll, Sweep. An estimator's is "
-            "its model_ (scikit-learn) or model (River)"
-        )
-    return best
+    """The model itself, the best one of a sweep, or that of a result, a predictor, an estimator or a model file."""
+    return model.best if isinstance(model, Sweep) else model_of(model)
 
 
 def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = None) -> Linear:
@@ -136,7 +131,7 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = N
         raise OptionError("this model has not learned any features yet; there is nothing to export")
     if task == "classes" and not labels:
         raise OptionError("this model has not learned any class yet; there is nothing to export")
-    heads = len(labels) if isinstance(model, OneVsAll) else 1
+    heads = model.heads
     if terms is None:
         terms = reading.terms(range(heads))
     rule, v = terms.rule, terms.v[:, :heads]
@@ -240,8 +235,8 @@ def _labels(model: Learner | OneVsAll, negative: int) -> tuple[Task, list[Label]
     if model._training is not None:
         predictor = Predictor(model)
         return predictor.target.task, predictor.labels
-    if isinstance(model, OneVsAll):
-        return "classes", model.classes
+    if model.task == "classes":
+        return "classes", model._class_labels
     if LOSSES[model.options.loss].for_classes:
         return "binary", [-1 if negative == 2 else 0, 1]
     return "regression", []

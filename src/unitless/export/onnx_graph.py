@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from ..data.columns.schema import DATES, Kind, Schema
 from ..data.labels import number_text
-from ..data.schema import DATES, Kind, Schema
 from ..errors import Option, OptionError, Phrase
 from ..inputs import MISSING
 from ..models.classes import Label
@@ -37,7 +37,7 @@ from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from .ensemble import Ensemble
 from .linear import Linear, Variance, exportable, linear
-from .shaped import LARGEST_SCORE, MemberArrays, MixtureArrays, Shaped, shaped
+from .members import LARGEST_SCORE, MemberArrays, MixedModel, MixtureArrays, mixed_model
 
 if TYPE_CHECKING:
     import onnx
@@ -85,7 +85,7 @@ def to_onnx(
     if dtype not in ("float32", "float64"):
         raise OptionError(f"is {dtype!r}; it must be 'float32' or 'float64'", option="dtype")
     exported = exportable(model)
-    mixed = shaped(exported, extrapolate) if exported._mixes() else None
+    mixed = mixed_model(exported, extrapolate) if exported._mixes() else None
     graph = _Graph(linear(exported, extrapolate) if mixed is None else mixed.members[0].linear, dtype)
     if inputs == "matrix":
         x = graph.input("features", graph.float, len(graph.model.names))
@@ -279,8 +279,8 @@ class _Graph:
         low, high = self.model.limits
         return self._node("Clip", score, self._floats("lowest", low), self._floats("highest", high))
 
-    def mixed(self, x: str, model: Shaped) -> str:
-        """[rows, heads], as `unitless.export.shaped` describes. In float64 throughout: so every value is on the
+    def mixed(self, x: str, model: MixedModel) -> str:
+        """[rows, heads], as `unitless.export.members` describes. In float64 throughout: so every value is on the
         same side of every threshold as in the model itself.
         """
         outside, plain = self._dtype, self.model

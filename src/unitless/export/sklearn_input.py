@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.schema import DATES, Kind
+from ..data.columns.schema import DATES, Kind
 from ..errors import Option, OptionError, Phrase
 from ..inputs import MISSING, Float64
 from .linear import Linear

@@ -8,7 +8,6 @@ from .. import figures
 from ..errors import Option, OptionError, Phrase
 from ..models.any_model import model_of
 from ..models.curve_panels import MOST, Panel, panels
-from ..models.one_vs_all import OneVsAll
 from .explanation import class_number
 
 CLASSES = 6  # of several, those whose curves are drawn
@@ -22,16 +21,16 @@ def curve_panels(model: Any, most: int | None = MOST, label: Any = None) -> tupl
             "a linear model has no curves",
             advice=Phrase("train it with ", Option("model_type", "curves"), " or ", Option("model_type", "trees")),
         )
-    shaped = model._form_reading()
-    if not isinstance(model, OneVsAll):
+    form = model._form_reading()
+    if model.task != "classes":
         if label is not None:
             raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
-        return panels(shaped, [0], most), [""]
+        return panels(form, [0], most), [""]
     if label is not None:
         heads = [class_number(model, label)]
     else:
-        reach = dict.fromkeys(range(len(model.classes)), 0.0)
-        for by_head in shaped.importance().values():
+        reach = dict.fromkeys(range(len(model._class_labels)), 0.0)
+        for by_head in form.importance().values():
             reach = {head: max(reach[head], float(by_head[head])) for head in reach}
         heads = sorted(sorted(reach, key=lambda head: -reach[head])[:CLASSES])
-    return panels(shaped, heads, most), [figures.short_name(model.classes[head]) for head in heads]
+    return panels(form, heads, most), [figures.short_name(model._class_labels[head]) for head in heads]

@@ -19,27 +19,28 @@ from numpy.typing import NDArray
 from .. import html, inputs, limits, notebook_bar, shown
 from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
-from ..data.columns import text, whole
-from ..data.in_memory import Frames, Mappings
+from ..data.columns.arrow_column import text, whole
 from ..data.label_values import LabelValues
 from ..data.labels import Numbers, RawLabels, Texts, number_text, plain_number
-from ..data.located_rows import Bad
 from ..data.progress import SHOWN_BAD, Progress
 from ..data.read_options import SKIP_ROWS, Reading, given_reading, no_column
-from ..data.source import other_kind
+from ..data.sources.in_memory import Frames, Mappings
+from ..data.sources.located_rows import Bad
+from ..data.sources.source import other_kind
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..metrics.baseline import Baseline, skill
+from ..metrics.baseline import HindsightBaseline, skill
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
 from ..models.any_model import model_of
+from ..models.classes import Label
 from ..models.error_quantiles import checked_level
-from ..models.learner import Learner
-from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors
+from ..models.scored import Scored
 from ..options import USUAL_LEVEL
+from . import evaluation_summary
 from .predictor import places
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Evaluator:
             self.schema,
             beside.get("target"),
             beside.get("weight"),
-            keep=self.by is not None or self.schema.weight in self.schema.kinds,  # which is read twice then
+            originals=self.by is not None or self.schema.weight in self.schema.kinds,  # which is read twice then
             drop_invalid=True,
         )
         self.progress = Progress()
@@ -165,7 +166,7 @@ class Evaluator:
         self._errors = None if errors is None else errors.copy()  # the model may learn meanwhile
         self.evaluation = Evaluation(self.model, intervals=self._intervals())
         self.curves = Curves(self.model, self.evaluation)
-        self.baseline = Baseline(self.model)
+        self.baseline = HindsightBaseline(self.model)
         self.groups: dict[str | None, Evaluation] = {}
         self.others: Evaluation | None = None
         self.scored = self.strange = 0
@@ -225,6 +226,8 @@ class Evaluator:
         if not self.scored:
             why = f": {self.progress.bad[0]}" if self.progress.bad else ""
             raise InputError(f"{self.source.name} has no row that could be scored{why}")
+        if not self.evaluation.examples and not self.strange:
+            raise InputError(f"{self.source.name} has no row that could be scored: no row has a weight above 0")
         if self.by is not None and not self._found_by:
             raise OptionError(no_column(self.by, [name for name, _ in self.schema.columns], "by"))
         if self.strange == self.scored:
@@ -237,8 +240,8 @@ class Evaluator:
 
     @property
     def _class_names(self) -> list[str]:
-        if isinstance(self.model, OneVsAll):
-            return [label if isinstance(label, str) else number_text(label) for label in self.model.classes]
+        if self.model.task == "classes":
+            return [label if isinstance(label, str) else number_text(label) for label in self.model._class_labels]
         return [] if self.target is None else self.target.classes
 
     def _take(self, batch: Batch) -> None:
@@ -254,23 +257,17 @@ class Evaluator:
             batch, groups = batch.select(~unlabelled), None if groups is None else groups[~unlabelled]
         if not batch.rows or batch.labels is None:
             return
-        scores, classes = self._scores(batch)
-        truth = self._truth(batch, batch.labels, scores, classes)
-        h = batch.weight
-        self.evaluation.add_numbered(scores, truth, h)
-        self.baseline.score_numbered(truth, h, batch.offset)
-        self.curves.add_numbered(scores, truth, h)
+        scores = self._scores(batch)
+        scored = Scored(scores, self._truth(batch, batch.labels, scores), batch.weight, batch.offset)
+        for counter in (self.evaluation, self.baseline, self.curves):
+            counter.count(scored)
         self.scored += batch.rows
         if groups is not None:
-            self._by_group(groups, scores, truth, h)
+            self._by_group(groups, scored)
 
-    def _scores(self, batch: Batch) -> tuple[Float64, int]:
-        """Predictions, and how many classes they are of."""
+    def _scores(self, batch: Batch) -> Float64:
         try:
-            if isinstance(self.model, OneVsAll):
-                scores, labels = self.model._scores_and_labels(batch.data, self._extrapolate, batch.offset)
-                return scores, len(labels)
-            return self.model._ask(batch.data, self._extrapolate, batch.offset), 0
+            return self.model._scores(batch.data, batch.offset, self._extrapolate)
         except Error as error:
             raise error.moved(batch.place.at) from None
 
@@ -297,7 +294,7 @@ class Evaluator:
             if large is not None:
                 yield large, lambda row: f"the target is {labels.values[row]:g}; {limits.LABELS}"
         least = LOSSES[self.model.options.loss].smallest_label
-        if isinstance(self.model, Learner) and least is not None and isinstance(labels, Numbers):
+        if self.model.task == "regression" and least is not None and isinstance(labels, Numbers):
             yield labels.values < least, lambda row: f"the target is {labels.values[row]}, which is negative"
         if batch.weight is not None:
             h = batch.weight
@@ -311,16 +308,10 @@ class Evaluator:
             return  # the rest is found on the way
         yield inputs.invalid_rows(batch.data), lambda row: "a value is not a number, infinite or too large"
 
-    def _truth(self, batch: Batch, labels: RawLabels, scores: Float64, classes: int) -> NDArray[Any]:
-        """Labels as they are counted: numbers, whether rows are positive, or the numbers of classes."""
-        if isinstance(self.model, OneVsAll):
-            distinct, _, places_of = labels.distinct()
-            names = task_labels.as_known(self.model.classes)
-            numbers = np.array(
-                [self._class_number(names.get(label, label), isinstance(labels, Texts)) for label in distinct]
-            )
-            self._count_strangers(distinct, numbers < 0, places_of)
-            return np.asarray(np.where(numbers < 0, classes, numbers)[places_of], dtype=np.intp)
+    def _truth(self, batch: Batch, labels: RawLabels, scores: Float64) -> NDArray[Any]:
+        """Labels as they are counted: see `Scored`."""
+        if self.model.task == "classes":
+            return self._class_numbers(labels, scores.shape[1])
         if self.target is None:  # of a model that was not made by train
             self.target = self._decided(labels)
         if self.target.task == "regression":
@@ -333,22 +324,23 @@ class Evaluator:
         codes = np.array([self.target.classes.index(one) if one in self.target.classes else -1 for one in classes_of])
         self._count_strangers(distinct, codes < 0, places_of)
         truth = codes[places_of]
-        return np.asarray(np.where(truth < 0, scores <= 0, truth == 1))  # what is neither counts as what was not said
+        wrong = scores[:, 0] <= 0  # what is neither class counts as the one that was not predicted
+        return np.where(truth < 0, wrong, truth == 1)
 
     def _decided(self, labels: RawLabels) -> Target:
         if not LOSSES[self.model.options.loss].for_classes:
             return Target("regression")
-        return task_labels.decide(LabelValues.of(labels), "binary", None, None)
+        return task_labels.infer_target(LabelValues.of(labels), "binary", None, None)
 
-    def _class_number(self, label: str, as_text: bool) -> int:
-        assert isinstance(self.model, OneVsAll)
-        known = self.model._classes.known
-        forms: list[Any] = [label]
-        with contextlib.suppress(ValueError, OverflowError):
-            forms.insert(0 if not as_text else 1, plain_number(label))
-        if label in ("false", "true"):
-            forms.append(label == "true")
-        return next((number for form in forms if (number := known(form)) >= 0), -1)
+    def _class_numbers(self, labels: RawLabels, heads: int) -> NDArray[np.intp]:
+        """Among the model's classes; one that it does not know has the number of heads."""
+        classes = self.model._class_labels
+        names, known = task_labels.as_known(classes), {label: number for number, label in enumerate(classes)}
+        as_text = isinstance(labels, Texts)
+        distinct, _, places_of = labels.distinct()
+        numbers = np.array([_known_number(names.get(label, label), as_text, known) for label in distinct], np.intp)
+        self._count_strangers(distinct, numbers < 0, places_of)
+        return np.where((numbers < 0) | (numbers >= heads), heads, numbers)[places_of]
 
     def _count_strangers(self, distinct: list[str], strange: NDArray[np.bool_], places_of: NDArray[np.intp]) -> None:
         if not strange.any():
@@ -386,7 +378,7 @@ class Evaluator:
             words[code] = raw[stops[code] : stops[code + 1]].decode()
         return np.asarray(words[codes][places(batch)])
 
-    def _by_group(self, groups: NDArray[Any], scores: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+    def _by_group(self, groups: NDArray[Any], scored: Scored) -> None:
         number: dict[str | None, int] = {}
         evaluations: list[Evaluation] = []
         others = -1  # all values that came too late to be told apart are one group
@@ -406,8 +398,17 @@ class Evaluator:
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(evaluations))).tolist()
         for evaluation, first, last in zip(evaluations, [0, *ends], ends, strict=False):
-            rows = order[first:last]
-            evaluation.add_numbered(scores[rows], truth[rows], None if h is None else h[rows])
+            evaluation.count(scored[order[first:last]])
+
+
+def _known_number(label: str, as_text: bool, known: dict[Label, int]) -> int:
+    """The number of a class that data writes in this way, or -1."""
+    forms: list[Any] = [label]
+    with contextlib.suppress(ValueError, OverflowError):
+        forms.insert(0 if not as_text else 1, plain_number(label))
+    if label in ("false", "true"):
+        forms.append(label == "true")
+    return next((known[form] for form in forms if form in known), -1)
 
 
 class EvaluateResult:
@@ -415,7 +416,7 @@ class EvaluateResult:
 
     def __init__(self, scoring: Evaluator) -> None:
         progress, model = scoring.progress, scoring.model
-        assert scoring.target is not None or isinstance(model, OneVsAll)
+        assert scoring.target is not None or model.task == "classes"
         self.model = model
         self.target = scoring.target or Target("classes")
         self.source, self.schema = scoring.source.name, scoring.schema
@@ -430,9 +431,9 @@ class EvaluateResult:
         """Rows of classes that the model has never met, all of which count as wrong."""
         self.unknown_labels = scoring.strangers
         self.missing = dict(progress.missing)
-        self.invalid_values = {name: count for name, (count, _, _) in progress.odd.items()}
+        self.invalid_values = {name: count for name, (count, _, _) in progress.invalid_values.items()}
         """How many values of a column were not what it holds, and counted as missing."""
-        self.first_invalid = progress.odd
+        self.first_invalid = progress.invalid_values
         """By column: how many, where the first of them is, and what it is."""
         self.seconds = progress.seconds
         self.metrics: dict[str, float] = scoring.evaluation.metrics
@@ -481,7 +482,8 @@ class EvaluateResult:
         ranking = self.evaluation.ranking
         if ranking is None:
             return self.evaluation.per_class
-        weight, hits, predicted, positive = self.evaluation.weight, ranking.hits, ranking.predicted, ranking.positive
+        weight, found = self.evaluation.weight, ranking.found()
+        hits, predicted, positive = found.hits, found.predicted, found.positive
         other_hits = weight - predicted - positive + hits
         counts = ((weight - positive, weight - predicted, other_hits), (positive, predicted, hits))
         return {
@@ -532,34 +534,7 @@ class EvaluateResult:
         }
 
     def _repr_html_(self) -> str:
-        interval = " to ".join(shown.number(end) for end in self.metrics_ci)
-        rows = [f"{self.scored:,} scored"]
-        counts = {
-            "without label": self.unlabeled,
-            "skipped": self.skipped,
-            "of classes that it never met": self.unknown,
-        }
-        rows += [f"{count:,} {words}" for words, count in counts.items() if count]
-        facts = [("task", self.task), ("data", html.name(self.source)), ("rows", ", ".join(rows))]
-        facts += [(f"{self.judged_by}, 90% confidence", interval)] if math.isfinite(sum(self.metrics_ci)) else []
-        metrics = [
-            [name, shown.number(value), shown.number(self.baseline.get(name))] for name, value in self.metrics.items()
-        ]
-        parts = [html.facts(facts), html.table(["metric", "model", self.baseline_name], metrics)]
-        groups = list(self.groups.items())[:10]
-        if groups:
-            judged = [
-                [
-                    "(missing)" if name is None else html.name(name),
-                    f"{one.rows:,}",
-                    shown.number(one.metrics[self.judged_by]),
-                ]
-                for name, one in groups
-            ]
-            parts.append(html.table([self.by, "rows", self.judged_by], judged))
-            if len(self.groups) > len(groups):
-                parts.append(html.note(f"{len(self.groups) - len(groups):,} further groups are in .groups."))
-        return html.card("EvaluateResult", *parts)
+        return html.sections("EvaluateResult", evaluation_summary.sections(self))
 
     def __repr__(self) -> str:
         name = self.judged_by

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from .. import html, inputs, shown
 from ..data import Batch
-from ..data.frame_reader import read_mapping
-from ..data.in_memory import is_frame
+from ..data.columns.policy import Policy
+from ..data.columns.row_reader import NamedRowReader, NumberRowReader
 from ..data.labels import number_text
-from ..data.located_rows import Place, Position
-from ..data.policy import Policy
 from ..data.read_options import Reading
+from ..data.sources.in_memory import is_frame
+from ..data.sources.located_rows import Place, Position
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -28,8 +28,8 @@ from ..models.learner import Learner
 from ..models.model import Feature
 from ..models.one_vs_all import OneVsAll
 from ..models.terms import Terms
-from .predictor import Predictor, as_mapping, numbered, places
-from .shaped_explanation import raw_row, taken_apart
+from .nonlinear_explanation import raw_row, taken_apart
+from .predictor import Predictor, places
 
 _WORD = 2**64 - 1
 TOP = 20  # features that are shown one by one
@@ -188,8 +188,8 @@ def explain_batch(
         predictor = Predictor(model)
         prediction = predictor.as_it_was(predictor.predictions(batch).values)[0]
         positive = predictor.classes[1] if predictor.target.task == "binary" else None
-    elif isinstance(model, OneVsAll):
-        prediction = model.classes[int(scores.argmax())]
+    elif model.task == "classes":
+        prediction = model._class_labels[int(scores.argmax())]
     gives = LOSSES[model.options.loss].link.gives_probabilities
     return replace(
         explanation,
@@ -214,22 +214,22 @@ def _with_offset(of: Explanation, offset: float, model: Learner | OneVsAll) -> E
 
 def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tuple[int, Label | None]:
     """Which class the score belongs to: its place and its label."""
-    if not isinstance(model, OneVsAll):
+    if model.task != "classes":
         if label is not None:
             raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
         return 0, None
-    if not model.classes:
+    if not model._class_labels:
         raise InputError("the model has not learned any class yet")
     head = int(scores.argmax()) if label is None else class_number(model, label)
-    return head, model.classes[head]
+    return head, model._class_labels[head]
 
 
-def class_number(model: OneVsAll, label: Any) -> int:
+def class_number(model: Learner | OneVsAll, label: Any) -> int:
     """The place of a class, which may be named by its text."""
-    for number, known in enumerate(model.classes):
+    for number, known in enumerate(model._class_labels):
         if known == label or (isinstance(label, str) and (str(known) == label or _text(known) == label)):
             return number
-    shown = ", ".join(map(str, model.classes[:8])) + (", ..." if len(model.classes) > 8 else "")
+    shown = ", ".join(map(str, model._class_labels[:8])) + (", ..." if len(model._class_labels) > 8 else "")
     raise OptionError(f"there is no class {label!r}; there are {shown}")
 
 
@@ -261,13 +261,8 @@ def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[st
         if data.rows != 1:
             raise InputError(f"the frame has {data.rows:,} rows; it must have one")
         return data, []
-    row = as_mapping(row)
-    if model._snapshot()["columns"] is not None:
-        return numbered(row), []
-    if not isinstance(row, Mapping):
-        kind = type(row).__name__
-        raise InputError(f'the row is of type {kind}; it must have names and values, such as {{"age": 31}}')
-    return inputs.NamedRows([read_mapping(row, FED_BY_HAND)[0]]), []
+    reader = NumberRowReader() if model._snapshot()["columns"] is not None else NamedRowReader(FED_BY_HAND)
+    return reader.read(row), []
 
 
 def row_of(model: Learner | OneVsAll, source: Any, number: int, reading: Reading) -> Batch:
@@ -398,10 +393,10 @@ class _Row:
         center = self._target_center()
         return Explanation(parts, bias + center, score + center, limited + center, None)
 
-    def mixed(self, shaped: FormReading, head: int, heads: int, offset: float) -> Explanation:
+    def mixed(self, form: FormReading, head: int, heads: int, offset: float) -> Explanation:
         """The score of a head of a model that is more than one sum, without the row's offset."""
-        raw, active = raw_row(shaped, self._given)
-        found = taken_apart(shaped, raw, active, self, head, heads, offset)
+        raw, active = raw_row(form, self._given)
+        found = taken_apart(form, raw, active, self, head, heads, offset)
         values: dict[Feature, float] = {}
         for name, _, value, _ in self._parts:
             values[name] = values.get(name, 0.0) + value

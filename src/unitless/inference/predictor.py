@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from .. import frames, html, inputs
 from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
-from ..data.byte_stream import never
-from ..data.frame_reader import read_mapping
-from ..data.in_memory import Frames, Mappings, is_frame
+from ..data.columns.row_reader import row_reader
+from ..data.columns.table_row import TableRowReader, row_offset
 from ..data.labels import number_text
-from ..data.policy import Policy
 from ..data.read_options import Reading, given_reading
-from ..data.row_reader import RowReader, row_offset
-from ..data.source import other_kind
-from ..data.text_columns import TextColumns
+from ..data.sources.byte_stream import never
+from ..data.sources.in_memory import Frames, Mappings, is_frame
+from ..data.sources.source import other_kind
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -31,7 +29,7 @@ from ..models.error_quantiles import checked_level
 from ..models.extra_members import shares_shown
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import bounds, label_sets, quantiles_of, shares_of
+from ..models.prediction_errors import bounds, label_sets, quantiles_of
 from .intervals import Interval, LabelSet
 
 if TYPE_CHECKING:
@@ -136,7 +134,8 @@ class Predictor:
         self.schema = Schema.read(model._training["schema"])
         self.target = Target.read(model._training["target"])
         self._reading = model._training["reading"]
-        self._rows = RowReader(model._training) if self.schema.family == "table" else None
+        self._reader = row_reader(model._training)
+        self._rows = self._reader if isinstance(self._reader, TableRowReader) else None
         self._columns = self._rows.columns if self._rows is not None and self._rows.quick else None
         self._link = LOSSES[model.options.loss].link
 
@@ -170,7 +169,7 @@ class Predictor:
     def predict_proba_one(self, row: Any, *, extrapolate: bool = False) -> dict[Any, float]:
         """The probability of each label for one row."""
         self._check_probabilities()
-        if isinstance(self.model, OneVsAll):
+        if self.model.task == "classes":
             scores, labels = self._class_scores(row, extrapolate)
             shares = self.model._shares(scores[None, :])[0]
             return dict(zip(labels, shares.tolist(), strict=True))
@@ -206,7 +205,7 @@ class Predictor:
         else:
             scores, labels = np.array(self.score_one(row, extrapolate=extrapolate)), self._two_labels
             best = np.array([int(scores > 0)])
-        shares = shares_of(self.model, scores[None])
+        shares = self.model._shares(scores[None])
         return LabelSet(labels[int(best[0])], label_sets(shares, best, reach, labels)[0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -229,33 +228,7 @@ class Predictor:
             if len(parts) != 1 or parts[0].rows != 1:
                 raise InputError(f"the frame has {sum(part.rows for part in parts):,} rows; it must have one")
             return parts[0].data, []
-        row = as_mapping(row)
-        if self._rows is not None:
-            if not isinstance(row, Mapping):
-                raise InputError(_no_row(row))
-            return self._rows.frame(row), self._rows.unknown(row)
-        if self.schema.family == "columns":
-            return numbered(row), []
-        if not isinstance(row, Mapping):
-            raise InputError(_no_row(row))
-        options, apart = self._settled, self.schema.beside
-        used = {name: value for name, value in row.items() if name not in apart and options.uses(str(name))}
-        if self.columns is not None:
-            used = self.columns.read(used)
-        numbers, _ = read_mapping(used, self.policy, options.text)
-        return inputs.NamedRows([numbers]), []
-
-    @cached_property
-    def columns(self) -> TextColumns | None:
-        """What columns of text hold, of a model that a server made from single rows."""
-        state = self._reading.get("texts")
-        return None if state is None else TextColumns(state)
-
-    @cached_property
-    def policy(self) -> Policy:
-        """What values that are not numbers become, in rows of named features."""
-        served = self._reading.get("booleans") == "indicator"  # by a server, from its first row on
-        return replace(self._settled.policy, booleans="indicator") if served else self._settled.policy
+        return self._reader.read(row), self._reader.unknown(row)
 
     def offset_one(self, row: Any) -> float:
         """The offset of one row, where the model was trained with a column of them; otherwise 0."""
@@ -264,12 +237,11 @@ class Predictor:
         if is_frame(row):
             offsets = [part.offset for part in self.read(row)]
             return 0.0 if not offsets or offsets[0] is None else float(offsets[0][0])
-        return row_offset(as_mapping(row), self.schema)
+        return row_offset(row, self.schema)
 
     def _one_score(self, row: Any, extrapolate: bool, offset: float) -> float:
         """The score of a row that the core does not read by itself."""
-        plain = self._plain(row)
-        if plain is not None and self._rows is not None:
+        if self._rows is not None and (plain := self._rows.plain(row)) is not None:
             score = self.model._predict_row(self._rows.columns, plain, extrapolate, offset)
             if score is not None:
                 return score
@@ -290,22 +262,17 @@ class Predictor:
 
     def _class_scores(self, row: Any, extrapolate: bool) -> tuple[Float64, list[Any]]:
         """The classes' scores for a row, and the classes."""
-        assert isinstance(self.model, OneVsAll)
         if self._rows is not None:
             # As it is, if the core may read it so; then with what is in it made plain.
-            for made in (lambda: row if self._columns is not None else None, lambda: self._plain(row)):
+            for made in (lambda: row if self._columns is not None else None, partial(self._rows.plain, row)):
                 if (plain := made()) is not None:
                     with self.model._locked():
                         scores = self.model._predict_row_wide(self._rows.columns, plain, extrapolate)
                         if scores is not None:
-                            return scores, self.model.classes
+                            return scores, self.model._class_labels
         data = self.read_one(row)[0]
         with self.model._locked():
-            return self._from(data, extrapolate), self.model.classes
-
-    def _plain(self, row: Any) -> dict[str, Any] | None:
-        row = as_mapping(row)
-        return self._rows.plain(row) if self._rows is not None and isinstance(row, Mapping) else None
+            return self._from(data, extrapolate), self.model._class_labels
 
     def _from(self, data: inputs.Input, extrapolate: bool, offset: float = 0.0) -> Float64:
         try:
@@ -422,8 +389,8 @@ class Predictor:
     @property
     def class_names(self) -> list[str]:
         """The labels as text."""
-        if isinstance(self.model, OneVsAll):
-            return [label if isinstance(label, str) else number_text(label) for label in self.model.classes]
+        if self.model.task == "classes":
+            return [label if isinstance(label, str) else number_text(label) for label in self.model._class_labels]
         return self.target.classes
 
     @property
@@ -442,7 +409,7 @@ class Predictor:
 
     @cached_property
     def _several(self) -> bool:
-        return isinstance(self.model, OneVsAll)
+        return self.model.task == "classes"
 
     @cached_property
     def _boolean(self) -> bool:
@@ -523,7 +490,7 @@ class Predictor:
             raise OptionError(other_kind(self.schema.family, opened))
         if keep and opened.family != "table":
             raise OptionError(f"{opened.name} is not a table: it has no columns to keep")
-        yield from Reader(opened, options, self.schema, target_needed=False, keep=keep).batches(None, stopped)
+        yield from Reader(opened, options, self.schema, target_needed=False, originals=keep).batches(None, stopped)
 
     def predictions(self, batch: Batch, extrapolate: bool = False, skip: bool = False) -> Predictions:
         """Predictions for a batch; `skip`: without those that cannot be predicted."""
@@ -531,7 +498,7 @@ class Predictor:
         if skip:
             invalid = _invalid(batch)
             used, readable = batch.select(~invalid), readable[~invalid]
-        several = isinstance(self.model, OneVsAll)
+        several = self.model.task == "classes"
         if used.offset is not None and (missing := np.isnan(used.offset)).any():
             where = used.place.at(int(np.flatnonzero(missing)[0]))
             raise InputError(f"the offset {self.schema.offset!r} is missing", **where)
@@ -559,7 +526,7 @@ class Predictor:
         if LOSSES[self.model.options.loss].link.gives_probabilities:
             probabilities = np.full((total, len(classes)), np.nan)
             if several:
-                probabilities[readable] = self.model._shares(scores)  # type: ignore[union-attr]
+                probabilities[readable] = self.model._shares(scores)
             else:
                 p = self.model._link(scores)
                 probabilities[readable] = np.stack([1 - p, p], axis=1)
@@ -568,8 +535,8 @@ class Predictor:
     @property
     def labels(self) -> list[Any]:
         """The classes as they were called in the data; none where numbers are predicted."""
-        if isinstance(self.model, OneVsAll):
-            return list(self.model.classes)
+        if self.model.task == "classes":
+            return list(self.model._class_labels)
         if self.target.task == "binary" and "" in self.target.classes:
             known = next((name for name in self.target.classes if name), "")
             raise InputError(
@@ -579,26 +546,6 @@ class Predictor:
         if self.target.task == "binary":
             return [_as_it_was(name, self.target.number) for name in self.target.classes]
         return []
-
-
-def as_mapping(row: Any) -> Any:
-    """A pandas Series as a mapping; anything else as it is."""
-    if isinstance(row, Mapping) or not (hasattr(row, "items") and getattr(row, "ndim", 0) == 1):
-        return row
-    return dict(row.items())
-
-
-def numbered(row: Any) -> inputs.Input:
-    """A row of a model that knows its features as columns."""
-    if isinstance(row, Mapping):
-        raise InputError("this model knows its features as columns; give the row as a list of numbers")
-    if isinstance(row, str | bytes):
-        raise InputError(_no_row(row))
-    return inputs.read(np.asarray(inputs.as_array(row, "the row"))[None, :])
-
-
-def _no_row(row: Any) -> str:
-    return f'the row is of type {type(row).__name__}; it must have names and values, such as {{"age": 31}}'
 
 
 def _as_it_was(name: str, number: bool) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -62,7 +61,7 @@ class RowLearning:
             score = model._learn_row(self._columns, row, label, weight, offset)
             if score is not None:
                 return score
-        for plain in self._plain(row):
+        if (plain := self._rows.plain(row)) is not None:
             score = model._learn_row(self._rows.columns, plain, label, weight, offset)
             if score is not None:
                 return score
@@ -77,15 +76,9 @@ class RowLearning:
                     scores = model._learn_row_wide(self._columns, row, number, weight, len(new))
                     if scores is not None:
                         return scores
-                for plain in self._plain(row):
+                if (plain := self._rows.plain(row)) is not None:
                     scores = model._learn_row_wide(self._rows.columns, plain, number, weight, len(new))
                     if scores is not None:
                         return scores
                 data = self._predictor.read_one(row)[0]
                 return model._feed(data, np.array([number]), [weight], len(new))
-
-    def _plain(self, row: Any) -> Iterator[dict[str, Any]]:
-        """The row with what is in it made plain, if it is a mapping."""
-        plain = self._predictor._plain(row)
-        if plain is not None:
-            yield plain

@@ -1,23 +1,24 @@
-"""What second-order learners (rule "newton") know together: information adds up.
+"""Second-order engines (rule "newton") become one: what rows have taught them adds up.
 
 A lane has means v and a covariance P, which began as I/λ and grows by a walk of q a row. Of the precision P⁻¹ the part
-π(t) = 1/(1/λ + q·t) was there before any row; what the rows have told is A = P⁻¹ - π(t) and b = P⁻¹·v. Of models that
-have learned apart, these add up, at common scales and means and labels told from a common center:
+π(t) = 1/(1/λ + q·t) was there before any row; the rows have added A = P⁻¹ - π(t) and b = P⁻¹·v. Of models that have
+learned different rows, these add up, at common scales, common means and a common center of the labels:
 
     P = (π(Σt) + ΣA)⁻¹    v = P·Σb
 
 With squared loss and without a walk this is the model that one learner would be that had learned all rows, to rounding.
-Of logistic loss and of classes, each model has weighed its rows by what it predicted itself. Of a lane with a walk, all
+With logistic loss and classes, each model has weighed its rows by its own predictions. In a lane with a walk, all
 models count as if they stood at the same moment.
 
 Other means of centered columns are another basis of the same rows: x - m - d is a sum of x - m and of the bias. So A
-becomes N'·A·N and b becomes N'·b, which is exact, and nothing has to be remembered for the next merge. Labels that are
-told from a center lower by o add o times the bias's column of A to b.
+becomes N'·A·N and b becomes N'·b, which is exact, and nothing has to be stored for the next merge. Labels that are
+measured from a center lower by o add o times the bias's column of A to b.
 
-Models that went on from a common base add what they have learned since, A - A_base. A lane with a walk has also
-forgotten meanwhile, each model by itself: there A and b are the models' means, by the weight of their new rows.
+Models that went on from a common base add what they have learned since, A - A_base, also in a synchronization round. A
+lane with a walk has meanwhile forgotten, in each model by itself: there A and b are the models' means, by the weight of
+their new rows.
 
-All of it is told in units of the scales: powers of two change no bit.
+Everything is in units of the scales: powers of two change no bit.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ from numpy.typing import NDArray
 from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
+from ..models.model import State
 from ..models.second_order import covariance
 from ..rates import WALKS
+from .engine import Engine
+from .layout import Lanes, Layout, Slots
 from .means import Terms
-from .state import Lanes, Layout, Slots
+from .totals import Totals
 
 _COVARIANCE, _ORDER, _RECENT, _MET = "newton.P", "newton.order", "newton.recent", "newton.met"
 
@@ -48,7 +52,7 @@ def is_second_order(state: _core.Snapshot) -> bool:
 
 @dataclass(frozen=True)
 class Frame:
-    """What several models' information is told in: features, their scales and means."""
+    """The features, scales and means in which the information of several models is written."""
 
     slots: Slots  # of the merged model, in order
     order: Slots  # those of features in the order in which they were met
@@ -82,10 +86,10 @@ class Frame:
         """Whether the bias is one of the features: then it is the first."""
         return len(self.slots) > 0 and self.slots[0] == 0
 
-    def moved(self, known: Known, shift: Shift) -> Known:
-        """The same rows, told by other means and from another center of the labels."""
+    def moved(self, known: Known, drift: Float64, offset: float) -> Known:
+        """The same rows with means that are larger by `drift`, and labels that are larger by `offset`."""
         to, of, by, also = self.terms
-        drift = -shift.drift
+        drift = -drift
         drift[0] = 1.0  # where there is no second mean
         factor = drift[by] * drift[also]
         here = np.flatnonzero(factor)
@@ -101,19 +105,19 @@ class Frame:
             for i, j, by_how_much in zip(to, of, factor, strict=True):
                 A[:, j, :] += across[:, i, :] * by_how_much
             A = (A + A.transpose(0, 2, 1)) / 2
-        if shift.offset and self.biased:
-            b = b + shift.offset * self.scale[0] * A[:, None, 0, :]
+        if offset and self.biased:
+            b = b + offset * self.scale[0] * A[:, None, 0, :]
         return replace(known, A=A, b=b)
 
 
 @dataclass(frozen=True)
 class Known:
-    """What rows have told the lanes of a model."""
+    """What rows have taught the lanes of a model."""
 
     A: Float64  # [rate][place][place]
     b: Float64  # [rate][head][place]
     t: float  # the weight of the rows
-    recent: Float64  # [rate][2]: recent losses of what is said with and without shrinkage
+    recent: Float64  # [rate][2]: recent losses of predictions with and without shrinkage
 
     @classmethod
     def of(cls, state: _core.Snapshot, frame: Frame, layout: Layout, lanes: Lanes, source: list[int]) -> Known:
@@ -127,71 +131,66 @@ class Known:
         stand_ins = [lane % len(own_covariances) for lane in source[:rates]]
         for rate, lane in enumerate(stand_ins):
             precision, _ = _core.inverted(own_covariances[lane])
-            told = precision - np.diag(_prior(int(state["lane_rates"][lane]), state["t"], state["slots"]))
+            taught = precision - np.diag(_prior(int(state["lane_rates"][lane]), state["t"], state["slots"]))
             meant = _core.multiplied(precision, np.ascontiguousarray(v[:, :, rate].T))
-            A[rate][np.ix_(places, places)] = told[np.ix_(own, own)] * rho[:, None] * rho
+            A[rate][np.ix_(places, places)] = taught[np.ix_(own, own)] * rho[:, None] * rho
             b[rate][:, places] = meant[:, own] * rho
         recent = state["form"][_RECENT].reshape(-1, 2)[stand_ins]
         return cls(A, b, state["t"], recent)
 
-    def since(self, base: Known) -> Known:
-        """What was told after a base."""
-        recent = np.maximum(self.recent - base.recent, 0.0)
-        return Known(self.A - base.A, self.b - base.b, self.t - base.t, recent)
+    def plus(self, other: Known, times: float = 1.0) -> Known:
+        """What both know."""
+        A, b, recent = self.A + other.A * times, self.b + other.b * times, self.recent + other.recent * times
+        return Known(A, b, self.t + other.t * times, recent)
 
 
-@dataclass(frozen=True)
-class Shift:
-    """To which means of columns and which center of the labels a model's rows are brought."""
+def merged_information(engine: Engine, base: State, partitions: int | None, most: int | None) -> _core.Snapshot:
+    """The merged state of a second-order engine.
 
-    drift: Float64  # by feature: how much larger the means become
-    offset: float  # how much larger the labels become
+    Args:
+        engine: the lanes that are merged, with all their totals.
+        base: what all models were continued from, which may have learned nothing.
+        partitions: in a synchronization round, the number of models: the merged one has the age of one of them.
+        most: see `Frame`.
+    """
+    kind, layout, lanes = engine.kind, engine.layout, engine.lanes
+    start = base if is_second_order(base[0]) else None
+    frame = Frame.of([state for state, _ in (*engine.states, *([start] if start else []))], layout, most)
 
+    def known(state: State, at: Lanes) -> Known:
+        return Known.of(state[0], frame, layout, lanes, at.source(kind.by_label(state)))
 
-@dataclass(frozen=True)
-class Merged:
-    """A model that is merged: what it knows, and to what it is brought."""
+    def moved(state: State, its: Known) -> Known:
+        own = Totals.of(state[0], kind.by_label(state), layout, lanes)
+        return frame.moved(its, own.drift(engine.means), own.offset(engine.target))
 
-    known: Known
-    shift: Shift
-    before: Known | None = None  # what the same lanes of the base knew, which it went on from
-
-
-def told_to_all(frame: Frame, lanes: Lanes, models: Sequence[Merged], base: Merged | None, apart: bool) -> Known:
-    """What all know, `t` being the sum. `apart`: they have followed different streams, so that walks do not matter."""
-    gained = [model.known.t - (base.known.t if base else 0.0) for model in models]
-    new = [(model, weight) for model, weight in zip(models, gained, strict=True) if weight > 0]
-    start = None if base is None else frame.moved(base.known, base.shift)
-    if not new:
-        return start if start is not None else models[0].known
-    first, total = models[0].known, sum(gained)
-    first = start or Known(np.zeros_like(first.A), np.zeros_like(first.b), 0.0, np.zeros_like(first.recent))
-    A, b, recent = first.A, first.b, first.recent
-    mean_A, mean_b = np.zeros_like(A), np.zeros_like(b)
-    for model, weight in new:
-        told = model.known if model.before is None else model.known.since(model.before)
-        recent = recent + told.recent
-        moved, whole = frame.moved(told, model.shift), frame.moved(model.known, model.shift)
-        A, b = A + moved.A, b + moved.b
-        mean_A, mean_b = mean_A + whole.A * (weight / total), mean_b + whole.b * (weight / total)
-    rates = lanes.rates[: len(A)]
-    walking = np.array([WALKS[rate][1] > 0 for rate in rates])
-    by_mean = np.zeros(len(rates), bool) if apart and base is None else walking
-    t = total + (base.known.t if base else 0.0)
+    n, rates = len(frame.slots), lanes.rates[: lanes.heads.count(0)]
+    nothing = Known(
+        np.zeros((len(rates), n, n)), np.zeros((len(rates), max(lanes.heads) + 1, n)), 0.0, np.zeros((len(rates), 2))
+    )
+    added, mean = moved(start, known(start, lanes)) if start else nothing, nothing
+    gained = [state["t"] - added.t for state, _ in engine.states]
+    for state, weight in zip(engine.states, gained, strict=True):
+        own = new = known(state, lanes)
+        if start:  # it is compared at the rates of the model that stand for those of the merged one
+            source = lanes.source(kind.by_label(state))
+            same = Lanes(lanes.heads, [int(state[0]["lane_rates"][lane]) for lane in source])
+            new = own.plus(known(start, same), -1.0)
+        added = added.plus(moved(state, new))
+        mean = mean.plus(moved(state, own), weight / sum(gained) if sum(gained) > 0 else 1.0 / len(gained))
+    forgets = start is not None or partitions is not None
+    by_mean = np.array([forgets and WALKS[rate][1] > 0 for rate in rates])
     # A lane that was dropped and taken up anew has gone on from another's state, whose prior was not its own.
-    priors = [np.diag(_prior(rate, t, frame.slots)) for rate in rates]
-    by_mean = by_mean | [not _core.inverted(one + prior)[1] for one, prior in zip(A, priors, strict=True)]
-    A, b = (np.where(by_mean[:, None, None], one, other) for one, other in ((mean_A, A), (mean_b, b)))
-    return Known(A, b, t, recent)
+    priors = [np.diag(_prior(rate, added.t, frame.slots)) for rate in rates]
+    by_mean = by_mean | [not _core.inverted(A + prior)[1] for A, prior in zip(added.A, priors, strict=True)]
+    A, b = (np.where(by_mean[:, None, None], *both) for both in ((mean.A, added.A), (mean.b, added.b)))
+    merged = Known(A, b, added.t, np.maximum(added.recent, 0.0))
+    snapshot = engine.snapshot()
+    return _filled(snapshot, frame, lanes, merged, kind.open, snapshot["t"] / (partitions or 1))
 
 
-def standing_in(lanes: Lanes, state: _core.Snapshot, source: list[int]) -> Lanes:
-    """The merged lanes at the rates of a model that stand for theirs: those at which a base is compared with it."""
-    return Lanes(lanes.heads, [int(state["lane_rates"][lane]) for lane in source])
-
-
-def second_order_state(
-    snapshot: _core.Snapshot, frame: Frame, lanes: Lanes, known: Known, open: bool
+def _filled(
+    snapshot: _core.Snapshot, frame: Frame, lanes: Lanes, known: Known, open: bool, age: float
 ) -> _core.Snapshot:
     """A state of lanes with what they know. `snapshot`: the state without slots; `open`: classes may join."""
     rates, heads, n = len(known.A), max(lanes.heads) + 1, len(frame.slots)
@@ -199,7 +198,7 @@ def second_order_state(
     features = np.searchsorted(frame.slots, frame.order)
     packed = []
     for rate in range(rates):
-        prior = _prior(lanes.rates[rate], snapshot["t"], frame.slots)
+        prior = _prior(lanes.rates[rate], age, frame.slots)
         P, _ = _core.inverted(known.A[rate] + np.diag(prior))
         v[:, :, rate] = _core.multiplied(P, known.b[rate]).T
         H[:, :, rate] = np.diag(P)[:, None]
@@ -214,7 +213,8 @@ def second_order_state(
     if open:
         form[_MET] = np.array([float(heads - 1)])
     snapshot |= {"slots": frame.slots, "scale": frame.scale, "v": v.ravel(), "H": H.ravel(), "form": form}
-    if snapshot["next_look"]:  # what is last stands for the average (core/engine/newton/engine.cpp)
+    snapshot["slopes"] = np.zeros(0)
+    if snapshot["next_look"]:  # the last weights stand for the average (core/engine/newton/engine.cpp)
         snapshot |= {"average": v.ravel(), "average_scale": frame.scale, "next_look": snapshot["examples"] + 1}
     return snapshot
 

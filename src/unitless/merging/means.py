@@ -1,6 +1,6 @@
 """What becomes of weights when the means of centered columns change, and of merged weights when they change again.
 
-With x = (x - m) + m and other means m + d, a model says the same if each centered feature's weight times d goes to the
+With x = (x - m) + m and other means m + d, predictions stay if each centered feature's weight times d goes to the
 bias, and of a product's weight, because (x + d)(y + e) = xy + ex + dy + de, the parts that belong to its factors and
 to the bias. Each of these is a *term*: a weight that changes, how fast (its slope), and the one or two means.
 
@@ -22,12 +22,13 @@ from ..inputs import Float64
 from ..models.extra_members import extra_members
 from ..options import Options
 from ..rules import RULES
-from .leaves_and_trees import MEMBERS
+from .layout import Layout, Slots
 from .slots import Numbers, Source
-from .state import Layout, Part, Slots
+from .totals import Totals
 
 Indices = NDArray[np.int64]
 LINEAR = "linear"  # the lanes of the model itself
+MEMBERS = ("curves", "trees")  # members whose linear terms have the slots of the model itself
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Terms:
 
     @classmethod
     def of_state(cls, state: _core.Snapshot, layout: Layout) -> Terms:
-        """Those of one model in its own order, told in the slots of the merged one."""
+        """The terms of one model, in its own order and in the slots of the merged one."""
         numbering = layout.feature_numbers(state)
         centered = np.zeros(len(numbering), bool)
         centered[state["center_features"][state["center_kinds"] == 1]] = True
@@ -68,7 +69,7 @@ class Terms:
 
     @classmethod
     def of_layout(cls, states: list[_core.Snapshot], layout: Layout) -> Terms:
-        """Those of the merged model."""
+        """The terms of the merged model."""
         if layout.means == 1:  # nothing is centered
             return cls(*(np.zeros((4, 0), np.int64)))
         return cls.of_model(layout.kinds(states) == 1, layout.pairs)
@@ -100,9 +101,9 @@ def slope_sizes(state: _core.Snapshot) -> dict[str, int]:
     averaged = 2 if state["next_look"] else 1
     sizes = {LINEAR: terms * len(state["lane_heads"]) * averaged}
     sizes |= {name: terms * len(form[f"{name}.lane_heads"]) for name in MEMBERS if f"{name}.lane_heads" in form}
-    # Those that keep a covariance need no slopes (merged_information).
-    beside = [name for name in extra_members(state) if f"{name}.newton.P" not in form]
-    return sizes | {name: terms * len(form[f"{name}.lane_heads"]) * averaged for name in beside}
+    # Members that keep a covariance need no slopes (information.py).
+    others = [name for name in extra_members(state) if f"{name}.newton.P" not in form]
+    return sizes | {name: terms * len(form[f"{name}.lane_heads"]) * averaged for name in others}
 
 
 def _term_count(state: _core.Snapshot) -> int:
@@ -126,7 +127,7 @@ class Moved:
     def of(
         cls,
         options: Options,
-        part: Part,
+        part: Totals,
         source: Source,
         terms: Terms,
         stored: Float64,

@@ -1,7 +1,6 @@
-"""What the mixtures of several models' members know together.
+"""The mixtures that combine the members of several models become one: their mean, by the rows behind each.
 
-Sums, which fade as rows come, add up. What the stackers with a mean and a covariance know is added as information about
-the same weights. Their top weighs speakers by rows.
+The order of the numbers is that of `numbers` in core/ensemble/mixture.cpp.
 """
 
 from __future__ import annotations
@@ -10,74 +9,60 @@ import numpy as np
 
 from ..inputs import Float64
 
-_PRIOR = 0.1  # the variance of a stacker's weights before the first row
-_WALKS = (0.0, 1e-5)  # and what the two stackers' have moved before it
+_LOGISTIC, _SQUARED, _CLASSES = 0, 1, 2  # kinds; all others mix by losses alone
+ROWS = 2  # the place of the number of rows
 
 
-def merged_mixture(states: list[Float64], base: Float64 | None, offsets: list[float]) -> Float64:
-    """What the mixtures know together. `offsets`: by how far the labels of each (and last of the base) are to be moved.
+def merged_mixture(states: list[Float64], offsets: list[float], rows: float) -> Float64:
+    """The merged mixture.
 
-    Sums, which fade as rows come, add up in proportion to the rows behind them. Of stackers with a mean and a
-    covariance, precisions add up, beyond that of the start.
+    Args:
+        states: of the models.
+        offsets: by how far the labels of each are to be moved.
+        rows: the number of rows that the merged mixture stands for.
     """
+    known = [(state, offset) for state, offset in zip(states, offsets, strict=True) if state[ROWS] > 0]
+    if not known:
+        return states[0]
+    states, offsets = [state for state, _ in known], [offset for _, offset in known]
+    behind = np.array([state[ROWS] for state in states])
+    share = behind / behind.sum()
     kind, members = int(states[0][0]), int(states[0][1])
-    all_states = [*states, *([base] if base is not None else [])]
-    rows = np.array([state[2] for state in states])
-    gained = rows if base is None else np.maximum(rows - base[2], 0.0)
-    if not gained.sum() > 0:
-        return np.array(states[int(np.argmax(rows))])
-    total = float(gained.sum()) + (0.0 if base is None else float(base[2]))
-    share = gained / gained.sum()
-    heard = [k for k in range(len(states)) if gained[k] > 0]
-    head = [float(kind), float(members), total]
-    if kind in (0, 2):  # logistic, classes
+    head = [float(kind), float(members), rows]
+    if kind in (_LOGISTIC, _CLASSES):
         each = members * (members + 1)
-        numbers: list[float] = []
-        for i, walk in enumerate(_WALKS):
-            at = slice(3 + i * each, 3 + (i + 1) * each)
-            prior = np.zeros((members, members + 1))
-            prior[:, 0] = 1.0 / members if kind == 2 else 0.0
-            prior[:, 1:] = np.eye(members) * (_PRIOR + walk)
-            first = prior if base is None else base[at].reshape(members, -1)
-            numbers += _stacked([states[k][at].reshape(members, -1) for k in heard], first).ravel().tolist()
-        weights = sum(share[k] * states[k][3 + 2 * each :] for k in heard)
-        return np.array([*head, *numbers, *(weights / np.sum(weights)).tolist()])
-    intensity = [share[k] * total / rows[k] if gained[k] > 0 else 0.0 for k in range(len(states))]
-    if kind == 1:  # squared
-        lows = [state[3] + offset for state, offset in zip(all_states, offsets, strict=True) if state[3] <= state[4]]
-        highs = [state[4] + offset for state, offset in zip(all_states, offsets, strict=True) if state[3] <= state[4]]
-        limits = [min(lows), max(highs)] if lows else [0.0, -1.0]
-        unit = max(states[k][5] for k in heard)
+        slices = [slice(3, 3 + each), slice(3 + each, 3 + 2 * each)]
+        stackers = [_stacked([state[at].reshape(members, -1) for state in states], share) for at in slices]
+        weights = sum(part * state[3 + 2 * each :] for part, state in zip(share, states, strict=True))
+        return np.concatenate([head, *(one.ravel() for one in stackers), weights / np.sum(weights)])
+    factor = rows / behind.sum()  # sums that fade as rows come are as large as the rows behind them
+    if kind == _SQUARED:
+        unit = max(float(state[5]) for state in states)
         squares = np.zeros(len(states[0]) - 6)
-        counts = [each_stacker + members * (members + 1) + 1 for each_stacker in (0, members * (members + 1) + 2)]
-        for k in heard:
-            scaled = np.full(len(squares), (states[k][5] / unit) ** 2)
-            scaled[counts] = 1.0  # the weight of the rows has no unit
-            squares += intensity[k] * scaled * states[k][6:]
-        return np.array([*head, *limits, unit, *squares.tolist()])
-    unit = max(states[k][3] for k in heard)
-    sums = sum(intensity[k] * (states[k][3] / unit) * states[k][4:] for k in heard)
-    return np.array([*head, unit, *np.asarray(sums).tolist()])
+        count = members * (members + 1) + 2  # numbers of a stacker; the last is the weight of the rows: it has no unit
+        for state in states:
+            ratio = np.full(len(squares), (state[5] / unit) ** 2)
+            ratio[[count - 1, 2 * count - 1]] = 1.0
+            squares += factor * ratio * state[6:]
+        return np.concatenate([head, _limits(states, offsets), [unit], squares])
+    unit = max(float(state[3]) for state in states)
+    sums = sum(factor * (state[3] / unit) * state[4:] for state in states)
+    return np.concatenate([head, [unit], np.asarray(sums)])
 
 
-def _stacked(stackers: list[Float64], first: Float64) -> Float64:
-    """Mean and covariance [member][1 + member] of several that began as `first`."""
+def _limits(states: list[Float64], offsets: list[float]) -> list[float]:
+    """The least and the largest label; where no model has met a label, the largest is below the least."""
+    known = [(state[3] + offset, state[4] + offset) for state, offset in zip(states, offsets, strict=True)]
+    known = [(low, high) for low, high in known if low <= high]
+    return [min(low for low, _ in known), max(high for _, high in known)] if known else [0.0, -1.0]
 
-    def information(stacker: Float64) -> tuple[Float64, Float64]:
-        precision = np.asarray(np.linalg.inv(stacker[:, 1:]), np.float64)
-        return precision, np.asarray(precision @ stacker[:, 0])
 
-    precision, weighed = (np.asarray(one).copy() for one in information(first))
-    least = np.inf
-    if len(stackers) == 1:
-        return stackers[0]
-    for stacker in stackers:
-        own, its = information(stacker)
-        for_all, for_mean = information(first)
-        precision += own - for_all
-        weighed += its - for_mean
-        least = min(least, float(np.linalg.eigvalsh(own)[0]))
-    values, vectors = np.linalg.eigh((precision + precision.T) / 2)
-    values = np.maximum(values, least)  # a walk may have lost more than was learned
-    covariance = (vectors / values) @ vectors.T
-    return np.column_stack([covariance @ weighed, (covariance + covariance.T) / 2])
+def _stacked(stackers: list[Float64], share: Float64) -> Float64:
+    """The mean and covariance [member][1 + member] whose information is the mean of several."""
+    precisions = [np.linalg.inv(one[:, 1:]) for one in stackers]
+    known = sum(part * precision for part, precision in zip(share, precisions, strict=True))
+    meant = sum(
+        part * (precision @ one[:, 0]) for part, precision, one in zip(share, precisions, stackers, strict=True)
+    )
+    covariance = np.linalg.inv(np.asarray(known))
+    return np.column_stack([covariance @ meant, (covariance + covariance.T) / 2])

@@ -1,4 +1,8 @@
-"""The slots of several models as those of one: where they come from, and the rule by which the core merges them."""
+"""The slots of several models become those of one: a slot is a feature's scale, weights and squared gradients.
+
+The scale is the largest ("snag": squares add up). Each weight is the mean of the models' weights, by the squared
+gradients H behind them, and H adds up; all in units of the common scale, so that nothing here has a unit.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,10 @@ from ..models.by_feature import average
 from ..models.model import Model
 from ..options import Options
 from ..rules import RULES
-from .state import NONE, Layout, Part, Slots
+from .layout import NONE, Layout, Slots
+from .totals import Totals
 
-# By slot: the scale; H by lane; and v by lane, the averages of v beside it where there are any.
+# By slot: the scale; H by lane; v by lane, followed by the averages of v where there are any.
 Numbers: TypeAlias = tuple[Float64, Float64, Float64]
 
 
@@ -25,7 +30,7 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, slots: Slots) -> Numbers:
-        """What some slots hold; nothing but zeros where the model has no such slot."""
+        """The numbers of some slots; zeros where the model has no such slot."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class OfLearner(Source):
         return self.model._read_slots(own, self.lanes)
 
     def part(self, state: _core.Snapshot, moved: Slots, by: Float64) -> dict[str, Any]:
-        """The same as the core takes it, with what is added to some slots."""
+        """These slots in the form that the core takes; `by` is added to the slots `moved`."""
         return {
             "learner": self.model,
             "t": state["t"],
@@ -90,8 +95,8 @@ class OfState(Source):
         return spread(scale), spread(H), spread(values)
 
 
-def merging(options: Options, parts: list[Part], base: Part | None, merged: Part, bounded: bool) -> dict[str, Any]:
-    """How slots are merged (core/engine/merging.hpp)."""
+def merging(options: Options, totals: list[Totals], merged: Totals, bounded: bool) -> dict[str, Any]:
+    """How the core merges slots (core/engine/merging.hpp)."""
     rule = RULES[options.rule]
     return {
         "unit_free": rule.unit_free,
@@ -99,7 +104,38 @@ def merging(options: Options, parts: list[Part], base: Part | None, merged: Part
         "shrinks": rule.beyond == "shrink",
         "bounded": bounded,
         "proximal": options.sparse,
-        "base": base is not None,
-        "t": [part.t for part in (*parts, *([base] if base else []))],
+        "t": [one.t for one in totals],
         "merged_t": merged.t,
     }
+
+
+def sound(numbers: Numbers) -> Numbers:
+    """Slots in which a lane that has diverged has no evidence: the other models decide about its weights."""
+    scale, H, values = numbers
+    with np.errstate(invalid="ignore", over="ignore"):
+        each = np.tile(H, (1, values.shape[1] // H.shape[1])) if H.size else values
+        fine = np.isfinite(each * values)
+    by_lane = np.all(np.split(fine, values.shape[1] // H.shape[1], axis=1), axis=0) if H.size else np.isfinite(H)
+    return scale, np.where(by_lane, H, 0.0), np.where(fine, values, 0.0)
+
+
+def counted_once(options: Options, merged: Numbers, base: Numbers, models: int, bounded: bool) -> Numbers:
+    """Merged slots in which the base, that all models were continued from, counts once instead of in each model."""
+    rule, again = RULES[options.rule], models - 1
+    scale, H, values = merged
+    start, start_H, start_values = base
+    common = scale
+    if rule.sums_squares:
+        common = scale * np.sqrt(np.maximum(1.0 - again * _ratio(start, scale) ** 2, 1.0 / models))
+        grown = _ratio(scale, common)[:, None]
+        H = H * grown**2
+        values = values if bounded else values * _ratio(common, scale)[:, None]
+    rho = (_ratio(start, common) if rule.unit_free else (start > 0).astype(np.float64))[:, None]
+    if options.sparse:  # the roots of H and the values are sums over rows
+        root = np.sqrt(H) - again * np.sqrt(start_H) * rho
+        return common, np.maximum(root, 0.0) ** 2, values - again * start_values * (rho if bounded else 1.0)
+    return common, np.maximum(H - again * start_H * rho**2, start_H * rho**2), values
+
+
+def _ratio(a: Float64, b: Float64) -> Float64:
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

@@ -1,8 +1,9 @@
 """How good predictions are: one record per metric, progressive validation, baselines, and confidence intervals."""
 
-from .evaluation import Evaluation, Progressive, progressive
+from .evaluation import Evaluation
 from .history import Moment
 from .intervals import CONFIDENCE, chernoff_interval, relative_entropy
+from .progressive_validation import Progressive, progressive
 from .ranking import Ranking
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Do intervals hold what they promise? How many rows they cover, and how wide they are, or how large sets of classes.
+"""Coverage of prediction intervals and prediction sets: how many rows they cover, and how large they are.
 
 Each interval is made before its row is counted: of a stream by the errors of the rows before it, and of a model that
 does not change by the quantiles that it has. Rows for which there is no interval yet, because there were too few before
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from ..inputs import Float64
 from ..models.error_quantiles import ErrorQuantiles, checked_level
-from .label_sums import running, total_where
-from .records import BinaryRows, Metric, NumberRows, Rows
+from .label_sums import added
+from .records import Metric
+from .rows import BinaryRows, NumberRows, Rows
 
 COVERAGE = (
     Metric(
@@ -31,12 +32,12 @@ COVERAGE = (
     Metric("width", ("regression",), None, about="the mean width of the intervals, in the target's unit"),
     Metric("set_size", ("binary", "classes"), None, about="how many classes a set has in the mean"),
 )
-"""What there is to know of intervals: metrics of evaluations that have a `Coverage`."""
+"""The metrics of evaluations that have a `Coverage`."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """What must be known of predicted rows to see whether an interval, or a set of classes, holds their truth."""
+    """The errors of predicted rows, by which an interval, or a set of classes, contains their truth or does not."""
 
     errors: Float64  # see `models.error_quantiles`
     right: NDArray[np.bool_] | None = None  # of classes: the likeliest one is the true one
@@ -47,10 +48,10 @@ class Predicted:
         """Of rows that are counted."""
         if isinstance(rows, NumberRows):
             return cls(rows.error)
-        right = rows.wrong == 0
+        right = ~rows.wrong
         if isinstance(rows, BinaryRows):
             positive = rows.judge._link(rows.p)
-            return cls(1.0 - np.where(rows.positive, positive, 1.0 - positive), right)
+            return cls(1.0 - np.where(rows.truth, positive, 1.0 - positive), right)
         return cls(1.0 - rows.share_of_own, right, rows.shares.reshape(rows.scores.shape))
 
     def __getitem__(self, rows: Any) -> Predicted:
@@ -77,8 +78,8 @@ class Predicted:
     def total_size(self, start: float, reach: Float64, weight: Float64 | None) -> float:
         """The sum of the sizes of all rows, from some number on, in order."""
         if self.right is not None and self.shares is None and weight is None and start.is_integer():
-            return total_where(start + len(reach), self._both(reach), None)
-        return float(running(start, self.sizes(reach), weight)[-1])
+            return added(start + len(reach), self._both(reach), None)
+        return added(start, self.sizes(reach), weight)
 
     def _both(self, reach: Float64) -> NDArray[np.bool_]:
         """Of two classes the likelier one is in each set, and the other if its error is within reach."""
@@ -128,8 +129,8 @@ class Coverage:
             weight = None if weight is None else weight[finite]
         total, held, widths = self._sums
         self._sums = (
-            total + len(reach) if weight is None else float(running(total, weight, None)[-1]),
-            total_where(held, predicted.held(reach), weight),
+            added(total, weight, None, len(reach)),
+            added(held, predicted.held(reach), weight),
             predicted.total_size(widths, reach, weight),
         )
 

@@ -1,4 +1,4 @@
-"""What a score looks like: ROC, precision and recall, reliability, residuals. Data alone; `plots` draws it.
+"""Curves of predictions: ROC, precision and recall, reliability, residuals. `figures.py` draws them.
 
 Everything is collected in one pass and in constant memory: histograms, and a sample of rows.
 """
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from . import records as metrics
+from ..models.scored import Scored
 from .evaluation import Evaluation
 from .label_sums import Histogram
 from .ranking import Ranking
+from .rows import winners
 
 SAMPLE = 2000
 POINTS = 400
@@ -62,7 +62,7 @@ class Pairs:
 
 
 class Curves:
-    """Collects what the curves of a model's predictions need. Those that a model does not have are None.
+    """Counts rows for the curves of a model's predictions. A curve that a model does not have is None.
 
     Args:
         model: whose predictions they are.
@@ -71,10 +71,12 @@ class Curves:
     Example:
         >>> import numpy as np, unitless as ul
         >>> from unitless.metrics.curves import Curves
+        >>> from unitless.models.scored import Scored
         >>> rng = np.random.default_rng(0)
         >>> p = rng.normal(size=5000)
-        >>> curves = Curves(ul.Learner(loss="logistic"))
-        >>> curves.add(p, rng.random(5000) < 1 / (1 + np.exp(-p)))
+        >>> model = ul.Learner(loss="logistic")
+        >>> curves = Curves(model)
+        >>> curves.count(Scored.of(model, p, rng.random(5000) < 1 / (1 + np.exp(-p))))
         >>> reliable = curves.reliability
         >>> bool(np.abs(reliable.observed - reliable.predicted).max() < 0.1)
         True
@@ -84,52 +86,39 @@ class Curves:
 
     def __init__(self, model: Learner | OneVsAll, evaluation: Evaluation | None = None) -> None:
         self._model, self._loss = model, LOSSES[model.options.loss]
-        self._reader = Evaluation(model, small=True)
+        self._numbers = model.task == "regression"
         self._shared = evaluation is not None
-        self._several = isinstance(model, OneVsAll)
-        self._numbers = not self._several and not self._loss.for_classes
         self._ranking: Ranking | None = None
-        if not self._several and not self._numbers:
-            found = None if evaluation is None else evaluation.ranking
-            self._ranking = found if isinstance(found, Ranking) else Ranking()
-            self._shared = found is self._ranking
+        if model.task == "binary":
+            self._ranking = Ranking() if evaluation is None else evaluation.ranking
         self._confidence = np.zeros((3, BINS))  # by bin: weight, and sums of probabilities and of hits
         self._residuals = Histogram()
         self._keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._sample: Float64 = np.zeros((2, 0))
         self._rows = 0
 
-    def add(self, predictions: Any, y: Any, weight: Any = None) -> None:
-        """Count predictions (scores, as `learn` and `predict` give them) against labels. Weight 0 does not count."""
-        p = np.asarray(predictions, dtype=np.float64)
-        truth, h = self._reader.read_labels(y, weight)
-        if len(p) != len(truth):
-            raise InputError(f"y has {len(truth)} values, but there are {len(p)} predictions")
-        self.add_numbered(p, truth, h)
-
-    def add_numbered(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
-        """The same for labels as `Evaluation.read_labels` gives them."""
-        if h is not None and not h.all():
-            p, truth, h = p[h > 0], truth[h > 0], h[h > 0]
-        if not len(p):
+    def count(self, scored: Scored) -> None:
+        """Count rows, in their order."""
+        scored = scored.counted
+        if not len(scored):
             return
+        p, truth, h = scored.scores, scored.truth, scored.weight
         if self._ranking is not None:
             if not self._shared:
-                self._ranking.add(np.ascontiguousarray(p), truth, h)
+                self._ranking.add(np.ascontiguousarray(p[:, 0]), truth, h)
         elif self._numbers:
-            value = self._model._link(p)
+            value = self._model._link(p[:, 0])
             with np.errstate(over="ignore", invalid="ignore"):
                 apart = truth - value
             finite = np.isfinite(apart)
             self._residuals.add(apart[finite], None if h is None else h[finite])
             self._take(value, truth)
         elif self._loss.link.gives_probabilities and p.shape[1]:
-            self._count(p, truth, h)
+            self._count_confidence(p, truth, h)
         self._rows += len(p)
 
-    def _count(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
-        assert isinstance(self._model, OneVsAll)
-        best = metrics.winners(np.ascontiguousarray(p.T))
+    def _count_confidence(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+        best = winners(np.ascontiguousarray(p.T))
         sure = self._model._shares(p)[np.arange(len(p)), best]
         bins = np.minimum((sure * BINS).astype(np.intp), BINS - 1)
         weight = np.ones(len(p)) if h is None else h

@@ -1,4 +1,4 @@
-"""Errors on rows held back from a fit: they calibrate the model's intervals, and say how good these are."""
+"""Errors on held-out rows: they calibrate the model's intervals, and measure the coverage of these."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..models.error_quantiles import ErrorQuantiles
 from .coverage import Coverage, Predicted
 
 ENOUGH = 20  # rows: fewer do not calibrate
-MOST_KEPT = 4_000_000  # probabilities of classes; the sets of further rows are not looked at
+MOST_CACHED = 4_000_000  # probabilities of classes; the sets of further rows are not looked at
 
 
 class HeldErrors:
     """Remembers the errors of rows that the model has not learned.
 
-    What it says of coverage is honest: no row is judged by an interval that was made with it. Every other row is judged
-    by the errors of the rows between, and these by those.
+    No row is judged by an interval that its own error calibrated: rows with even numbers are judged by the errors of
+    those with odd numbers, and the other way round.
 
     Args:
         level: of the intervals that are judged.
@@ -29,7 +29,7 @@ class HeldErrors:
         self._errors: list[Float64] = []
         self._weights: list[Float64] = []
         self._judged: list[Predicted] = []
-        self._room = MOST_KEPT
+        self._room = MOST_CACHED
 
     def count(self, predicted: Predicted, weight: Float64 | None) -> None:
         """Rows that all have a weight; no weights: each counts 1."""

@@ -34,11 +34,11 @@ class Track:
         since = (loss - last_loss) / (weight - last_weight) if weight > last_weight else math.nan
         return Moment(examples, weight, loss / weight, since, None if error_rate is None else error_rate / weight)
 
-    def record(self, moment: Moment, loss: float) -> None:
-        """Keep the moment; the sum of losses is that which it was made of."""
-        self.moments.append(moment)
-        self._last = (moment.weight, loss)
-        self.next = self._after(moment.examples)
+    def record(self, examples: int, weight: float, loss: float, error_rate: float | None) -> None:
+        """Keep the moment that these sums come to."""
+        self.moments.append(self.moment(examples, weight, loss, error_rate))
+        self._last = (weight, loss)
+        self.next = self._after(examples)
 
     def _after(self, examples: int) -> int:
         """The first number of examples after this one that is kept: 2^(k/per_octave), rounded."""
@@ -85,7 +85,7 @@ class Track:
         error = None
         if one.error_rate is not None and two.error_rate is not None:
             error = one.error_rate * one.weight + two.error_rate * two.weight
-        self.record(self.moment(one.examples + two.examples, weight, loss, error), loss)
+        self.record(one.examples + two.examples, weight, loss, error)
 
     def state(self) -> dict[str, Any]:
         """Plain text and numbers, with every float in hexadecimal."""

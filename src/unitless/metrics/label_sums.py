@@ -11,28 +11,44 @@ from numpy.typing import NDArray
 from ..inputs import Float64
 
 
-def running(start: float, values: Float64 | None, weight: Float64 | None, rows: int = 0) -> Float64:
+def running(start: float | Float64, values: NDArray[Any] | None, weight: Float64 | None, rows: int = 0) -> Float64:
     """start, start + the first value, that + the second, ...; no values: so many ones.
 
     A cumulative sum adds in order, which a sum does not: it must not matter where one array ends and the next begins.
+
+    Args:
+        start: a number, or one for each row of a matrix of values.
+        values: numbers, or truth values, which count 1 or 0.
+        weight: what each value is multiplied by. None: 1.
+        rows: how many ones, if there are no values.
     """
-    if values is None:
-        if start.is_integer() and start + rows < 2**53:  # exact, so that the order does not matter
-            return np.arange(start, start + rows + 1, dtype=np.float64)
-        values = np.ones(rows)
-    sums = np.empty(len(values) + 1)
-    sums[0] = start
-    sums[1:] = values
+    first = np.asarray(start, np.float64)[..., None]
+    values = np.ones(rows, np.bool_) if values is None else values
+    sums = np.empty((*values.shape[:-1], values.shape[-1] + 1))
+    if weight is None and _counts_exactly(first, values):
+        sums[..., 0] = 0.0
+        sums[..., 1:] = np.cumsum(values, axis=-1, dtype=np.int64)
+        sums += first
+        return sums
+    sums[..., :1] = first
+    sums[..., 1:] = values
     if weight is not None:
-        sums[1:] *= weight
-    return np.cumsum(sums, out=sums)
+        sums[..., 1:] *= weight
+    return np.cumsum(sums, axis=-1, out=sums)
 
 
-def total_where(start: float, which: NDArray[np.bool_], weight: Float64 | None) -> float:
-    """`start` and the weights of some rows, added in order; no weights: each counts 1."""
-    if weight is None and start.is_integer() and start + len(which) < 2**53:  # exact, whatever the order
-        return start + int(np.count_nonzero(which))
-    return float(running(start, which.astype(np.float64), weight)[-1])
+def added(start: float, values: NDArray[Any] | None, weight: Float64 | None, rows: int = 0) -> float:
+    """The last number of `running`, for one row of values."""
+    values = np.ones(rows, np.bool_) if values is None else values
+    if weight is None and _counts_exactly(start, values):
+        return start + int(np.count_nonzero(values))
+    return float(running(start, values, weight)[-1])
+
+
+def _counts_exactly(start: float | Float64, values: NDArray[Any]) -> bool:
+    """Whether whole numbers are added that float64 holds: then the order does not matter, and counting is faster."""
+    limit = 2**53 - values.shape[-1]
+    return bool(values.dtype == np.bool_ and np.all(np.less(start, limit) & (np.floor(start) == start)))
 
 
 class LabelSums:
@@ -55,9 +71,9 @@ class LabelSums:
             self.origin = float(labels[0])
         with np.errstate(over="ignore", invalid="ignore"):
             offset = labels - self.origin
-            self._first = float(running(self._first, offset, weight)[-1])
-            self._second = float(running(self._second, offset * offset, weight)[-1])
-        self.weight = float(running(self.weight, weight, None, len(labels))[-1])
+            self._first = added(self._first, offset, weight)
+            self._second = added(self._second, offset * offset, weight)
+        self.weight = added(self.weight, weight, None, len(labels))
 
     def absorb(self, other: LabelSums) -> None:
         """Count what another has counted."""
@@ -85,16 +101,10 @@ class LabelSums:
         first, second = self._first / self.weight, self._second / self.weight
         return max(0.0, second - first * first)
 
-    def squared_distance(self, value: float) -> float:
-        """The mean squared distance from any value."""
-        return self.variance + (self.mean - value) ** 2
-
     def state(self) -> dict[str, Any]:
         """Plain text, with every float in hexadecimal."""
-        return {name: number.hex() for name, number in self._numbers().items()}
-
-    def _numbers(self) -> dict[str, float]:
-        return {"origin": self.origin, "weight": self.weight, "first": self._first, "second": self._second}
+        numbers = {"origin": self.origin, "weight": self.weight, "first": self._first, "second": self._second}
+        return {name: number.hex() for name, number in numbers.items()}
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> LabelSums:
@@ -126,7 +136,7 @@ class Histogram:
         """Count numbers, in order; without a weight each counts 1."""
         if not len(values):
             return
-        ranges = self._of(values)
+        ranges = self.ranges_of(values)
         new = np.setdiff1d(ranges, self._ranges)
         if len(new):
             at = np.searchsorted(self._ranges, new)
@@ -137,21 +147,12 @@ class Histogram:
             np.add.at(self._weights, places, 1.0 if weight is None else weight)  # one after another, as a loop would
             np.add.at(self._sums, places, values if weight is None else values * weight)
 
-    def _of(self, values: Float64) -> NDArray[np.int64]:
+    @classmethod
+    def ranges_of(cls, values: Float64) -> NDArray[np.int64]:
         """The number of each value's range: its leading bits (sign, exponent, eight of fraction), in order."""
         bits = (np.ascontiguousarray(values) + 0.0).view(np.int64)  # adding 0 turns -0 into 0
-        magnitude = (bits & np.int64(0x7FFF_FFFF_FFFF_FFFF)) >> np.int64(64 - self.BITS)
+        magnitude = (bits & np.int64(0x7FFF_FFFF_FFFF_FFFF)) >> np.int64(64 - cls.BITS)
         return np.where(bits < 0, -1 - magnitude, magnitude)
-
-    def absorb(self, other: Histogram) -> None:
-        """Count what another has counted."""
-        ranges = np.union1d(self._ranges, other._ranges)
-        for name in ("_weights", "_sums"):
-            both = np.zeros(len(ranges))
-            both[np.searchsorted(ranges, self._ranges)] += getattr(self, name)
-            both[np.searchsorted(ranges, other._ranges)] += getattr(other, name)
-            setattr(self, name, both)
-        self._ranges = ranges
 
     @property
     def weights(self) -> Float64:
@@ -162,11 +163,6 @@ class Histogram:
     def means(self) -> Float64:
         """The mean of the numbers in each range."""
         return np.asarray(self._sums / self._weights)
-
-    @property
-    def ranges(self) -> NDArray[np.int64]:
-        """The numbers of the ranges in use, ascending; that around 0 has 0, those above it have more."""
-        return self._ranges
 
     def quantile(self, share: float) -> float:
         """The number with so much of the weight at or below it, to within its range."""

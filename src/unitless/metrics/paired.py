@@ -6,7 +6,6 @@ but the means of long blocks of rows that follow one another (batch means): 16 t
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -114,7 +113,3 @@ class Paired:
         share = 1 - (1 - confidence) / (2 * self.comparisons)
         reach = student_quantile(share, blocks - 1) * error
         return Difference(mean, mean - reach, mean + reach)
-
-    def differences(self) -> dict[tuple[str, str], Difference]:
-        """Of all pairs."""
-        return {pair: self.difference(*pair) for pair in itertools.permutations(self._sums, 2)}

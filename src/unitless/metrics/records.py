@@ -2,125 +2,20 @@
 
 To add a metric, add its record to `METRICS`; evaluation, model files and the command line follow. Most are means of
 what each row adds (`each`); others are made of what is counted besides (`found`).
-
-Each row's value is the same whatever rows are around it. Sums over classes are taken one class after another for that
-reason: NumPy adds up in an order that depends on an array's shape.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..inputs import Float64
-from ..losses import LOSSES, Loss
-from ..models.learner import Learner
-from ..models.one_vs_all import OneVsAll
-
-LEAST_SHARE = float(np.finfo(np.float64).eps)
-"""The least probability that log loss counts, as scikit-learn does: a class that was never met costs 36 and no more."""
-
-
-@dataclass
-class NumberRows:
-    """Rows of numbers: predictions and labels."""
-
-    p: Float64
-    y: Float64
-    judge: Learner  # which computes the loss
-
-    @cached_property
-    def loss(self) -> Float64:
-        return self.judge.losses(self.p, self.y)
-
-    @cached_property
-    def error(self) -> Float64:
-        """The absolute error."""
-        return np.asarray(np.abs(self.judge._link(self.p) - self.y))
-
-
-@dataclass
-class BinaryRows:
-    """Rows of two classes: scores, and whether each row is of the positive class."""
-
-    p: Float64
-    positive: NDArray[np.bool_]
-    judge: Learner
-
-    @cached_property
-    def loss(self) -> Float64:
-        return self.judge.losses(self.p, self.positive)
-
-    @cached_property
-    def wrong(self) -> Float64:
-        return np.not_equal(self.p > 0, self.positive).astype(np.float64)
-
-
-@dataclass
-class ClassRows:
-    """Rows of several classes."""
-
-    scores: Float64  # by class and row
-    truth: NDArray[np.intp]  # the number of each row's own class; a class that joins later has no score yet
-    best: NDArray[np.intp]  # the class with the largest score
-    model: OneVsAll
-    judge: Learner
-
-    @cached_property
-    def wrong(self) -> Float64:
-        return np.not_equal(self.best, self.truth).astype(np.float64)
-
-    @cached_property
-    def known(self) -> NDArray[np.bool_]:
-        """Whether a row's own class has a score."""
-        return np.asarray(self.truth < len(self.scores))
-
-    @cached_property
-    def own(self) -> NDArray[np.intp]:
-        """Where the scores of the rows' own classes are, among all scores in one dimension."""
-        rows = np.flatnonzero(self.known)
-        return np.asarray(self.truth[rows] * len(self.truth) + rows)
-
-    @cached_property
-    def limited(self) -> Float64:
-        """The scores; that of a class that was not known yet is minus infinity."""
-        return np.maximum(np.minimum(self.scores, 700.0), -700.0)
-
-    @cached_property
-    def shares(self) -> Float64:
-        """The probabilities of the classes, in one dimension."""
-        return np.ascontiguousarray(self.model._shares(self.limited.T).T).reshape(-1)
-
-    @cached_property
-    def share_of_own(self) -> Float64:
-        """The probability of each row's own class."""
-        result = np.zeros(len(self.truth))
-        result[self.known] = self.shares[self.own]
-        return result
-
-    @cached_property
-    def loss(self) -> Float64:
-        """The sum of the losses of the classes' models; of one model of all, its loss."""
-        loss = LOSSES[self.model.options.loss]
-        if loss.coupled:
-            return -np.log(np.maximum(self.share_of_own, LEAST_SHARE))
-        if not loss.link.gives_probabilities:
-            labels = np.full(self.scores.size, loss.other_class)
-            labels[self.own] = 1.0
-            return total(self.judge.losses(self.limited.ravel(), labels).reshape(self.scores.shape))
-        against = self.limited.copy()
-        flat = against.reshape(-1)
-        flat[self.own] = -flat[self.own]
-        return total(logistic(against))
-
-
-Rows: TypeAlias = NumberRows | BinaryRows | ClassRows
+from ..losses import Loss
+from .rows import LEAST_SHARE, BinaryRows, ClassRows, total
 
 
 def _never(loss: Loss, task: str) -> bool:
@@ -150,7 +45,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Metric:
-    """What there is to know about a metric."""
+    """A metric: what rows add to it, where it applies, and how it is reported."""
 
     name: str
     tasks: tuple[str, ...]
@@ -166,6 +61,12 @@ class Metric:
     hidden: tuple[str, ...] = ()  # for which tasks it is only shown if asked for, because another one says the same
     about: str = ""  # what it is, for people who have not met it
 
+    def summed(self, loss: Loss, task: str) -> str:
+        """The sum whose mean it is made of; nothing if it is not made of a mean."""
+        if self.each is None:
+            return ""
+        return "loss" if self.is_loss(loss, task) else self.total or self.name
+
 
 def ratio(part: float, whole: float) -> float:
     """A share of something; not a number if there is nothing."""
@@ -174,7 +75,7 @@ def ratio(part: float, whole: float) -> float:
 
 def _brier(rows: BinaryRows | ClassRows) -> Float64:
     if isinstance(rows, BinaryRows):
-        distance = rows.judge._link(rows.p) - rows.positive
+        distance = rows.judge._link(rows.p) - rows.truth
         return np.asarray(distance * distance)
     difference = rows.shares.copy()
     difference[rows.own] = rows.share_of_own[rows.known] - 1.0
@@ -300,32 +201,29 @@ def of(task: str, loss: Loss) -> list[Metric]:
     ]
 
 
-def sums(task: str, loss: Loss) -> dict[str, Metric]:
-    """The sums that are kept for a task and a loss, and whose they are, in the order of model files."""
-    summed = [one for one in of(task, loss) if one.each is not None and not one.is_loss(loss, task)]
-    summed.sort(key=lambda one: task == "classes" and one.name == "loss")  # there the loss comes last
-    return {one.total or one.name: one for one in summed}
+def reported(task: str, loss: Loss) -> list[str]:
+    """The names of the metrics that people see, in order."""
+    return [one.name for one in of(task, loss) if one.reported(loss, task)]
 
 
-def each(rows: Rows, task: str, loss: Loss, apart_from: Iterable[str] = ()) -> dict[str, Float64]:
-    """What each row adds to each sum."""
-    wanted = {name: one.each for name, one in sums(task, loss).items() if name not in apart_from}
-    return {name: add(rows) for name, add in wanted.items() if add is not None}
+def sums(task: str, loss: Loss, names: Collection[str] | None = None) -> dict[str, Callable[[Any], Float64]]:
+    """What rows add to the sums of some metrics, by the names of the sums, in the order of model files."""
+    wanted = [one for one in of(task, loss) if names is None or one.name in names]
+    needed = {one.summed(loss, task) for one in wanted}
+    each = {one.total or one.name: one.each for one in of(task, loss) if one.each and not one.is_loss(loss, task)}
+    order = sorted(each, key=lambda name: task == "classes" and name == "loss")  # there the loss comes last
+    return {name: each[name] for name in order if name in needed}
 
 
-def values(task: str, loss: Loss, means: dict[str, float], found: Found) -> dict[str, float]:
-    """The metrics, from the means of the sums and what was counted besides.
-
-    A metric whose sum is not in `means` is left out: a baseline does not compute every metric.
-    """
+def values(task: str, loss: Loss, means: dict[str, float], found: Found | None) -> dict[str, float]:
+    """The metrics, from the means of the sums and what was counted besides; those without either are left out."""
     result = {}
     for one in of(task, loss):
         if not one.reported(loss, task):
             continue
-        summed = "loss" if one.is_loss(loss, task) else one.total or one.name
-        if one.found is not None:
+        if one.found is not None and found is not None:
             result[one.name] = one.found(found)
-        elif summed in means:
+        elif (summed := one.summed(loss, task)) in means:
             result[one.name] = one.finish(means[summed])
     return result
 
@@ -338,32 +236,3 @@ def squared_error(loss: Loss, means: dict[str, float]) -> float:
 def judged_by(task: str, loss: Loss) -> str:
     """The metric by which models of a task are ranked, if none is asked for."""
     return "error_rate" if task != "regression" else "rmse" if loss.is_squared_error else "loss"
-
-
-def winners(scores: Float64) -> NDArray[np.intp]:
-    """The first class with the largest score, for each row; -1 without classes. Scores: one row per class."""
-    if not len(scores):
-        return np.full(scores.shape[1], -1)
-    best, highest = np.zeros(scores.shape[1], dtype=np.int32), scores[0].copy()
-    for number, score in enumerate(scores[1:], 1):  # several times as fast as argmax across rows
-        np.maximum(best, (score > highest) * np.int32(number), out=best)  # numbers only grow
-        np.maximum(highest, score, out=highest)
-    return best.astype(np.intp)
-
-
-def logistic(against: Float64) -> Float64:
-    """log(1 + exp(score against the truth)), never overflowing."""
-    loss = np.abs(against)
-    np.negative(loss, out=loss)
-    np.exp(loss, out=loss)
-    np.log1p(loss, out=loss)
-    loss += np.maximum(against, 0.0)
-    return loss
-
-
-def total(each: Float64) -> Float64:
-    """Over classes, in their order."""
-    result = np.zeros(each.shape[1:])
-    for values in each:
-        result += values
-    return result

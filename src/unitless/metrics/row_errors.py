@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..inputs import Float64
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
+from ..models.scored import Scored
 
 
 class RowErrors:
@@ -21,13 +21,12 @@ class RowErrors:
         self._model = model
         self._parts: list[Float64] = []
 
-    def add(self, scores: Float64, truth: NDArray[np.float64], weight: Float64 | None) -> None:
-        """Scores, as `predict` gives them, and labels."""
-        self._parts.append(self._model._link(scores) - truth)
-
-    def add_numbered(self, scores: Float64, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
-        """The same for classes by number."""
-        self._parts.append((scores.argmax(axis=1) != numbers).astype(np.float64))
+    def count(self, scored: Scored) -> None:
+        """Remember rows, in their order."""
+        if self._model.task == "classes":
+            self._parts.append((scored.scores.argmax(axis=1) != scored.truth).astype(np.float64))
+        else:
+            self._parts.append(self._model._link(scored.scores[:, 0]) - scored.truth)
 
     @property
     def errors(self) -> Float64:

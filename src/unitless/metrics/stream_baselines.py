@@ -1,71 +1,274 @@
-"""What predictions of a stream are compared with: to repeat the last label, and the mean of the labels so far.
+"""The baselines of a stream: to repeat the last label, and the constant of the labels so far.
 
-Rows that come in an order that matters (in time) often have labels that hang together, and a good score may say no more
-than that. These answers know nothing but the labels before, as the model does when it predicts a row. Where rows come
-in random order they say nothing that the trivial answer (`baseline.py`) does not.
+Labels of rows that are in the order of time are often autocorrelated, and good metrics may show no more than that.
+These baselines know only the labels of the rows before, as the model does when it predicts a row. For rows in random
+order they show nothing that the best constant (`baseline.py`) does not.
 """
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
 
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from .baseline import LastLabel
-from .running_mean import RunningMean
+from ..models.scored import Scored
+from . import records
+from .constant import MOST_OFFSET, class_scores
+from .label_sums import running
+from .rows import BinaryRows, ClassRows, NumberRows, Rows, ShareRows, winners
+from .states import reading
+from .sums import MetricSums
 
 REPEAT, MEAN = "repeat the last label", "running mean"
+_BLOCK = 1 << 16  # scores at a time
+
+
+class StreamBaseline(ABC):
+    """A predictor that knows the labels before a row, and the metrics of what it predicts.
+
+    The first row has nothing to be predicted from. However the stream is cut into calls of `count`, the numbers are the
+    same to the last bit.
+
+    Args:
+        model: with what it is compared.
+    """
+
+    def __init__(self, model: Learner | OneVsAll) -> None:
+        self._model, self._loss = model, LOSSES[model.options.loss]
+        self.sums = MetricSums(model, [one.name for one in records.of(model.task, self._loss) if self._tells(one)])
+        self._begun = False
+
+    def _tells(self, metric: records.Metric) -> bool:
+        """Whether it has a metric."""
+        return metric.reported(self._loss, self._model.task)
+
+    def count(self, scored: Scored) -> None:
+        """Rows that are learned, in their order."""
+        scored = scored.counted
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if not self._begun and len(scored):
+                self._predict(scored[:1])
+                self._begun, scored = True, scored[1:]
+            for block in scored.blocks(_BLOCK):
+                self.sums.add(self._predict(block), block.weight)
+
+    @abstractmethod
+    def _predict(self, scored: Scored) -> Rows:
+        """Each row, predicted by the rows before it. Nothing is meant by the prediction of the first row of all."""
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """By name; nothing before two labels were met."""
+        return self.sums.metrics
+
+    @abstractmethod
+    def _numbers(self) -> list[float]:
+        """What is known of the labels so far."""
+
+    @abstractmethod
+    def _take(self, numbers: list[float]) -> None:
+        """Go on from what `_numbers` gave; a ValueError if it cannot have."""
+
+    def state(self) -> dict[str, Any]:
+        """All that has been counted, as JSON can keep it, for `restore`."""
+        known = [number.hex() for number in self._numbers()] if self._begun else None
+        return {"known": known, "sums": self.sums.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from this state."""
+        with reading("a baseline"):
+            self.sums.restore(state["sums"])
+            if type(state["known"]) not in (list, type(None)):
+                raise ValueError("what it knows of the labels is not a list")
+            if state["known"] is not None:
+                self._take([float.fromhex(one) for one in state["known"]])
+                self._begun = True
+
+
+class LastLabel(StreamBaseline):
+    """Predicts the label of the row before.
+
+    It has the metrics of labels: none that are about probabilities, and no loss of scores in another unit.
+
+    Example:
+        >>> import unitless as ul
+        >>> from unitless.metrics.stream_baselines import LastLabel
+        >>> from unitless.models.scored import Scored
+        >>> model = ul.OneVsAll(["a", "b"])
+        >>> last = LastLabel(model)
+        >>> last.count(Scored.read(model, [[0.0, 0.0]] * 5, ["b", "b", "a", "a", "a"]))
+        >>> last.metrics
+        {'accuracy': 0.75, 'error_rate': 0.25}
+    """
+
+    _last = 0.0
+
+    def _tells(self, metric: records.Metric) -> bool:
+        of_labels = not metric.of_probabilities and (metric.name != "loss" or self._loss.in_label_unit)
+        return of_labels and super()._tells(metric)
+
+    def _predict(self, scored: Scored) -> Rows:
+        truth, judge = scored.truth, self.sums.judge
+        before = np.concatenate([np.array([self._last], truth.dtype), truth[:-1]])
+        self._last = float(truth[-1])
+        if self._model.task == "regression":
+            return NumberRows(self._loss.link.inverse(before), truth, judge)
+        if self._model.task == "binary":
+            return BinaryRows(np.where(before, 1.0, -1.0), truth, judge)
+        return ClassRows(np.zeros((0, len(truth))), truth, before, self._model, judge)  # no metric of it needs scores
+
+    def _numbers(self) -> list[float]:
+        return [self._last]
+
+    def _take(self, numbers: list[float]) -> None:
+        (self._last,) = numbers
+        if not math.isfinite(self._last):
+            raise ValueError("a label that is not a number")
+
+
+class RunningMean(StreamBaseline):
+    """Predicts the mean of the labels so far, with the row's offset.
+
+    With offsets o, the mean is that of y - o, and what is predicted is the mean + o; of counts, whose offsets are
+    logarithms of factors e, it is Σy/Σe, and what is predicted is e times that. A count's loss would be infinite if the
+    mean were 0: then it is half a count in all so far.
+
+    Example:
+        >>> import unitless as ul
+        >>> from unitless.metrics.stream_baselines import RunningMean
+        >>> from unitless.models.scored import Scored
+        >>> model = ul.Learner()
+        >>> mean = RunningMean(model)
+        >>> mean.count(Scored.of(model, [0.0] * 4, [1.0, 3.0, 2.0, 2.0]))  # predicts nothing, 1, 2, 2
+        >>> round(mean.metrics["mae"], 4)
+        0.6667
+    """
+
+    _origin = _total = _mass = 0.0  # the mean so far is origin + total/mass
+
+    def _predict(self, scored: Scored) -> Rows:
+        y, rows = scored.truth, len(scored)
+        o = np.zeros(rows) if scored.offset is None else scored.offset
+        in_unit = self._loss.in_label_unit
+        own = y - o if in_unit else y
+        factors = np.ones(rows) if in_unit else np.exp(np.clip(o, -MOST_OFFSET, MOST_OFFSET))
+        if in_unit and not self._begun:
+            self._origin = float(own[0])
+        totals = running(self._total, own - self._origin, scored.weight)
+        masses = running(self._mass, factors, scored.weight)
+        self._total, self._mass = float(totals[-1]), float(masses[-1])
+        mean = self._origin + totals[:-1] / masses[:-1]
+        if not in_unit:
+            mean = np.maximum(mean, 0.5 / masses[:-1]) * factors
+        return NumberRows(mean + o if in_unit else self._loss.link.inverse(mean), y, self.sums.judge)
+
+    def _numbers(self) -> list[float]:
+        return [self._origin, self._total, self._mass]
+
+    def _take(self, numbers: list[float]) -> None:
+        self._origin, self._total, self._mass = numbers
+        if not (math.isfinite(self._origin) and 0 < self._mass < math.inf):
+            raise ValueError("sums of labels that cannot be")
+
+
+class RunningShares(StreamBaseline):
+    """Predicts the most frequent class so far, with the shares of the classes as their probabilities.
+
+    A class has the probability (n_k + 1/2)/(n + K/2), K being 2, or the number of classes met so far, the row's own
+    among them.
+    """
+
+    def __init__(self, model: Learner | OneVsAll) -> None:
+        super().__init__(model)
+        self._by_class: Float64 = np.zeros(model.heads if model.task == "binary" else 0)  # of two: the positive one
+        self._total = 0.0
+
+    def _predict(self, scored: Scored) -> Rows:
+        truth, h, rows, judge = scored.truth, scored.weight, len(scored), self.sums.judge
+        totals = running(self._total, h, None, rows)
+        self._total = float(totals[-1])
+        if self._model.task == "binary":
+            positive = running(self._by_class[0], truth, h)
+            self._by_class = positive[-1:]
+            shares = (positive[:-1] + 0.5) / (totals[:-1] + 1.0)
+            return BinaryRows(class_scores(self._model, shares.reshape(-1, 1))[:, 0], truth, judge)
+        self._by_class = np.pad(self._by_class, (0, max(0, int(truth.max()) + 1 - len(self._by_class))))
+        own = np.arange(len(self._by_class))[:, None] == truth
+        counts = running(self._by_class, own, h)
+        self._by_class, counts = counts[:, -1].copy(), counts[:, :-1]
+        met = own | (counts > 0)
+        shares = counts + 0.5
+        shares /= totals[:-1] + met.sum(axis=0) / 2
+        shares *= met
+        if self._loss.link.gives_probabilities:
+            return ShareRows(shares, truth, winners(shares), self._model, judge)
+        scores = np.ascontiguousarray(class_scores(self._model, shares.T).T)
+        return ClassRows(scores, truth, winners(scores), self._model, judge)
+
+    def _numbers(self) -> list[float]:
+        return [self._total, *self._by_class.tolist()]
+
+    def _take(self, numbers: list[float]) -> None:
+        self._total, self._by_class = numbers[0], np.array(numbers[1:])
+        wrong = len(self._by_class) != 1 if self._model.task == "binary" else len(self._by_class) > self._model.heads
+        if wrong or not all(0 <= one < math.inf for one in numbers):
+            raise ValueError("counts that cannot be")
 
 
 class StreamBaselines:
-    """Both, over a stream of labels.
+    """To repeat the last label, and the constant of the labels so far, over one stream.
 
     Example:
         >>> import unitless as ul
         >>> from unitless.metrics.stream_baselines import StreamBaselines
-        >>> baselines = StreamBaselines(ul.Learner(loss="logistic"))
-        >>> baselines.add([True, True, True, False, False])
+        >>> from unitless.models.scored import Scored
+        >>> model = ul.Learner(loss="logistic")
+        >>> baselines = StreamBaselines(model)
+        >>> baselines.count(Scored.of(model, [0.0] * 5, [True, True, True, False, False]))
         >>> {name: values["error_rate"] for name, values in baselines.metrics.items()}
         {'repeat the last label': 0.25, 'running mean': 0.5}
     """
 
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._last = LastLabel(model)
-        self._mean = RunningMean(model)
+        self._constant = RunningMean(model) if model.task == "regression" else RunningShares(model)
 
-    def add(self, labels: Any, weight: Any = None) -> None:
-        """Labels as `learn` takes them, in order. Weight 0 does not count."""
-        self._last.add(labels, weight)
-        self._mean.add(labels, weight)
-
-    def add_numbered(self, labels: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
-        """The same for classes by number, and for numbers; the mean counts with the rows' offsets."""
-        self._last.add_numbered(labels, weight)
-        self._mean.add_numbered(labels, weight, offset)
+    def count(self, scored: Scored) -> None:
+        """Rows that are learned, in their order."""
+        self._last.count(scored)
+        self._constant.count(scored)
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
         """By name: metrics with the names that those of `Evaluation` have; nothing before two labels were met."""
-        found = {REPEAT: self._last.metrics, MEAN: self._mean.metrics}
+        found = {REPEAT: self._last.sums.metrics, MEAN: self._constant.sums.metrics}
         return {name: values for name, values in found.items() if values}
+
+    @property
+    def means(self) -> dict[str, dict[str, float]]:
+        """Those metrics that are means over rows, which take no time."""
+        return {REPEAT: self._last.sums.means, MEAN: self._constant.sums.means}
 
     def state(self) -> dict[str, dict[str, Any]]:
         """All that has been counted, as JSON can keep it, for `restore`."""
-        return {"last_label": self._last.state(), "running_mean": self._mean.state()}
+        return {"last_label": self._last.state(), "running_mean": self._constant.state()}
 
     @classmethod
     def restore(cls, model: Learner | OneVsAll, state: Mapping[str, Any]) -> StreamBaselines:
         """What had this state, for a model of the same kind."""
         baselines = cls(model)
-        baselines._last = LastLabel.restore(model, state["last_label"] or {})
-        baselines._mean = RunningMean.restore(model, state["running_mean"] or {})
+        baselines._last.restore(state["last_label"] or {})
+        baselines._constant.restore(state["running_mean"] or {})
         return baselines
 
 
 def shown_name(name: str, task: str) -> str:
-    """What a baseline is called beside numbers: of classes there is no mean."""
+    """What a baseline is called in tables: of classes there is no mean."""
     return "most frequent class so far" if name == MEAN and task != "regression" else name

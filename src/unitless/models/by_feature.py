@@ -1,4 +1,4 @@
-"""StateReading a model: weights in the data's units, scales, importance, by feature."""
+"""Reads a model: weights in the data's units, scales, importance, by feature."""
 
 from __future__ import annotations
 

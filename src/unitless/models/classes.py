@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 from .. import inputs
 from ..errors import WHERE, DivergedError, InputError, OptionError, Phrase
 from ..inputs import Float64
+
+if TYPE_CHECKING:
+    from ..data.labels import RawLabels
+    from ..data.sources.located_rows import Place
 
 Label: TypeAlias = str | int | float | bool
 
@@ -70,6 +74,37 @@ class Classes:
         for i, (label, row) in sorted(enumerate(distinct), key=lambda item: item[1][1]):
             numbers[i] = self._find(label, row, new)
         return numbers, list(new)
+
+    def numbers_of(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
+        """One number per row, and the labels that are new, for `joining`.
+
+        Args:
+            labels: as data has them.
+            place: where the rows stand, for messages.
+            weight: of the rows. A row without weight brings no new class; one of a class that is not known gets -1.
+        """
+        if (infinite := labels.infinite()).any():
+            row = int(np.argmax(infinite))
+            problem = f"the target is {labels.values[row]}"
+            raise InputError(problem, advice="labels must be finite", **place.at(row))
+        present = labels.present()
+        counted = present if weight is None else present & (weight > 0)
+        rows = np.flatnonzero(counted)
+        numbers = np.full(len(labels), -1.0)
+        distinct, first, places = labels.take(counted).distinct()
+        named = zip(labels.as_classes(distinct, self.labels), rows[first].tolist(), strict=True)
+        found, new = self.number_all(list(named))
+        if len(rows):
+            numbers[rows] = found[places]
+        others = np.flatnonzero(present & ~counted)
+        if len(others):
+            distinct, _, places = labels.take(others).distinct()
+            joining = {label: len(self.labels) + k for k, label in enumerate(new)}
+            known = [joining.get(one, self.known(one)) for one in labels.as_classes(distinct, self.labels)]
+            numbers[others] = np.array(known, np.float64)[places]
+        if weight is None and not counted.all():
+            raise InputError("a row has no class")
+        return numbers, new
 
     def known(self, label: Label) -> int:
         """The number of a label, or -1."""

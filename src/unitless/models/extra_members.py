@@ -1,6 +1,6 @@
-"""The engines beside a model's own, under one mixture: each as the state of a model that were nothing else.
+"""The members that `ensemble=True` adds to a model, each read as the state of a model of its own.
 
-The core tells such a state by numbers whose names begin with the engine's (core/engine/state_fields.hpp).
+In the core's state, the names of a member's arrays begin with the member's name (core/engine/state_fields.hpp).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MARK = ".examples"  # what every one of them has
 
 @dataclass(frozen=True)
 class ExtraMember:
-    """What there is to know of one that learns beside the linear model."""
+    """A member that an ensemble adds to the linear model."""
 
     name: str  # as the core calls it
     called: str  # as people read it
@@ -45,23 +45,25 @@ EXTRA_MEMBERS: dict[str, ExtraMember] = {one.name: one for one in _RECORDS}
 
 
 def shares_shown(shares: Mapping[str, float]) -> str:
-    """How far a prediction follows each of several members, for those who read; nothing of one.
+    """The share of each member of an ensemble in its predictions, in words; empty for a single member.
 
-    >>> shares_shown({"linear": 0.25, "newton": 0.75})
+    Members whose share would be printed as 0.0% are left out.
+
+    >>> shares_shown({"linear": 0.25, "newton": 0.75, "snag": 0.0001})
     'second order 75.0%, linear 25.0%'
     """
     called = {"trees": "curves and trees"} | {one.name: one.called for one in _RECORDS}
     ranked = sorted(shares.items(), key=lambda item: -item[1]) if len(shares) > 1 else []
-    return ", ".join(f"{called.get(name, name)} {share:.1%}" for name, share in ranked)
+    return ", ".join(f"{called.get(name, name)} {share:.1%}" for name, share in ranked if share >= 0.0005)
 
 
 def extra_members(state: _core.Snapshot) -> list[str]:
-    """Their names, in their order under the mixture."""
+    """The names of the added members, in the order of the mixture."""
     return [key.removesuffix(_MARK) for key in state["form"] if key.endswith(_MARK)]
 
 
 def extra_options(options: Options, name: str) -> Options:
-    """What a model would have been asked to be, to be this one alone."""
+    """The options of a model that consists of this member alone."""
     own = EXTRA_MEMBERS[name].rule
     rule = options.rule if own.second_order else own.name  # second order is told by its state, and has no average
     return replace(
@@ -70,7 +72,7 @@ def extra_options(options: Options, name: str) -> Options:
 
 
 def extra_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
-    """The state of a model that were nothing but this one."""
+    """The state of a model that consists of this member alone."""
     form = {
         key.removeprefix(f"{name}."): numbers for key, numbers in state["form"].items() if key.startswith(f"{name}.")
     }
@@ -90,7 +92,7 @@ def extra_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
 
 
 def extra_arrays(name: str, state: _core.Snapshot) -> dict[str, Any]:
-    """What `extra_state` read."""
+    """The arrays of a member under their names in the whole state: the inverse of `extra_state`."""
     own: Any = state
     numbers = {key: np.asarray(own[key], np.float64) for key in (*_ARRAYS, *_NUMBERS)}
     totals = {key: np.array([own[key]], np.float64) for key in (*_TOTALS, _SUSPENDED) if own[key] is not None}

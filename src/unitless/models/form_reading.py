@@ -1,4 +1,4 @@
-"""StateReading a model that is more than linear: its columns, curves, trees, members and their mixture.
+"""Reads the state of a model with curves, trees or several members, and their mixture.
 
 The arrays of a snapshot's "form" are described in core/engine/state.hpp and named in core/engine/state_fields.hpp.
 """
@@ -31,7 +31,7 @@ MOST_LEAVES = 32  # of a curve; it keeps as many values of each
 MISSING = MOST_LEAVES  # the place of the leaf of values missing
 TREES, TREE_LEAVES = 64, 256
 
-CERTAIN = 34.538776394910684  # log 1e15: what is said of classes is never more certain
+CERTAIN = 34.538776394910684  # log 1e15: the largest log odds of a class
 
 _KINDS = ("logistic", "squared", "classes", "other")  # of mixtures, as the core names them
 _OF_NUMBERS = 1
@@ -40,7 +40,7 @@ _NONE: Float64 = np.zeros(0)
 
 @dataclass(frozen=True)
 class RawColumn:
-    """A column of values as they came: numbers, or text, of which each value is a feature of its own."""
+    """A column of the data: numbers, or text, each value of which is a feature."""
 
     name: Feature
     text: bool
@@ -101,10 +101,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Tree:
-    """One tree of an member. A node asks whether low < x <= high: then on to child + 1, else to child.
+    """One tree of a member. A row with low < x <= high goes from a node to child + 1, another one to child.
 
-    Values missing answer no. Of a column of text x is the number of the feature, counted from 1 in the order of names.
-    The child of a leaf is the leaf itself. A tree of one node has not been split, and adds nothing.
+    A row whose value is missing goes to child. For a column of text, x is the number of the feature, counted from 1 in
+    the order of names. The child of a leaf is the leaf itself. A tree of one node has not been split and adds nothing.
     """
 
     low: Float64
@@ -140,8 +140,8 @@ class Tree:
 class Member:
     """A model of its own: the sum of linear terms, curves and trees, as the leading lane of each head has them.
 
-    What it says is the sum, multiplied by the certainty of its terms; of heads that are coupled, the log odds of each
-    against the others.
+    Its score is the sum, multiplied by the certainty of its terms; with softmax, the log odds of each class against the
+    others.
     """
 
     name: str  # "linear", "curves", "trees", or that of its ensemble
@@ -151,7 +151,7 @@ class Member:
     coupled: bool = False
 
     def scores(self, sums: Float64, certainty: float) -> Float64:
-        """What it says of a row, by head: of these sums, with this certainty (`Terms.certainty`)."""
+        """The scores of a row, by head, from the sums of its terms and their certainty (`Terms.certainty`)."""
         said = certainty * sums
         return log_odds(said) if self.coupled else said
 
@@ -179,7 +179,7 @@ class FormReading:
         return mixture_of(self.state)
 
     def shares(self) -> dict[str, float]:
-        """How far the prediction follows each member."""
+        """The share of each member in the predictions."""
         return member_shares(self.state)
 
     def asked(self, column: int, low: float) -> Feature:
@@ -276,7 +276,7 @@ class FormReading:
         weights, evidence = np.zeros((size, self.heads)), np.zeros((size, self.heads))
         weights[numbers] = self._numbers(f"{name}.weights").reshape(-1, lanes)[:, leaders]
         evidence[numbers] = self._numbers(f"{name}.evidence").reshape(-1, self.heads)
-        rows = evidence.sum(axis=1)  # where nobody has counted
+        rows = evidence.sum(axis=1)  # an estimate, for states without counts of rows
         if len(counted := self._numbers(f"{name}.rows")) and counted.any():
             rows[numbers] = counted
         v, H = (own[key].reshape(-1, lanes)[:, leaders] for key in ("v", "H"))
@@ -367,7 +367,7 @@ def mixture_of(state: _core.Snapshot) -> _core.Mixture | None:
 
 
 def member_shares(state: _core.Snapshot) -> dict[str, float]:
-    """How far the prediction follows each member: what a small move of its score does, as a part of the whole.
+    """The share of each member: the effect of a small change of its score on the prediction, relative to all members.
 
     `state` may lack the slots.
     """
@@ -378,7 +378,7 @@ def member_shares(state: _core.Snapshot) -> dict[str, float]:
 
 
 def _moves(state: _core.Snapshot, mixture: _core.Mixture, members: int) -> Float64:
-    """How far what is said moves with each member's score (of the first class), where all say the same."""
+    """The derivative of the prediction by each member's score (of the first class), where all scores are equal."""
     numbers, heads = state["form"]["mixture"], _head_count(state)
     middle, step = 0.0, 2.0**-10
     if int(numbers[0]) == _OF_NUMBERS:  # within the labels, beyond which nothing moves

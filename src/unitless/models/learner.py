@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import html, inputs, shown
 from ..errors import InputError, OptionError
@@ -34,13 +35,13 @@ class Learner(Model):
         rule: how weights are updated. "nag" (normalized adaptive gradient), "snag" (the same, scales from second
             moments: sturdier against outliers), "ng" (normalized gradient); and the baselines that do depend on
             units, "ag" (adaptive gradient, AdaGrad) and "gd" (gradient descent). "newton" is of second order: it
-            learns from few rows and where features hang together, takes at most 100 features, squared and logistic
+            learns from few rows and from correlated features, takes at most 100 features, squared and logistic
             loss, and has no learning rate.
         loss: "squared", "quantile" (predicts the quantile given by `quantile`), "poisson" (counts; the score is the
             logarithm of the rate), "logistic" and "hinge" (two classes; labels {-1, +1}, {0, 1} or booleans).
         learning_rate: the step size η. For "nag", "snag", "ng" good values are near 1 whatever the data's units.
             "auto" runs 16 rates at once and predicts with the one whose progressive loss is smallest so far; rates
-            that have lost beyond doubt are dropped on the way.
+            that are clearly worse are dropped.
         importance_aware: never step past the label, however large the rate or an example's weight.
         bias: add a constant feature.
         quantile: which quantile "quantile" loss estimates.
@@ -193,7 +194,8 @@ class Learner(Model):
         target = self._two_classes()
         if target is None or np.asarray(y).dtype == bool:
             return inputs.vector(y, "y", rows)
-        from ..data import labels, located_rows  # noqa: PLC0415  (only models of train need them)
+        from ..data import labels  # noqa: PLC0415  (only models of train need them)
+        from ..data.sources import located_rows  # noqa: PLC0415  (only models of train need them)
 
         found = labels.labels_of(y)
         if len(found) != rows:
@@ -244,8 +246,7 @@ class Learner(Model):
         """The probabilities of the negative and of the positive class: two columns. Only with logistic loss."""
         if not LOSSES[self._options.loss].link.gives_probabilities:
             raise OptionError(f"probabilities are for logistic loss; this model's is {self._options.loss!r}")
-        positive = self._link(self.predict(X, offset))
-        return np.stack([1.0 - positive, positive], axis=1)
+        return self._shares(self.predict(X, offset))
 
     def predict_interval(self, X: Any, level: float = USUAL_LEVEL, offset: Any = None) -> Any:
         """The prediction interval of each row, two columns: low and high. Of two classes a list of sets of labels.
@@ -261,6 +262,19 @@ class Learner(Model):
         shares = self.predict_proba(X, offset)
         labels = [False, True] if self._training is None else self.predictor.classes
         return label_sets(shares, shares.argmax(axis=1), reach, labels)
+
+    def _shares(self, scores: Float64) -> Float64:
+        """The probabilities of the negative and of the positive class that scores stand for: two columns."""
+        positive = self._link(scores.reshape(-1))
+        return np.stack([1.0 - positive, positive], axis=1)
+
+    def _scores_and_truth(self, scores: Float64, y: Any, weight: Float64 | None) -> tuple[Float64, NDArray[Any]]:
+        """What a user gives to be compared, checked: see `Scored`."""
+        if scores.ndim != 1:
+            raise InputError(f"predictions have {scores.ndim} dimensions; a Learner makes one per row")
+        labels = inputs.vector(y, "y", len(scores), "predictions")
+        self.losses(scores, labels)  # which names a label that the loss does not accept, and where it is
+        return scores.reshape(-1, 1), labels == 1 if self.task == "binary" else labels
 
     def losses(self, predictions: Any, y: Any) -> Float64:
         """The loss of each prediction: with the predictions of `learn`, the progressive loss."""
@@ -292,7 +306,7 @@ class Learner(Model):
 
         Predictions stay the same, to the last bit; memory and files shrink to what matters. Of the rates and
         penalties that were tried the leading ones remain. A pruned model learns on: features that were forgotten begin
-        anew when they are met, and the leader's neighbours are tried again. Only for models with `sparsity`.
+        anew when they are met, and the leader's neighbors are tried again. Only for models with `sparsity`.
 
         Example:
             >>> import numpy as np, unitless as ul

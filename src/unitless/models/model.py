@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core, html, inputs
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
-from ..losses import LOSSES
+from ..losses import LOSSES, LossTask
 from ..options import EnsembleKind, Kept, ModelType, Options
 from ..rates import Candidates
 from ..rules import RULES
@@ -26,6 +26,8 @@ from .kernels import chosen_kernel
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ..data.labels import RawLabels
+    from ..data.sources.located_rows import Place
     from .classes import Label
     from .form_reading import FormReading
 
@@ -46,16 +48,16 @@ class _Rows:
 
     def __call__(self, row: Any) -> Any:
         """The features; with the row's offset, where there is a column of them."""
-        from ..data import row_reader  # noqa: PLC0415  (few need it)
+        from ..data.columns import table_row  # noqa: PLC0415  (few need it)
 
         if self._reader is None:
-            self._reader = row_reader.RowReader(self._training)
+            self._reader = table_row.TableRowReader(self._training)
         model = self._model()
         assert model is not None  # who asks
         features = self._reader.features(row, model._word_features)
         if self._reader.schema.offset is None:
             return features
-        return features, row_reader.row_offset(row, self._reader.schema)
+        return features, table_row.row_offset(row, self._reader.schema)
 
 
 def _offsets(offset: Any, rows: int) -> Float64 | None:
@@ -90,12 +92,12 @@ class Model(_core.Learner):
         self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
     ) -> None:
         self._options = options
-        self._earlier: State | None = None  # the best state so far, where its training was interrupted
-        self._errors: ErrorQuantiles | None = None  # how large they are, where somebody has kept count
+        self._earlier: State | None = None  # the best state so far of an interrupted training
+        self._errors: ErrorQuantiles | None = None  # None if the errors of predictions were not counted
         self._record: dict[str, Any] | None = None
-        self._predict_only = False  # it has nothing that learning needs
-        self._settled: ModelType | None = None  # what "auto" has become, once somebody has asked
-        self._ensemble: EnsembleKind | None = None  # likewise
+        self._predict_only = False  # whether the state lacks what only learning needs
+        self._settled: ModelType | None = None  # the model type of "auto", read from the core when needed
+        self._ensemble: EnsembleKind | None = None  # the members, read from the core when needed
         self._candidates = Candidates.of(options, rates)
         several = len(self._candidates.rates) > 1
         super().__init__(
@@ -117,8 +119,41 @@ class Model(_core.Learner):
         return self._options
 
     @property
+    def task(self) -> LossTask:
+        """What is predicted: "regression" (a number), "binary" (one of two classes) or "classes" (one of several).
+
+        Example:
+            >>> import unitless as ul
+            >>> ul.Learner(loss="logistic").task
+            'binary'
+        """
+        return LOSSES[self._options.loss].task
+
+    @property
+    def heads(self) -> int:
+        """How many scores a row has: one, or one for each class."""
+        return 1
+
+    def _number_of(self, label: Any) -> Any:
+        """A label that was learned, as the core has it."""
+        return label
+
+    def _of_heads(self, what: str) -> list[Any]:
+        """A property of the model, such as "weights", once for each head."""
+        return [getattr(self, what)]
+
+    @property
+    def _class_labels(self) -> list[Label]:
+        """Of several classes their labels, in the order of the heads."""
+        return []
+
+    def _scores(self, data: inputs.Input, offset: Any = None, extrapolate: bool = False) -> Float64:
+        """The scores of rows, one column for each head; changes nothing."""
+        return self._ask(data, extrapolate, offset).reshape(data.rows, 1)
+
+    @property
     def model_type(self) -> ModelType | None:
-        """The model type in use: what was asked for or, of "auto", what the first row has settled; None before it.
+        """The model type: the given one, or for "auto" the one that the first row determined; None before that row.
 
         Example:
             >>> import unitless as ul
@@ -135,10 +170,10 @@ class Model(_core.Learner):
 
     @property
     def ensemble(self) -> EnsembleKind:
-        """Who learns beside the model's own rule, under one mixture, where `ensemble=True` asks for it.
+        """Which members `ensemble=True` has added to the model's own rule.
 
-        "newton": second-order learners and, of many classes, a softmax model; "snag": the rule of that name;
-        "softmax": such a model alone; "none": nobody, or nobody yet.
+        "newton": second-order learners and, for more than two classes, a softmax model; "snag": a learner with that
+        rule; "softmax": a softmax model; "none": no member, because `ensemble` is False or no row was learned.
 
         Example:
             >>> import numpy as np, unitless as ul
@@ -155,10 +190,10 @@ class Model(_core.Learner):
 
     @property
     def members(self) -> dict[str, float]:
-        """How far the prediction follows each member of the mixture: parts that add up to 1. Of one alone it is 1.
+        """The share of each member in the predictions of the ensemble; the shares add up to 1.
 
-        "linear" is the model's own rule; "curves" and "trees" have these beside linear terms; the others are its
-        `ensemble`.
+        "linear" is the learner with the model's own rule; "curves" and "trees" have linear terms as well; the other
+        names are those of the members that `ensemble=True` has added.
 
         Example:
             >>> import numpy as np, unitless as ul
@@ -179,7 +214,7 @@ class Model(_core.Learner):
         return FormReading(self._options, self._candidates, self._snapshot())
 
     def _mixes(self) -> bool:
-        """Whether there are several members, or one that is more than linear."""
+        """Whether the model has several members, or curves or trees."""
         return self._bends() or self.ensemble != "none"
 
     def _adds_up(self) -> bool:
@@ -188,7 +223,7 @@ class Model(_core.Learner):
         return not (self._mixes() or LOSSES[options.loss].coupled or RULES[options.rule].second_order)
 
     def _bends(self) -> bool:
-        """Whether it is more than linear."""
+        """Whether the model has curves or trees."""
         return self.model_type not in (None, "linear")
 
     def _check_linear(self, what: str, kind: type[Error] = OptionError) -> None:
@@ -196,9 +231,7 @@ class Model(_core.Learner):
         if not self._mixes():
             return
         plain = (Option("model_type", "linear"), " and ", Option("ensemble", False))
-        who = (
-            f"of model type {self.model_type!r}" if self._bends() else f"with other members ({self.ensemble}) beside it"
-        )
+        who = f"of model type {self.model_type!r}" if self._bends() else f"with an ensemble ({self.ensemble})"
         raise kind(f"a model {who} cannot be {what} yet", advice=Phrase("a model that is made with ", *plain, " can"))
 
     @property
@@ -207,10 +240,10 @@ class Model(_core.Learner):
         return "averaged" if self._keeps_average else "last"
 
     def keep(self, kept: Kept) -> None:
-        """From now on predict, show and export the "last" weights or the "averaged" ones.
+        """Choose the weights that predict, are shown and are exported: the "last" ones or the "averaged" ones.
 
-        Learning goes on from the last weights whatever is kept, predicts with them, and brings the average up to date.
-        While there is no average yet (with `bits`, for the first 2**bits/16 examples) the last weights stand for it.
+        Learning always continues from the last weights, predicts with them, and updates the average. While there is no
+        average yet (with `bits`, for the first 2**bits/16 examples), the last weights are used instead.
 
         Example:
             >>> import numpy as np, unitless as ul
@@ -231,18 +264,18 @@ class Model(_core.Learner):
         self._keeps_average = kept == "averaged"
 
     def _choose_rates(self, choose: bool) -> None:
-        """Whether losses are counted and rates chosen by them. If not, the leader stays, and no rate is dropped.
+        """Set whether the candidate rates are compared by their losses. If not, the best rate so far stays in use.
 
-        For rows that have been learned before: their losses are not those of new ones.
+        Rates are not compared on rows that were learned before: their losses do not tell how new rows are predicted.
         """
         self._chooses_rates = choose
 
     def _remembered(self) -> State:
-        """The state that it is in, for `_go_back`: all that it has learned, and which weights are kept."""
+        """The current state, for `_go_back`."""
         return self._state_and_labels()
 
     def _go_back(self, state: State) -> None:
-        """Be again in a state that it, or a model with the same options, was in."""
+        """Restore an earlier state of this model, or of another one with the same options."""
         with self._locked():
             self._restore_state(state[0])
 
@@ -275,7 +308,9 @@ class Model(_core.Learner):
         """X as the core reads it, and the offsets of its rows, if `train` was told which column of a frame has them."""
         if isinstance(X, np.ndarray | list | inputs.Input) or hasattr(X, "tocsr"):
             return inputs.read(X), None
-        from ..data import frame_reader, in_memory, policy, reader  # noqa: PLC0415  (only frames need them)
+        from ..data import reader  # noqa: PLC0415  (only frames need them)
+        from ..data.columns import frame_reader, policy  # noqa: PLC0415  (only frames need them)
+        from ..data.sources import in_memory  # noqa: PLC0415  (only frames need them)
 
         if self._training is not None and in_memory.is_frame(X):
             return reader.frame_features(X, self._training)
@@ -318,6 +353,14 @@ class Model(_core.Learner):
                 raise error.at(row=number) from None
         return np.concatenate(rows) if rows else np.zeros(0)
 
+    def _class_numbers(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
+        """Labels of classes as the core takes them, and the classes that join with them."""
+        raise NotImplementedError
+
+    def _joining(self, new: list[Label]) -> contextlib.AbstractContextManager[None]:
+        """While this is held new classes are learned; they stay unless the data turns out to be bad."""
+        return contextlib.nullcontext()
+
     def _locked(self) -> contextlib.AbstractContextManager[Any]:
         """While this is held no class joins: what the core knows and the labels outside fit together."""
         lock: contextlib.AbstractContextManager[Any] | None = getattr(self, "_lock", None)
@@ -333,7 +376,17 @@ class Model(_core.Learner):
         return LOSSES[self._options.loss].link.function(np.asarray(score, dtype=np.float64))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, all of it or nothing. A loaded model goes on as if it had never stopped."""
+        """Write the model to a file, completely or not at all; `ul.load` reads it, and it can learn further rows.
+
+        Example:
+            >>> import os, tempfile, unitless as ul
+            >>> m = ul.Learner()
+            >>> _ = m.learn([[1.0], [2.0]], [1.0, 2.0])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     m.save(os.path.join(folder, "model.unitless"))
+            ...     ul.load(os.path.join(folder, "model.unitless")).examples
+            2
+        """
         model_file.save(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -348,7 +401,16 @@ class Model(_core.Learner):
         return self.__copy__()
 
     def copy(self) -> Self:
-        """An independent model in the same state."""
+        """An independent copy of the model, in the same state.
+
+        Example:
+            >>> import unitless as ul
+            >>> m = ul.Learner()
+            >>> copy = m.copy()
+            >>> _ = m.learn([[1.0]], [1.0])
+            >>> m.examples, copy.examples
+            (1, 0)
+        """
         return self.__copy__()
 
     def __sizeof__(self) -> int:
@@ -362,7 +424,7 @@ class Model(_core.Learner):
         return html.card(self._kind, html.facts(facts), *(self._tables() if small and self.examples else ()))
 
     def _facts(self) -> list[tuple[str, str]]:
-        """What a notebook says of the model, besides its options."""
+        """The facts that a notebook shows in addition to the options."""
         return []
 
     def _tables(self) -> list[html.Html]:
@@ -375,7 +437,7 @@ class Model(_core.Learner):
 
     @property
     def _of_weights(self) -> str:
-        """What to say where weights are shown that are not the whole model."""
+        """A remark for tables of weights that are not the whole model; empty otherwise."""
         if not self._mixes():
             return ""
         others = "curves and trees" if self._bends() else "the other members"

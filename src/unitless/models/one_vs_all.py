@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import html, inputs
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
-from ..losses import LOSSES, names
+from ..losses import LOSSES, LossTask, names
 from ..options import USUAL_LEVEL, Auto, Clip, Loss, ModelType, Options, Rule, check_names
 from ..rates import Walk
 from ..rules import RULES
@@ -27,6 +28,9 @@ from .model import Model, State
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from ..data.labels import RawLabels
+    from ..data.sources.located_rows import Place
 
 
 class OneVsAll(Model):
@@ -127,6 +131,35 @@ class OneVsAll(Model):
     def classes(self) -> list[Label]:
         """The labels, in the order of the scores' columns."""
         return list(self._classes.labels)
+
+    @property
+    def task(self) -> LossTask:
+        """Always "classes": one of several."""
+        return "classes"
+
+    @property
+    def heads(self) -> int:
+        """How many scores a row has: one for each class."""
+        return len(self._classes.labels)
+
+    def _number_of(self, label: Any) -> Any:
+        return self._classes.known(label)
+
+    def _of_heads(self, what: str) -> list[Any]:
+        return list(getattr(self, what).values())
+
+    @property
+    def _class_labels(self) -> list[Label]:
+        return self.classes
+
+    def _scores(self, data: inputs.Input, offset: Any = None, extrapolate: bool = False) -> Float64:
+        return self._scores_and_labels(data, extrapolate, offset)[0]
+
+    def _class_numbers(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
+        return self._classes.numbers_of(labels, place, weight)
+
+    def _joining(self, new: list[Label]) -> contextlib.AbstractContextManager[None]:
+        return self._classes.joining(new)
 
     @property
     def open(self) -> bool:
@@ -230,6 +263,15 @@ class OneVsAll(Model):
         for column in range(odds.shape[-1]):  # in this order whatever the array's shape, so that bits do not differ
             total += odds[..., column]
         return np.asarray(odds / total[..., None])
+
+    def _scores_and_truth(self, scores: Float64, y: Any, weight: Float64 | None) -> tuple[Float64, NDArray[Any]]:
+        """What a user gives to be compared, checked: see `Scored`."""
+        if scores.ndim != 2 or scores.shape[1] > self.heads:
+            raise InputError("predictions must be scores: one row per example, one column per class")
+        numbers, new = self._classes.numbers(y, len(scores), weight)
+        if new:
+            raise InputError(f"class {new[0]!r} is not among the model's classes")
+        return scores, numbers.astype(np.intp)
 
     @property
     def rates(self) -> dict[Label, dict[float | Walk, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,79 +14,51 @@ from ..losses import LOSSES
 from .error_quantiles import ErrorQuantiles
 from .learner import Learner
 from .one_vs_all import OneVsAll
+from .scored import Scored
 
 
 def has_errors(model: Learner | OneVsAll) -> bool:
     """Whether a model's predictions can have intervals or sets: it predicts numbers or gives probabilities."""
-    loss = LOSSES[model.options.loss]
-    return loss.link.gives_probabilities or not (loss.for_classes or isinstance(model, OneVsAll))
+    return LOSSES[model.options.loss].link.gives_probabilities or model.task == "regression"
 
 
-def shares_of(model: Learner | OneVsAll, scores: Float64) -> Float64:
-    """The probability of each class, a column each; of two classes the positive one comes last."""
-    if isinstance(model, OneVsAll):
-        return model._shares(scores)
-    positive = model._link(scores)
-    return np.stack([1.0 - positive, positive], axis=1)
-
-
-def errors_of(model: Learner | OneVsAll, scores: Float64, truth: NDArray[Any]) -> Float64:
-    """The error of each row: scores as the model gives them; labels as numbers, or the numbers of classes.
-
-    A class that has no score had no probability.
-    """
-    if not isinstance(model, OneVsAll) and not LOSSES[model.options.loss].for_classes:
+def errors_of(model: Learner | OneVsAll, scored: Scored) -> Float64:
+    """The error of each row. A class that has no score had no probability."""
+    if model.task == "regression":
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.abs(model._link(scores) - truth))
-    shares = shares_of(model, scores)
-    return errors_of_shares(shares, truth if isinstance(model, OneVsAll) else (truth > 0).astype(np.intp))
-
-
-def follow_errors(
-    model: Learner | OneVsAll, scores: Float64, truth: NDArray[Any], weight: Float64 | None, skip_first: bool = False
-) -> None:
-    """Bring what a model knows of its errors up to date, by predictions that were made before their rows were learned.
-
-    Args:
-        model: which; a model whose predictions have no errors is left as it is.
-        scores: as `learn` gives them.
-        truth: as for `errors_of`.
-        weight: of the rows.
-        skip_first: leave out the first row that has a weight, before which nothing was known of the label's unit.
-    """
-    if not has_errors(model) or not len(scores):
-        return
-    if skip_first:
-        weight = np.ones(len(scores)) if weight is None else weight.copy()
-        weight[int(np.argmax(weight > 0))] = 0.0
-    model._errors = model._errors or ErrorQuantiles()
-    model._errors.follow(errors_of(model, scores, truth), weight)
-
-
-def hide_unmet(scores: Float64, numbers: NDArray[Any], weight: Float64 | None, known: int) -> Float64:
-    """Scores without those of classes that joined on the way, in rows before they were met.
-
-    Before a class was met it had no score, however many rows are learned at once.
-
-    Args:
-        scores: of rows that were learned in one call.
-        numbers: the classes of the rows, numbered in the order in which they joined.
-        weight: of the rows; one without weight brings no class.
-        known: how many classes had joined before.
-    """
-    width = scores.shape[1]
-    if width == known:
-        return scores
-    met = np.maximum.accumulate(np.where(weight == 0, -1, numbers) if weight is not None else numbers)
-    return np.where(np.arange(width) > np.maximum(met, known - 1)[:, None], -np.inf, scores)
-
-
-def errors_of_shares(shares: Float64, truth: NDArray[np.intp]) -> Float64:
-    """The same, by the probabilities of the classes."""
+            return np.asarray(np.abs(model._link(scored.scores[:, 0]) - scored.truth))
+    shares, truth = model._shares(scored.scores), scored.truth.astype(np.intp)
     own = np.zeros(len(shares))
     known = np.flatnonzero(truth < shares.shape[1])
     own[known] = shares[known, truth[known]]
     return 1.0 - own
+
+
+def follow_errors(model: Learner | OneVsAll, scored: Scored) -> None:
+    """Bring what a model knows of its errors up to date, by predictions that were made before their rows were learned.
+
+    A model whose predictions have no errors is left as it is.
+    """
+    if has_errors(model) and len(scored):
+        model._errors = model._errors or ErrorQuantiles()
+        model._errors.follow(errors_of(model, scored), scored.weight)
+
+
+def hide_unmet(scored: Scored, known: int) -> Scored:
+    """Without the scores of classes that joined on the way, in rows before they were met.
+
+    Before a class was met it had no score, however many rows are learned at once.
+
+    Args:
+        scored: rows that were learned in one call; classes are numbered in the order in which they joined.
+        known: how many classes had joined before.
+    """
+    width = scored.scores.shape[1]
+    if width == known:
+        return scored
+    brings = (scored.truth < width) & (True if scored.weight is None else scored.weight != 0)
+    met = np.maximum(np.maximum.accumulate(np.where(brings, scored.truth, -1)), known - 1)
+    return replace(scored, scores=np.where(np.arange(width) > met[:, None], -np.inf, scored.scores))
 
 
 def bounds(numbers: Float64, reach: float, least: float | None) -> tuple[Float64, Float64]:

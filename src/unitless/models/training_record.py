@@ -13,14 +13,13 @@ import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from ..data import Schema, Target, text_columns
+from ..data import Schema, Target
+from ..data.columns import text_columns
 from ..data.progress import Progress
 from ..data.read_options import DATES, MISSING
 from ..errors import ModelFileError
-from ..losses import LOSSES
 from ..options import Kept
 from .model import Model
-from .one_vs_all import OneVsAll
 
 DEEPEST = 8  # lists and mappings inside each other; `train` writes five
 LARGEST = 2**63  # of whole numbers
@@ -60,12 +59,10 @@ def check(training: Any, model: Model) -> None:
     Schema.read(training["schema"])
     Progress.read(training["progress"])
     target = Target.read(training["target"])
-    task = "classes" if isinstance(model, OneVsAll) else LOSSES[model.options.loss].task
     # Names that are not valid Unicode cannot come from data: this raises a ValueError, as any other bad value does.
     json.dumps([training["schema"], training["target"]], ensure_ascii=False).encode()
-    labels = model.classes if isinstance(model, OneVsAll) else []
-    _require(_plain(labels, 1), "its classes are not text and numbers as data has them")
-    _require(target.task == task, f"its task is {target.task}, which a model of this kind does not have")
+    _require(_plain(model._class_labels, 1), "its classes are not text and numbers as data has them")
+    _require(target.task == model.task, f"its task is {target.task}, which a model of this kind does not have")
     for name, kind in _KINDS.items():
         given = training[name]
         _require(given is None or type(given) is kind, f"the {name} of its training is not a {kind.__name__}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..html import Html, joined, tag, text
+from ..sections import Facts, Section, Table
 
 # What a browser may do with the page, whatever is written in it: show its own styles, and nothing else.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -107,6 +108,19 @@ def section(title: str, *parts: Any) -> Html:
     """A heading and what belongs to it; nothing if there is nothing."""
     content = [part for part in parts if part]
     return tag("section", joined([tag("h2", title), *content])) if content else Html("")
+
+
+def described(shown: Section, *further: Any) -> Html:
+    """A section that was described without regard to where it is shown, and what a page has besides."""
+    parts: list[Html] = []
+    for part in shown.content:
+        if isinstance(part, Facts):
+            parts.append(facts(part.known))
+        elif isinstance(part, Table):
+            parts.append(table(part.header, part.rows, left=part.left))
+        else:
+            parts.append(listed(f"{line[:1].upper()}{line[1:].removesuffix('.')}." for line in part.lines))
+    return section(shown.title, *parts, *further)
 
 
 def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], left: int = 1, kind: str = "") -> Html:

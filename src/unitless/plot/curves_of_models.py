@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@figures.styled
 def curves(
     model: Any,
     path: str | os.PathLike[str] | None = None,
@@ -23,21 +24,22 @@ def curves(
     most: int | None = MOST,
     label: Any = None,
 ) -> Any:
-    """What each column adds to the score, one panel for each, the most important first.
+    """Draw what each column adds to the score: a panel for each column, the most important first.
 
-    A line is a column of numbers: its linear term and its curve, from its mean on, in the model of the mixture that has
-    both. The grey bars below show where the values are, the dotted line what a missing value adds. Bars are the values
-    of a column of text. What trees add depends on several columns, and is not shown.
+    The line of a numeric column is the sum of its linear term and its curve, relative to the mean. The gray bars below
+    it are the distribution of the values; a dotted line is what a missing value adds. A column of text has a bar for
+    each value. What trees add depends on several columns, and is not shown.
 
     Args:
-        model: any model with a model type other than "linear", what `train` gave, or a `Predictor`.
-        path: where to save it (.png, .svg or .pdf).
-        column: the one column to draw.
-        ax: the axis to draw one column on: `column`, or the most important one.
-        most: how many columns, at most; None for all.
-        label: of several classes, the one to show; otherwise those whose curves reach furthest.
+        model: any model with a model type other than "linear", the result of `train`, or a `Predictor`.
+        path: the file to save the picture to (.png, .svg or .pdf). Default: it is not saved.
+        column: the only column to draw. Default: all, up to `most`.
+        ax: the axis for one column: `column`, or the most important one. Default: a new figure.
+        most: the largest number of columns; None for all.
+        label: the class to show, if there are several. Default: the classes with the largest curves.
 
-    Gives the axis of the one column, or a list of axes, one for each column.
+    Returns:
+        The axis of the only column, or a list of axes, one for each column.
 
     Example:
         >>> import numpy as np, unitless as ul

@@ -1,7 +1,7 @@
-"""Pictures of results and models on an axis of matplotlib, one function for each: `ul.plot.history(result, ax=ax)`.
+"""Draw results and models on an axis of matplotlib, one function for each picture: `ul.plot.history(result, ax=ax)`.
 
-Each takes the thing to show and, if it is to be part of a larger picture, an axis, and gives the axis. Without an axis
-it makes a new figure, which a notebook shows by itself. What they draw is in figures.py.
+A function takes the thing to show and, to be part of a larger picture, an axis; it returns the axis. Without an axis it
+makes a new figure, which a notebook shows by itself. The drawing is done by figures.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from ..metrics.evaluation import Evaluation
 from ..metrics.history import Moment
 from ..models.any_model import model_of
 from ..models.model import BIAS
-from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from ..training.compare import Comparison
 from ..training.result import TrainResult
@@ -30,16 +29,17 @@ if TYPE_CHECKING:
 _METRICS = ("loss", "error_rate", "since_last")
 
 
+@figures.styled
 def history(
     result: Any, *, ax: Axes | None = None, metric: Literal["loss", "error_rate", "since_last"] = "loss"
 ) -> Axes:
-    """How the learning went: the progressive loss against the number of examples.
+    """Draw the progressive loss against the number of examples.
 
     Args:
-        result: what `train` or `compare` gave, an `Evaluation`, or several of them in a mapping of names.
-        ax: where to draw; a new figure if not given.
-        metric: "loss", the mean so far; "error_rate", the share of errors so far; "since_last", the loss of each
-            stretch, on which what happened long ago does not weigh.
+        result: the result of `train` or `compare`, an `Evaluation`, or a mapping of names to several of them.
+        ax: the axis to draw on. Default: a new figure.
+        metric: "loss", the mean so far; "error_rate", the share of errors so far; "since_last", the loss between
+            two points, which earlier errors do not influence. Default: "loss".
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -58,11 +58,13 @@ def history(
             curves |= {_joined(str(name), rule): learner.curve for rule, learner in one.learners.items()}
             loss = f"{one.whole.model.options.loss} loss"
         elif isinstance(one, TrainResult | Evaluation):
-            evaluation = one._evaluation if isinstance(one, TrainResult) else one
+            evaluation = one.details.evaluation if isinstance(one, TrainResult) else one
             curves[str(name)] = evaluation.curve
             loss = f"{one.model.options.loss} loss" if isinstance(one, TrainResult) else loss
         else:
-            raise OptionError(f"{type(one).__name__} has no history; give what train or compare gave, or an Evaluation")
+            raise OptionError(
+                f"{type(one).__name__} has no history; give the result of train or compare, or an Evaluation"
+            )
     if metric == "error_rate" and not any(m.error_rate is not None for curve in curves.values() for m in curve):
         raise OptionError("is 'error_rate', but numbers are predicted, not classes", option="metric")
     ax = figures.axis(ax)
@@ -70,14 +72,15 @@ def history(
     return ax
 
 
+@figures.styled
 def importance(model: Any, *, ax: Axes | None = None, most: int = 15, label: Any = None) -> Axes:
-    """How far each feature moves the prediction, whatever its unit: bars, the largest on top.
+    """Draw how far each feature moves the prediction, in any unit: bars, the largest on top.
 
     Args:
-        model: any model, a model file, what `train` gave, a `Predictor`, or an estimator.
-        ax: where to draw; a new figure if not given.
-        most: how many features, at most.
-        label: of several classes, the one to show; otherwise each feature counts by the class that it moves most.
+        model: any model, a model file, the result of `train`, a `Predictor`, or an estimator.
+        ax: the axis to draw on. Default: a new figure.
+        most: the largest number of features to show. Default: 15.
+        label: the class to show, if there are several. Default: for each feature the class that it moves most.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -88,9 +91,9 @@ def importance(model: Any, *, ax: Axes | None = None, most: int = 15, label: Any
         ['0', '2', '1']
     """
     model = model_of(model)
-    if isinstance(model, OneVsAll):
-        by_class = model.importance
-        chosen = list(by_class.values()) if label is None else [by_class[model.classes[class_number(model, label)]]]
+    if model.task == "classes":
+        by_class = model._of_heads("importance")
+        chosen = by_class if label is None else [by_class[class_number(model, label)]]
     elif label is not None:
         raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
     else:
@@ -106,13 +109,14 @@ def importance(model: Any, *, ax: Axes | None = None, most: int = 15, label: Any
     return ax
 
 
+@figures.styled
 def explanation(explanation: Explanation, *, ax: Axes | None = None, most: int = 10) -> Axes:
-    """Why a model says what it says: from the bias, one contribution after the other, to the score.
+    """Draw how a prediction is made: from the bias, one contribution after the other, to the score.
 
     Args:
-        explanation: what `explain` gave.
-        ax: where to draw; a new figure if not given.
-        most: how many features are shown one by one; the others are one bar.
+        explanation: the result of `explain`.
+        ax: the axis to draw on. Default: a new figure.
+        most: how many features have a bar of their own; the others share one. Default: 10.
 
     Example:
         >>> import unitless as ul
@@ -123,7 +127,7 @@ def explanation(explanation: Explanation, *, ax: Axes | None = None, most: int =
         'job=pilot'
     """
     if not isinstance(explanation, Explanation):
-        raise OptionError(f"{type(explanation).__name__} is not an explanation; give what explain gave")
+        raise OptionError(f"{type(explanation).__name__} is not an explanation; give the result of explain")
     listed = [
         (name if value in ("", "1") or "=" in name else f"{name} = {value}", amount)
         for name, value, _, amount in explanation.rows(most)[:-2]
@@ -131,16 +135,17 @@ def explanation(explanation: Explanation, *, ax: Axes | None = None, most: int =
     ax = figures.axis(ax, height=1.4 + 0.32 * max(4, len(listed)))
     start, end = explanation.bias, explanation.score
     figures.steps(ax, start, listed, f"score: from the bias, {start:.3g}, to the sum, {end:.3g}")
-    ax.set_title(explanation.meaning[0], fontsize="medium")
+    ax.set_title(explanation.meaning[0], fontsize="medium", loc="center")
     return ax
 
 
+@figures.styled
 def sweep(sweep: Any, *, ax: Axes | None = None) -> Axes:
-    """Loss against learning rate, with the best rates marked.
+    """Draw the loss against the learning rate, with the best rates marked.
 
     Args:
-        sweep: what `sweep_rates` gave, or a `Sweep`.
-        ax: where to draw; a new figure if not given.
+        sweep: the result of `sweep`, or a `Sweep`.
+        ax: the axis to draw on. Default: a new figure.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -157,19 +162,20 @@ def sweep(sweep: Any, *, ax: Axes | None = None) -> Axes:
         losses = {rule: dict(zip(one.rates, one.losses, strict=True)) for rule, one in sweep.rules.items()}
         loss = sweep.loss
     else:
-        raise OptionError(f"{type(sweep).__name__} is not a sweep; give a Sweep, or what sweep_rates gave")
+        raise OptionError(f"{type(sweep).__name__} is not a sweep; give a Sweep, or the result of ul.sweep")
     ax = figures.axis(ax)
     figures.rates(ax, losses, f"progressive {loss} loss")
     return ax
 
 
+@figures.styled
 def roc(result: Any, *, ax: Axes | None = None, name: str | None = None) -> Axes:
-    """Of two classes: how many positive rows are found, against how many negative ones are taken for positive.
+    """Draw the ROC curve of two classes: the true positive rate against the false positive rate.
 
     Args:
-        result: what `train` or `score` gave. Of `train`, the rows that were held back.
-        ax: where to draw; a new figure if not given. Several models can be drawn on one axis.
-        name: of the line, for the legend.
+        result: the result of `evaluate`, or of `train`, whose held-out rows are shown.
+        ax: the axis to draw on. Default: a new figure. Several models can be drawn on one axis.
+        name: the name of the line. Default: none.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -177,25 +183,37 @@ def roc(result: Any, *, ax: Axes | None = None, name: str | None = None) -> Axes
         >>> ul.plot.roc(ul.train(X, X[:, 0] > 0, model_type="linear")).get_title()
         'ROC'
     """
-    curve = _needed(_curves(result).roc, "a ROC curve needs two classes, and rows of both that were scored")
+    curve = _needed(_curves(result).roc, "a ROC curve needs two classes, and evaluated rows of both")
     ax = figures.axis(ax, 5.0)
     figures.roc(ax, curve, _with_metric(name, result, "auc", "AUC"))
     return ax
 
 
+@figures.styled
 def precision_recall(result: Any, *, ax: Axes | None = None, name: str | None = None) -> Axes:
-    """Of two classes: precision against recall. Arguments as for `plot_roc`."""
-    curve = _needed(
-        _curves(result).precision_recall, "precision and recall need two classes, and rows that were scored"
-    )
+    """Draw precision against recall, for two classes.
+
+    Args:
+        result: the result of `evaluate`, or of `train`, whose held-out rows are shown.
+        ax: the axis to draw on. Default: a new figure. Several models can be drawn on one axis.
+        name: the name of the line. Default: none.
+    """
+    curve = _needed(_curves(result).precision_recall, "precision and recall need two classes, and evaluated rows")
     ax = figures.axis(ax, 5.0)
     figures.precision_recall(ax, curve, name)
     return ax
 
 
+@figures.styled
 def reliability(result: Any, *, ax: Axes | None = None, name: str | None = None) -> Axes:
-    """Whether probabilities can be believed: how often what was given a probability was true. Arguments as for
-    `plot_roc`. Of several classes it is about the one that was predicted.
+    """Draw the observed share of positive rows against the predicted probability.
+
+    For several classes, the probability is that of the predicted class.
+
+    Args:
+        result: the result of `evaluate`, or of `train`, whose held-out rows are shown.
+        ax: the axis to draw on. Default: a new figure. Several models can be drawn on one axis.
+        name: the name of the line. Default: none.
     """
     data = _needed(_curves(result).reliability, "only models with logistic loss give probabilities")
     ax = figures.axis(ax, 5.0)
@@ -203,12 +221,13 @@ def reliability(result: Any, *, ax: Axes | None = None, name: str | None = None)
     return ax
 
 
+@figures.styled
 def residuals(result: Any, *, ax: Axes | None = None) -> Axes:
-    """Of numbers: how far the truth is from the prediction.
+    """Draw a histogram of truth minus prediction, for a model that predicts numbers.
 
     Args:
-        result: what `train` or `score` gave. Of `train`, the rows that were held back.
-        ax: where to draw; a new figure if not given.
+        result: the result of `evaluate`, or of `train`, whose held-out rows are shown.
+        ax: the axis to draw on. Default: a new figure.
     """
     data = _needed(_curves(result).residuals, "residuals need a model that predicts numbers")
     ax = figures.axis(ax)
@@ -216,8 +235,14 @@ def residuals(result: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@figures.styled
 def predictions(result: Any, *, ax: Axes | None = None) -> Axes:
-    """Of numbers: what was true against what was predicted, in a sample of rows. Arguments as for `plot_residuals`."""
+    """Draw the truth against the prediction for a sample of rows, for a model that predicts numbers.
+
+    Args:
+        result: the result of `evaluate`, or of `train`, whose held-out rows are shown.
+        ax: the axis to draw on. Default: a new figure.
+    """
     data = _needed(_curves(result).pairs, "this picture needs a model that predicts numbers")
     ax = figures.axis(ax, 5.0)
     figures.against(ax, data)
@@ -228,7 +253,7 @@ def _curves(result: Any) -> Curves:
     if isinstance(result, Curves):
         return result
     if not isinstance(result, TrainResult | EvaluateResult):
-        raise OptionError(f"{type(result).__name__} has no predictions to show; give what train or evaluate gave")
+        raise OptionError(f"{type(result).__name__} has no predictions to show; give the result of train or evaluate")
     curves = result.curves if isinstance(result, EvaluateResult) else result.details.curves
     if curves is None:
         raise OptionError("no row was held out, so there is nothing to show; use ul.evaluate on other rows")
@@ -242,7 +267,7 @@ def _needed(data: Any, otherwise: str) -> Any:
 
 
 def _with_metric(name: str | None, result: Any, metric: str, called: str) -> str | None:
-    """The name of a line and a number beside it."""
+    """The name of a line, followed by a metric."""
     found = {} if isinstance(result, Curves) else result.metrics
     parts = [name, f"{called} {found[metric]:.3f}" if metric in found else None]
     return "  ".join(part for part in parts if part) or None

@@ -165,13 +165,13 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             try:
                 model: Any = self._model
                 if self._two:
-                    many = learn_side(model, x, y, w, self._side, self._errors.waiting)
+                    many = learn_side(model, x, y, w, self._side, self._pending.rows)
                 else:
-                    many = learn_class_noting(model, x, y, w, model._classes.by_label, self._errors.waiting)
+                    many = learn_class_noting(model, x, y, w, model._classes.by_label, self._pending.rows)
                     if many is None:  # a class that joins, or a label of another kind
                         self._note(model, model.learn_one(x, y, w), y, w)
                 if many:
-                    self._errors.tell(model)
+                    self._follow_errors(model)
                 return
             except (InputError, KeyError, TypeError):  # looked at below: it can be learned, or the error explained
                 pass

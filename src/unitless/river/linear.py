@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -12,19 +12,24 @@ from river import base
 from river.utils import pretty
 
 from .. import inputs
+from ..data import Batch, Target
+from ..data.labels import Numbers, RawLabels, Texts
 from ..errors import InputError, OptionError
 from ..inference.explanation import explain_batch, one_row
 from ..inputs import Float64
 from ..models.by_feature import ByFeature
-from ..models.classes import Label
+from ..models.classes import Label, distinct_labels
 from ..models.error_quantiles import checked_level
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import follow_errors, hide_unmet
+from ..models.prediction_errors import follow_errors
+from ..models.scored import Scored
 from ..training.defaults import DataFacts, new_model, resolve
+from ..training.first_row import learn_first_row
+from ..training.pending_rows import PendingRows
+from ..training.session import Session
 from . import rows
-from .errors_on_the_way import ErrorsOnTheWay
 from .rows import Missing
 
 Row: TypeAlias = Mapping[Any, Any]
@@ -57,10 +62,9 @@ class Linear(base.Estimator):
             raise OptionError(f"is {self.missing!r}; it must be one of {names}", option="missing")
         self._given = options
         settled = resolve(task, DataFacts(), options)
-        # Trees draw columns by their numbers, and second order adds in their order; mappings have none.
         self._sorts = settled.known_model_type != "linear" or settled.ensemble
         self._model: Learner | OneVsAll | None = None
-        self._errors = ErrorsOnTheWay()
+        self._pending = PendingRows()  # whose errors the model does not know yet
         self._direct = False  # rows can go to the core as they are
         self._y_name: Any = None
 
@@ -73,8 +77,13 @@ class Linear(base.Estimator):
     def model(self) -> Learner | OneVsAll | None:
         """The model behind the estimator, to save, merge or inspect; None before the first example."""
         if self._model is not None:
-            self._errors.tell(self._model)
+            self._follow_errors(self._model)
         return self._model
+
+    def _follow_errors(self, model: Learner | OneVsAll) -> None:
+        """Let the model know the errors of the rows that were learned one at a time."""
+        for scored in self._pending.take(model):
+            follow_errors(model, scored)
 
     def _reach(self, level: float) -> float:
         """How far from a prediction the truth lies at most, with this probability; infinite while nobody can say."""
@@ -84,29 +93,28 @@ class Linear(base.Estimator):
     @property
     def weights(self) -> ByClass:
         """w by feature, in the data's units; of more than two classes, by class and feature."""
-        return self._read(lambda model: model.weights)
+        return self._read("weights")
 
     @property
     def importance(self) -> ByClass:
         """|w|·s by feature, which has no unit: how far a feature can move the score. By class, if there are many."""
-        return self._read(lambda model: model.importance)
+        return self._read("importance")
 
     @property
     def intercept(self) -> float | dict[Label, float]:
         """The score where all features are 0; of more than two classes, by class."""
-        if isinstance(self._model, OneVsAll):
-            return {label: weights.get(BIAS, 0.0) for label, weights in self._model.weights.items()}
-        return self._model.weights.get(BIAS, 0.0) if self._model else 0.0
+        if self._model is None:
+            return 0.0
+        found = [weights.get(BIAS, 0.0) for weights in self._model._of_heads("weights")]
+        return dict(zip(self._model._class_labels, found, strict=True)) if self._model.task == "classes" else found[0]
 
-    def _read(self, what: Callable[[Any], Any]) -> ByClass:
-        def features(values: ByFeature) -> ByFeature:
-            return {feature: value for feature, value in values.items() if feature != BIAS}
-
+    def _read(self, what: str) -> ByClass:
         if self._model is None:
             return {}
-        if isinstance(self._model, OneVsAll):
-            return {label: features(values) for label, values in what(self._model).items()}
-        return features(what(self._model))
+        found = [
+            {feature: value for feature, value in one.items() if feature != BIAS} for one in self._model._of_heads(what)
+        ]
+        return dict(zip(self._model._class_labels, found, strict=True)) if self._model.task == "classes" else found[0]
 
     # ----------------------------------------------------------------------------------------------- one at a time
 
@@ -116,7 +124,7 @@ class Linear(base.Estimator):
         if model is self._model:
             self._note(model, model.learn_one(row, label, w), label, w)
         else:
-            scores = self._learn_first(model, self._sorted(row), label, w)
+            scores = learn_first_row(model, row, label, w, self._sorts)
             if w == 0:
                 return
             self._model = model
@@ -127,20 +135,8 @@ class Linear(base.Estimator):
 
     def _note(self, model: Learner | OneVsAll, scores: Any, label: Any, w: float) -> None:
         """How good a prediction was that was made before its row was learned."""
-        if isinstance(model, OneVsAll):
-            label = model._classes.known(label)
-        self._errors.add(model, scores, label, w)
-
-    def _sorted(self, row: Row) -> dict[str, Any]:
-        """The first row, which numbers the columns: the order of its names must not matter."""
-        return dict(sorted(row.items())) if self._sorts else dict(row)
-
-    def _learn_first(self, model: Learner | OneVsAll, row: dict[str, Any], label: Any, w: Any) -> Any:
-        """The numbers of a model's first row are columns, which can be centered."""
-        if model.options.center:
-            model.predict_one(row)  # refuses a bad row in the same words as later
-            return model.learn(rows.first_row(row), [label], [w])[0]
-        return model.learn_one(row, label, w)
+        if self._pending.add(scores, model._number_of(label), w):
+            self._follow_errors(model)
 
     def debug_one(self, x: Row, decimals: int = 5) -> str:
         """How the prediction for `x` comes about, as a table: each feature's contribution to the score.
@@ -188,41 +184,34 @@ class Linear(base.Estimator):
     ) -> None:
         """Learn rows. A new model becomes the estimator's only if all of them could be learned."""
         weights = np.ones(data.rows) if weight is None else weight
-        if not weights.any():
-            model.learn(data, labels, weights)
-            return
-        if model is self._model or isinstance(data, inputs.Frame):
-            self._learn_and_follow(model, data, labels, weights)
+        if model is self._model or isinstance(data, inputs.Frame) or not weights.any():
+            self._learn_rows(model, data, labels, weights)
         else:
             mappings, first = data.mappings, int((weights != 0).argmax())
-            model.learn(inputs.NamedRows(mappings[:first]), labels[:first], weights[:first])
+            self._learn_rows(model, inputs.NamedRows(mappings[:first]), labels[:first], weights[:first])
             with _rows_counted_from(first):
                 label, w = labels[first], float(weights[first])
-                scores = self._learn_first(model, self._sorted(mappings[first]), label, w)
+                scores = learn_first_row(model, mappings[first], label, w, self._sorts)
                 if model.options.target is None:
-                    number = model._classes.known(label) if isinstance(model, OneVsAll) else label
-                    follow_errors(model, np.array([scores]), np.array([number]), np.array([w]))
+                    follow_errors(model, Scored.of(model, scores, [model._number_of(label)], np.array([w])))
             with _rows_counted_from(first + 1):
-                self._learn_and_follow(
-                    model, inputs.NamedRows(mappings[first + 1 :]), labels[first + 1 :], weights[first + 1 :]
-                )
-        self._direct = self._direct or model is not self._model
-        self._model = model
+                rest = inputs.NamedRows(mappings[first + 1 :])
+                self._learn_rows(model, rest, labels[first + 1 :], weights[first + 1 :])
+        if weights.any():
+            self._direct = self._direct or model is not self._model
+            self._model = model
 
-    def _learn_and_follow(
+    def _learn_rows(
         self, model: Learner | OneVsAll, data: inputs.Frame | inputs.NamedRows, labels: Any, weight: Float64
     ) -> None:
-        """Learn rows, and keep count of the errors of the predictions made before."""
-        blind = model.examples == 0 and model.options.target is not None
-        known = len(model.classes) if isinstance(model, OneVsAll) else 0
-        scores, numbers = model.learn(data, labels, weight), labels
-        self._errors.tell(model)  # of the rows before, once it is certain that these are good
-        if isinstance(model, OneVsAll):
-            numbers = np.array(
-                [model._classes.known(label) for label in inputs.as_array(labels, "y").tolist()], np.intp
-            )
-            scores = hide_unmet(scores, numbers, weight, known)
-        follow_errors(model, scores, numbers, weight, skip_first=blind)
+        if model.task == "classes":
+            distinct, places = distinct_labels(inputs.as_array(labels, "y"))
+            given: RawLabels = Texts(places.astype(np.int32), [label for label, _ in distinct])
+        else:
+            given = Numbers(labels)
+        target = Target("binary", ["0", "1"]) if model.task == "binary" else Target(model.task)
+        session = Session(model, target, pending=self._pending)
+        session.learn(Batch(data, data.rows, given, weight), "errors")
 
 
 @contextlib.contextmanager

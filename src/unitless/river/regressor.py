@@ -147,8 +147,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         """Learn from one row and its target; an example of weight 2 counts as two."""
         if self._direct:
             try:
-                if learn_noting(self._model, x, y, w, self._errors.waiting):
-                    self._errors.tell(self._model)  # type: ignore[arg-type]
+                if learn_noting(self._model, x, y, w, self._pending.rows):
+                    self._follow_errors(self._model)  # type: ignore[arg-type]
                 return
             except (InputError, TypeError):  # looked at below: it can be learned, or the error explained
                 pass

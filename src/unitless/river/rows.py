@@ -9,14 +9,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from .. import inputs
-from ..data import frame_reader
-from ..data.policy import Policy
+from ..data.columns import frame_reader
+from ..data.columns.policy import Policy
+from ..data.columns.row_reader import NamedRowReader
 from ..errors import InputError
 
 Missing = Literal["indicator", "absent", "error"]
 
-POLICIES: dict[Missing, Policy] = {
-    missing: Policy(booleans="indicator", text="indicators", missing=missing, dates="error")
+READERS: dict[Missing, NamedRowReader] = {
+    missing: NamedRowReader(Policy(booleans="indicator", text="indicators", missing=missing, dates="error"))
     for missing in get_args(Missing)
 }
 
@@ -25,16 +26,7 @@ def numbers(x: Mapping[Any, Any], missing: Missing) -> dict[str, Any]:
     """A mapping as the core takes it: text names, and numbers or booleans. Text becomes `name=value`: True."""
     if type(x) is not dict and not isinstance(x, Mapping):
         raise InputError(f"x is {x!r}, not a mapping of names to values")
-    return frame_reader.read_mapping(x, POLICIES[missing])[0]
-
-
-def first_row(row: dict[str, Any]) -> inputs.Frame:
-    """A row of numbers as a table of one row, so that the core takes its numbers as columns, which can be centered."""
-    columns: list[inputs.FrameColumn] = []
-    for value in row.values():
-        column = np.array([float(value)])
-        columns.append(inputs.FlagColumn(column) if isinstance(value, bool | np.bool_) else column)
-    return inputs.Frame(list(row), columns, 1)
+    return READERS[missing].numbers_and_missing(x)[0]
 
 
 def by_name(frame: inputs.Frame) -> inputs.Frame:
@@ -67,7 +59,7 @@ def table(X: nw.DataFrame[Any], missing: Missing, center: bool) -> inputs.Frame 
     for series in X.iter_columns():
         if not (series.dtype.is_numeric() or series.dtype == nw.Boolean) or _has_missing(series):
             return _rows(X, missing)
-    frame = frame_reader.read_columns(names, list(X.iter_columns()), len(X), POLICIES["error"])
+    frame = frame_reader.read_columns(names, list(X.iter_columns()), len(X), READERS["error"].policy)
     if center:
         return frame
     not_centered: list[inputs.FrameColumn] = [

@@ -1,6 +1,6 @@
 """A learning server that loses nothing.
 
-`unitless.serve(data="folder")` serves until it is told to stop; it is the command `unitless serve`, with the same
+`unitless.serve(data="folder")` serves until it is stopped; it is the command `unitless serve`, with the same
 settings. `unitless.serve.background(data="folder")` serves in a thread, for notebooks and tests.
 """
 
@@ -18,10 +18,10 @@ __all__ = ["background", "serve"]
 
 
 def serve(**settings: Any) -> None:
-    """Serve models until Ctrl-C or a signal says to stop.
+    """Serve models until Ctrl-C or a signal stops the server.
 
     Args:
-        settings: see `unitless serve --help`; names with _ instead of -. `data` is the folder in which all is kept.
+        settings: see `unitless serve --help`; names with _ instead of -. `data` is the folder of the model store.
 
     Raises:
         OptionError: a setting does not exist or cannot be used.
@@ -50,7 +50,7 @@ def background(**settings: Any) -> AbstractContextManager[Background]:
 
 
 def missing(error: ModuleNotFoundError) -> Exception:
-    """What to tell a user who has not installed what the server needs."""
+    """The error for a missing package of the extra `serve`."""
     package = (error.name or "unitless").partition(".")[0]
     if package == "unitless":
         return error

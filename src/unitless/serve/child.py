@@ -1,4 +1,4 @@
-"""A process that works for the server and talks with it in lines of JSON, over its standard input and output.
+"""A process that works for the server; they exchange lines of JSON, over its standard input and output.
 
 It ends when its input closes, so that none outlives a server that was killed; signals that are meant for the server
 (Ctrl-C in a terminal, a service manager that stops the whole group) do not end it.
@@ -19,18 +19,18 @@ from typing import Any
 import msgspec
 
 _LONGEST = 1 << 20  # bytes of a line
-_NICE = 5  # it gives way to the server
+_NICE = 5  # the server has priority
 
 
 class Child:
-    """The server's side. Made by `start`."""
+    """A child process, seen from the server. Made by `start`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     @classmethod
     async def start(cls, module: str, *arguments: str) -> Child:
-        """Run a module of Python's in a process of its own."""
+        """Run a Python module in a new process."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", module, *arguments),
             stdin=asyncio.subprocess.PIPE,
@@ -42,18 +42,18 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
-    def tell(self, **message: Any) -> None:
-        """Send a message; if the process has ended nobody reads it."""
+    def send(self, **message: Any) -> None:
+        """Send a message; it is lost if the process has ended."""
         assert self._process.stdin is not None
         if not self._process.stdin.is_closing():
             with contextlib.suppress(OSError, RuntimeError):
                 self._process.stdin.write(msgspec.json.encode(message) + b"\n")
 
     async def messages(self) -> AsyncIterator[dict[str, Any]]:
-        """What the process says, until it ends."""
+        """The messages of the process, until it ends."""
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             yield msgspec.json.decode(line)
@@ -77,34 +77,34 @@ class Child:
 
 
 class Parent:
-    """The process's own side."""
+    """The server, seen from the child process."""
 
     def __init__(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         with contextlib.suppress(OSError):
             os.nice(_NICE)
-        self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._received: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
 
-    def _listen(self) -> None:
+    def _read(self) -> None:
         rest = b""
         while data := os.read(0, _LONGEST):  # not through sys.stdin, whose lock would be held when the process ends
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                self._said.put(msgspec.json.decode(line))
-        os._exit(0)  # the server is gone: nothing that is half done here counts
+                self._received.put(msgspec.json.decode(line))
+        os._exit(0)  # the server has ended: unfinished work is worthless
 
-    def heard(self, timeout: float = 0.0) -> list[dict[str, Any]]:
-        """What the server has said since; waits for the first message if there is none."""
+    def receive(self, timeout: float = 0.0) -> list[dict[str, Any]]:
+        """The new messages of the server; waits up to `timeout` seconds for the first."""
         messages = []
         with contextlib.suppress(queue.Empty):
-            messages.append(self._said.get(timeout=timeout) if timeout > 0 else self._said.get_nowait())
+            messages.append(self._received.get(timeout=timeout) if timeout > 0 else self._received.get_nowait())
             while True:
-                messages.append(self._said.get_nowait())
+                messages.append(self._received.get_nowait())
         return messages
 
-    def tell(self, **message: Any) -> None:
-        """Send a message."""
+    def send(self, **message: Any) -> None:
+        """Send a message to the server."""
         sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
         sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""What stands in a log: what happened, in order. The state of a stream is a function of these records alone."""
+"""The records of a log. The state of a stream depends on these records alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Kind(IntEnum):
-    """What happened."""
+    """The kind of a record."""
 
     prediction = 1  # a prediction with an id, which waits for its label
     learn = 2  # features and a label
@@ -22,13 +22,16 @@ class Kind(IntEnum):
     limits = 8  # how large models may become
 
 
+OF_ROWS = (Kind.prediction, Kind.learn, Kind.label)  # kinds of records that have rows
+
+
 class Form(IntEnum):
-    """How rows are written in a record."""
+    """The format of the rows in a record."""
 
     json = 0  # one row, as it was sent
     lines = 1  # some rows, a line of JSON for each
     vw = 2  # some rows of Vowpal Wabbit's text
-    broker = 3  # as `lines`, after a line that says where they came from: ["redis:orders", "1700000-0"]
+    broker = 3  # as `lines`, after a line with their source and position: ["redis:orders", "1700000-0"]
 
 
 class Record(NamedTuple):
@@ -45,18 +48,18 @@ class Record(NamedTuple):
 
 
 class Row(msgspec.Struct):
-    """One row, as JSON has it. In a log, and in messages of brokers, other fields do not matter."""
+    """One row, as JSON has it. In a log, and in messages of brokers, other fields are ignored."""
 
     features: dict[str, Any] | list[float] | None = None  # by name; of models that were trained on arrays, a list
     label: Any = None
     weight: float | None = None
     id: str | None = None
-    model: str | None = None  # of a prediction: who answered
-    level: float | None = None  # of a prediction: limits are to be given that hold with this probability
+    model: str | None = None  # of a prediction: the model that answered
+    level: float | None = None  # of a prediction: the level of its interval or set
 
 
 class Sent(Row, forbid_unknown_fields=True):
-    """One row of a request: a field that is not known is a mistake, such as a misspelt weight."""
+    """One row of a request: a field that is not known is a mistake, such as a misspelled weight."""
 
 
 DEEPEST = 32  # brackets within brackets
@@ -73,7 +76,7 @@ read_sent_rows = msgspec.json.Decoder(Sent).decode_lines
 def is_too_deep(text: bytes) -> bool:
     """Whether JSON nests deeper than a row may, or has more lists and objects than any row needs.
 
-    Whoever reads JSON gives up at some depth, which depends on how deep the reader's own calls are. A row that is taken
+    A reader of JSON gives up at some depth, which depends on how deep its own calls are. A row that is taken
     must be one that every later reader of the log can read.
     """
     if text.count(b"[") + text.count(b"{") <= DEEPEST:
@@ -82,23 +85,23 @@ def is_too_deep(text: bytes) -> bool:
     brackets = b"".join(outside).translate(_SQUARE, _OTHERS)
     if len(brackets) > 2 * MOST_BRACKETS:
         return True
-    for _ in range(DEEPEST):  # each time, the innermost ones go
+    for _ in range(DEEPEST):  # each pass removes the innermost brackets
         brackets = brackets.replace(b"[]", b"")
-    return brackets.startswith(b"[")  # else it is not JSON, or there are none left
+    return brackets.startswith(b"[")  # otherwise the text is not JSON, or no brackets are left
 
 
 def from_broker(source: str, position: str, lines: Sequence[bytes]) -> bytes:
-    """The payload of rows that came from a broker; the last of them stands at this position there."""
+    """The payload of rows that came from a broker; `position` is that of the last message."""
     return b"\n".join((msgspec.json.encode([source, position]), *lines))
 
 
 def broker_position(payload: bytes) -> tuple[str, str]:
-    """Where the rows of such a payload came from, and how far they have been read there."""
+    """The source of rows that came from a broker, and the position of the last message."""
     return msgspec.json.decode(payload[: payload.index(b"\n")], type=tuple[str, str])
 
 
 def rows_of(record: Record) -> list[Row]:
-    """The rows of a record that has them as JSON."""
+    """Parse the rows of a record with JSON rows."""
     if record.form is Form.json:
         return [read_row(record.payload)]
     payload = record.payload

@@ -1,9 +1,10 @@
-"""A server in a thread of its own: for notebooks, and for tests."""
+"""A server in a background thread, for notebooks and tests."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
 
@@ -12,10 +13,10 @@ from .settings import Settings
 
 
 class Background:
-    """Serves while the block lasts.
+    """Serves until the end of the `with` block.
 
     Args:
-        settings: how it is to run.
+        settings: of the server.
 
     Example:
         >>> with unitless.serve.background(data="folder", port=0) as server:  # doctest: +SKIP
@@ -26,41 +27,35 @@ class Background:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._thread = threading.Thread(target=self._run, name="unitless-serve", daemon=True)
-        self._ready = threading.Event()
-        self._failure: BaseException | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._asked: asyncio.Event | None = None
+        self._started: Future[None] = Future()
+        self._ended: Future[None] = Future()
         self.server: Server
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the live page."""
         return self.server.url
 
     @property
     def port(self) -> int:
-        """The port on which it listens."""
+        """The port of the server."""
         return self.server.port
 
     @property
-    def house(self) -> Any:
-        """Its models; to be used in its own thread only."""
-        return self.server.house
+    def store(self) -> Any:
+        """The model store; use it only in the thread of the server."""
+        return self.server.store
 
     def __enter__(self) -> Background:
         self._thread.start()
-        self._ready.wait()
-        if self._failure is not None:
-            self._thread.join()
-            raise self._failure
+        self._started.result()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._loop is not None and self._asked is not None:
-            self._loop.call_soon_threadsafe(self._asked.set)
+        self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
-        if self._failure is not None and error is None:
-            raise self._failure
+        if error is None:
+            self._ended.result()
 
     def _run(self) -> None:
         try:
@@ -71,15 +66,14 @@ class Background:
             run = asyncio.run
         try:
             run(self._serve())
+            self._ended.set_result(None)
         except BaseException as error:
-            self._failure = error
-        finally:
-            self._ready.set()
+            (self._ended if self._started.done() else self._started).set_exception(error)
 
     async def _serve(self) -> None:
-        self._loop, self._asked = asyncio.get_running_loop(), asyncio.Event()
-        self.server = Server(self._settings, say=lambda _: None)
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self.server = Server(self._settings, announce=lambda _: None)
         await self.server.start()
-        self._ready.set()
-        await self._asked.wait()
+        self._started.set_result(None)
+        await self._stop.wait()
         await self.server.stop()

@@ -1,7 +1,7 @@
-"""How large models may become: what the settings allow, and what the memory that a model takes leaves of that.
+"""Limits of models: those of the settings, and those that follow from the memory that a model uses.
 
-A limit of bytes cannot stand in a log: how many bytes a model takes depends on how it came to its state. So the bytes
-are measured here, and what goes to the log is how many features and classes they leave room for.
+The log cannot contain a limit of bytes, because the size of a model depends on more than its rows. Bytes are therefore
+measured here, and the log contains the numbers of features and classes for which there is still memory.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _PAIR = 32  # bytes of a pair of features
 
 
 def initial(settings: Settings) -> Limits:
-    """The limits of a stream that begins."""
+    """The limits of a new stream."""
     return Limits(settings.max_features, settings.max_classes)
 
 
 def renewed(stream: Stream, settings: Settings) -> Limits | None:
-    """Limits that are to replace those of a stream; None if those are good enough."""
+    """New limits of a stream; None if its limits need no change."""
     found, known = {}, stream.limits
     changed = (known.features, known.classes) != (settings.max_features, settings.max_classes)
     for name, model in stream.models.items():
@@ -37,19 +37,19 @@ def renewed(stream: Stream, settings: Settings) -> Limits | None:
 
 
 def _left_by_bytes(served: ServedModel, settings: Settings) -> tuple[int, int]:
-    """How many features and classes a model may have because of its bytes; 0 where other limits come first."""
+    """The numbers of features and classes that memory allows a model; 0 where the settings allow fewer."""
     model = served.model
     if model is None:
         return 0, 0
     several = served.task == "classes"
     classes = max(1, len(served.classes or ())) if several else 1
-    room = max(0, settings.max_model_bytes - model.nbytes)
-    more_classes = room * classes // max(1, model.nbytes) if several else settings.max_classes
+    free = max(0, settings.max_model_bytes - model.nbytes)
+    more_classes = free * classes // max(1, model.nbytes) if several else settings.max_classes
     cell = _CELL * classes
     pairs = model.options.interactions is not None or RULES[model.options.rule].second_order
-    if pairs or room // cell < settings.max_features:
+    if pairs or free // cell < settings.max_features:
         known = served.growth.features
-        more_features = room // (cell + pairs * _PAIR * classes * (known + settings.max_row_features))
+        more_features = free // (cell + pairs * _PAIR * classes * (known + settings.max_row_features))
     else:
         known, more_features = 0, settings.max_features
     return (
@@ -59,14 +59,14 @@ def _left_by_bytes(served: ServedModel, settings: Settings) -> tuple[int, int]:
 
 
 def _rounded(before: int, now: int, known: int) -> int:
-    """The limit to be written: the one of before while it is right within a factor of two, so that few are written."""
+    """The old limit if it is right within a factor of two, so that few limits are written; else the new one."""
     if before and now and 0.5 <= (now - known + 1) / (max(before - known, 0) + 1) <= 2:
         return before
     return now
 
 
 def check(served: ServedModel, settings: Settings) -> None:
-    """See that a new model is within the limits.
+    """Check that a new model is within the limits.
 
     Raises:
         Problem: 422 if it is not.

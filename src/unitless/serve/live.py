@@ -1,7 +1,7 @@
-"""A stream in service. Requests become records: written in groups, applied, brought to the disk, then answered.
+"""A stream in service. Requests become records, which are written in groups, applied, flushed to disk, and answered.
 
-All of it runs in the event loop; only waiting for the disk happens in a thread. Requests that come while the disk works
-are the next group.
+Everything runs in the event loop, except for the wait for the disk, which needs a thread. Requests that arrive during
+that wait form the next group.
 """
 
 from __future__ import annotations
@@ -13,76 +13,77 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Executor
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import InputError
 from . import limiting
 from .events import Form, Kind, Record, Row
-from .log import Log, LogError, Syncer
+from .log import Log, LogError
 from .moments import Moments
-from .problems import Problem
+from .problems import Problem, unexpected
 from .row_limits import RowLimits
-from .served import Said, ServedModel
+from .served import Prediction, ServedModel
 from .served.vw import VwText
 from .settings import Settings
-from .streams import Outcome, Stream, limits_payload
+from .streams import Outcome, Stream, encoded
 from .tallies import StreamTallies, Tallies
 from .watching import Watch
+from .wire import LogState
 
-_REGULATED = 0.05  # seconds between two looks at how large the models are
-_AT_ONCE = 0.02  # seconds in which rows are learned before others have their turn
-_MOST_UNSYNCED = 4 << 20  # bytes that nobody waits for: a new file of the log has to wait until they are on the disk
+_REGULATED = 0.05  # seconds between checks of the size of models
+_AT_ONCE = 0.02  # seconds of learning before other requests are answered
+_MOST_UNSYNCED = 4 << 20  # bytes that no answer waits for: a new log file must wait for them
 Answer: TypeAlias = Callable[["list[Outcome] | Problem"], None]
 
 _log = logging.getLogger("unitless.serve")
 
 
-class _Asked(NamedTuple):
+class _Pending(NamedTuple):
     kind: Kind
     form: Form
     rows: int
     payload: bytes
     given: list[Row] | VwText | None
     answer: Answer
-    payload_later: Callable[[], bytes] | None = None  # makes the payload after all records before it were applied
+    payload_later: Callable[[], bytes] | None = None  # computed after all earlier records were applied
 
 
 class LiveStream:
-    """A stream, its log, and the requests on their way.
+    """A stream, its log, and the requests that wait.
 
     Args:
-        stream: in the state of the log's end.
-        log: to append to.
+        stream: its state at the end of the log.
+        log: the log that gets the records.
         settings: of the server.
-        syncer: brings logs to the disk.
-        server: what the whole server counts.
+        disk: the thread that flushes logs to disk.
+        server: counters of the whole server.
     """
 
-    def __init__(self, stream: Stream, log: Log, settings: Settings, syncer: Syncer, server: Tallies) -> None:
+    def __init__(self, stream: Stream, log: Log, settings: Settings, disk: Executor, server: Tallies) -> None:
         self.stream, self.log, self.settings = stream, log, settings
         self.row_limits = RowLimits(settings)
         self.moments = Moments(stream.champion)
         self.tallies, self._server = StreamTallies(), server
         self._watch = Watch(stream, self.moments, self.tallies)
-        self.events = self._watch.events
         self.snapshot_seq = 0
-        self.lag: float | None = None  # of a replica: seconds from the last record's time until it was applied
+        self.lag: float | None = None  # of a replica: seconds between the time of the last record and its application
         self.notes: list[str] = []
-        self.replaying: dict[str, float] = {}  # models that learn from history, and how far they are
-        self.failure: str | None = None  # why nothing more can be learned
-        self.trouble: str | None = None  # why nothing can be learned now; it is tried again
-        self._syncer = syncer
+        self.replaying: dict[str, float] = {}  # models that learn from history, and their progress
+        self.failure: str | None = None  # why the stream can learn no more rows
+        self.trouble: str | None = None  # why the stream cannot learn rows now; it tries again
+        self._disk = disk
         self._safe = settings.durability == "disk"
-        self._queue: list[_Asked] = []
+        self._queue: list[_Pending] = []
         self._queued = self._held_rows = 0
-        self._held: deque[tuple[int, int, Answer, list[Outcome]]] = deque()  # to be answered when they are on the disk
+        self._held: deque[tuple[int, int, Answer, list[Outcome]]] = deque()  # answers that wait for the disk
         self._scheduled = self._syncing = False
         self._synced_seq = stream.seq
         self._last_tick = stream.seq
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
-        self._next_look = 0.0  # at how large the models are
-        self._row_seconds = _AT_ONCE  # that a row took to be learned lately; nothing is known yet
+        self._next_look = 0.0  # when the size of models is checked again
+        self._row_seconds = _AT_ONCE  # seconds that the latest rows took to learn; at first a guess
 
     # ------------------------------------------------------------------------------------------------ reading
 
@@ -93,27 +94,27 @@ class LiveStream:
 
     @property
     def synced_seq(self) -> int:
-        """Up to which record the log is on the disk; without durability "disk", as far as was asked for."""
+        """The last record that is on disk; without durability "disk", the last record."""
         return self._synced_seq if self._safe else self.stream.seq
 
     @property
     def queue(self) -> int:
-        """How many rows wait to be learned, or for the disk."""
+        """The number of rows that wait to be learned or for the disk."""
         return self._queued + self._held_rows
 
     def model(self, name: str | None = None) -> ServedModel:
         """One of its models; the champion if no other is named.
 
         Raises:
-            Problem: 404 if the model was deleted, such as during the request that asks for it.
+            Problem: 404 if the model does not exist; it may have been deleted during the request.
         """
         found = self.stream.models.get(name or self.stream.champion)
         if found is None:
             raise Problem(404, "no such model", f"the model {name!r} was deleted meanwhile")
         return found
 
-    def predict(self, features: Any, model: str | None = None, level: float | None = None) -> Said:
-        """What a model says of a row, now. Nothing is written."""
+    def predict(self, features: Any, model: str | None = None, level: float | None = None) -> Prediction:
+        """Predict a row at once, without writing a record."""
         if features is None:
             raise InputError("there are no features")
         served = self.model(model)
@@ -139,15 +140,15 @@ class LiveStream:
     def submit(
         self, kind: Kind, form: Form, rows: int, payload: bytes, answer: Answer, given: list[Row] | VwText | None = None
     ) -> None:
-        """Take a request. The answer comes when its record is written and applied and, if that was promised, on disk.
+        """Accept a request. `answer` is called when its record is applied and, with durability "disk", on disk.
 
         Args:
-            kind: what happened.
-            form: how the rows are written.
-            rows: how many there are.
-            payload: the rows, as they go to the log.
-            answer: called in the event loop, with an outcome for each row or one problem for all.
-            given: the rows, if they have been read already.
+            kind: the kind of the record.
+            form: the format of the rows.
+            rows: the number of rows.
+            payload: the rows as the log stores them.
+            answer: called in the event loop, with an outcome for each row or one problem for all rows.
+            given: the rows, if they have been parsed already.
 
         Raises:
             Problem: too many rows wait, or the disk failed.
@@ -160,7 +161,7 @@ class LiveStream:
         if kind is Kind.prediction and len(self.stream.join) + rows > self.settings.max_pending:
             detail = f"{len(self.stream.join):,} predictions wait for their labels, which is the most that can"
             raise Problem(429, "too many wait for labels", detail, retry_after=60)
-        self._queue.append(_Asked(kind, form, rows, payload, given, answer))
+        self._queue.append(_Pending(kind, form, rows, payload, given, answer))
         self._queued += rows
         if not self._scheduled:
             self._scheduled = True
@@ -169,7 +170,7 @@ class LiveStream:
     async def submitted(
         self, kind: Kind, form: Form, rows: int, payload: bytes, given: list[Row] | VwText | None = None
     ) -> list[Outcome]:
-        """The same, for those who can wait."""
+        """Accept a request and wait for its outcomes, see `submit`."""
         future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
         self.submit(kind, form, rows, payload, partial(_settle, future), given)
         return await future
@@ -183,17 +184,17 @@ class LiveStream:
         return await future
 
     def rows_at_once(self, most: int) -> int:
-        """How many rows one record can have, so that others are answered soon."""
+        """The number of rows per record that lets other requests be answered soon."""
         return max(1, min(most, int(_AT_ONCE / self._row_seconds)))
 
     def _write_after_queue(self, kind: Kind, payload: Callable[[], bytes], answer: Answer) -> None:
-        self._queue.append(_Asked(kind, Form.json, 1, b"", None, answer, payload))
+        self._queue.append(_Pending(kind, Form.json, 1, b"", None, answer, payload))
         self._queued += 1
-        if len(self._queue) == 1:  # else a commit is scheduled already
+        if len(self._queue) == 1:  # otherwise a commit is already scheduled
             self._commit()
 
     def _commit(self) -> None:
-        """Write what waits as one group, then apply it. What would take too long is the next group."""
+        """Write the waiting requests as one group and apply it. What would take too long forms the next group."""
         self._scheduled = False
         group = self._next_group()
         if not group:
@@ -202,7 +203,7 @@ class LiveStream:
             self._next_look = moment + _REGULATED
             limits = limiting.renewed(self.stream, self.settings)
             if limits is not None:
-                group.insert(0, _Asked(Kind.limits, Form.json, 1, limits_payload(limits), None, _nobody))
+                group.insert(0, _Pending(Kind.limits, Form.json, 1, encoded(limits), None, _nobody))
         now = max(self.stream.time, time.time_ns() // 1000)
         try:
             records = self.log.append([(one.kind, one.form, one.rows, one.payload) for one in group], now)
@@ -224,8 +225,8 @@ class LiveStream:
         if self._waiters:
             self._wake()
 
-    def _next_group(self) -> list[_Asked]:
-        """The first of the queue, as many as are learned soon. What has `payload_later` is a group of its own."""
+    def _next_group(self) -> list[_Pending]:
+        """The first requests of the queue that can be learned soon. One with `payload_later` forms its own group."""
         queue, most = self._queue, self.rows_at_once(1 << 30)
         count = rows = 0
         for one in queue:
@@ -239,7 +240,7 @@ class LiveStream:
             asyncio.get_running_loop().call_soon(self._commit)
         return _with_payload(queue[0]) if queue and queue[0].payload_later else queue[:count]
 
-    def _applied(self, one: _Asked, record: Record) -> None:
+    def _applied(self, one: _Pending, record: Record) -> None:
         shown = self._watch.shown(one.kind, one.given) if self.moments.wants_example else None
         outcomes = self.stream.apply(record, one.given)
         if one.kind is Kind.tick:
@@ -251,7 +252,7 @@ class LiveStream:
         else:
             _tell(one.answer, outcomes)
 
-    def _refuse(self, group: list[_Asked], error: Exception) -> None:
+    def _refuse(self, group: list[_Pending], error: Exception) -> None:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         if isinstance(error, LogError):
             self.failure = str(error)
@@ -261,8 +262,8 @@ class LiveStream:
         for one in group:
             _tell(one.answer, problem)
 
-    def _fail(self, group: list[_Asked], error: Exception) -> None:
-        """Records are written, but what they come to cannot be known without the rest of the log."""
+    def _fail(self, group: list[_Pending], error: Exception) -> None:
+        """Stop learning: records were written, but their effect is unknown because the log could not be read."""
         reason = str(error) or type(error).__name__
         self.failure = f"what was written could not be learned ({reason}); start the server again, which learns it"
         for one in group:
@@ -270,14 +271,11 @@ class LiveStream:
 
     def _sync(self) -> None:
         self._syncing = True
-        loop, end, seq, began = asyncio.get_running_loop(), self.log.end, self.stream.seq, time.perf_counter()
+        end, seq, began = self.log.end, self.stream.seq, time.perf_counter()
+        synced = asyncio.get_running_loop().run_in_executor(self._disk, self.log.sync)
+        synced.add_done_callback(lambda done: self._synced(end, seq, began, done.exception()))
 
-        def done(error: OSError | None) -> None:
-            loop.call_soon_threadsafe(self._synced, end, seq, began, error)
-
-        self._syncer.sync(self.log, end, done)
-
-    def _synced(self, end: int, seq: int, began: float, error: OSError | None) -> None:
+    def _synced(self, end: int, seq: int, began: float, error: BaseException | None) -> None:
         self._syncing = False
         self._server.sync_seconds.observe(time.perf_counter() - began)
         problem: Problem | None = None
@@ -297,7 +295,7 @@ class LiveStream:
     # ------------------------------------------------------------------------------------------------ time
 
     def tick(self) -> None:
-        """Time has passed: write it down, if anything has happened or waits, or to see whether trouble has passed."""
+        """Write a tick if the stream changed or ids wait, or to check whether a problem of the disk is over."""
         idle = self.stream.seq == self._last_tick and not len(self.stream.join) and self.trouble is None
         if self.failure is not None or idle:
             return
@@ -305,17 +303,15 @@ class LiveStream:
             self._write_after_queue(Kind.tick, self._ticked, _nobody)
 
     def _ticked(self) -> bytes:
-        now, settings = time.time_ns() // 1000, self.settings
-        waiting, done = (now - round(seconds * 1e6) for seconds in (settings.label_wait, settings.id_window))
-        return self.stream.ticked(waiting, done, settings.max_done)
+        return self.stream.ticked(*self.settings.expired(time.time_ns() // 1000), self.settings.max_done)
 
     def beat(self, now: float) -> None:
-        """A second has passed: tell those who look how it was."""
+        """Send the moment of the last second to the readers of events."""
         total_loss = self._watch.beat()
         self.moments.tick(now, total_loss, self._watch.scale_growth(now), self.standing)
 
     def standing(self) -> dict[str, Any]:
-        """How the stream stands, in few numbers."""
+        """The state of the stream in a few numbers."""
         return {
             "examples": self.model().examples,
             "waiting": len(self.stream.join),
@@ -326,8 +322,8 @@ class LiveStream:
             "replaying": self.replaying,
         }
 
-    def log_state(self) -> dict[str, int]:
-        """How far the log is; its lag is how many records are not known to be on the disk."""
+    def log_state(self) -> LogState:
+        """The state of the log; its lag is the number of records that may not be on disk."""
         return {
             "seq": self.stream.seq,
             "synced_seq": self.synced_seq,
@@ -345,7 +341,7 @@ class LiveStream:
     # ------------------------------------------------------------------------------------------------ the end
 
     async def drain(self) -> None:
-        """Wait until all that was taken is answered, and on the disk."""
+        """Wait until all accepted requests are answered and on disk."""
         while self._queue or self._held or self._syncing:
             await asyncio.sleep(0.001)
         if self.failure is None and not self.log.synced_end >= self.log.end:
@@ -357,27 +353,27 @@ class LiveStream:
         self.log.close()
 
 
-def _with_payload(one: _Asked) -> list[_Asked]:
-    """A group of one request, whose payload is computed now; without it if that fails."""
+def _with_payload(one: _Pending) -> list[_Pending]:
+    """The group of one request whose payload is computed now; empty if that fails."""
     assert one.payload_later is not None
     try:
         return [one._replace(payload=one.payload_later())]
     except Exception as error:
         if not isinstance(error, Problem):
             _log.exception("a record could not be made")
-            error = Problem(500, "an error of the server", "Its log says more.")
+            error = unexpected()
         _tell(one.answer, error)
         return []
 
 
 def _tell(answer: Answer, found: list[Outcome] | Problem) -> None:
-    """Give an answer. One that cannot be given must not keep the others of its group from being learned."""
+    """Call `answer`. An error in it must not prevent the other requests of the group from being learned."""
     try:
         answer(found)
     except Exception:
         _log.exception("an answer could not be given")
         with contextlib.suppress(Exception):
-            answer(Problem(500, "an error of the server", "The row may have been learned. The server's log says more."))
+            answer(unexpected("The row may have been learned. See the server's log."))
 
 
 def _settle(future: asyncio.Future[list[Outcome]], found: list[Outcome] | Problem) -> None:
@@ -390,4 +386,4 @@ def _settle(future: asyncio.Future[list[Outcome]], found: list[Outcome] | Proble
 
 
 def _nobody(_: list[Outcome] | Problem) -> None:
-    """Nobody waits for the answer."""
+    """Ignore the outcome of a record that the server made itself."""

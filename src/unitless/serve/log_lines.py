@@ -5,7 +5,6 @@ Nothing is changed or locked, so a log can be read while a server writes it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,16 +12,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ..errors import Error
-from .events import Form, Kind, Record
+from .events import OF_ROWS, Form, Kind, Record
 from .log import Tail
 from .log.places import first_kept, first_since, time_of, time_text
+from .streams.recovery import name_in
 
-_OF_ROWS = (Kind.prediction, Kind.learn, Kind.label)
 _NONE = msgspec.Raw()
 
 
 class LogNameError(Error):
-    """The folder, or the name of a stream, is not one of those that there are."""
+    """There is no such data folder or stream."""
 
 
 class _Row(msgspec.Struct):
@@ -42,10 +41,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Wanted(NamedTuple):
-    """What is to be read.
+    """Which records and rows to read.
 
     Args:
-        first: the first place, a sequence number or microseconds since 1970; None: the oldest that is kept.
+        first: the first place, a sequence number or microseconds since 1970; None: the oldest record of the log.
         until: the last place; None: the end.
         kinds: the kinds of records.
         ids: of rows; none: all.
@@ -65,7 +64,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Place | None:
-        """The place that a text names; None if it names none."""
+        """Parse a place; None if the text is neither a number nor a time."""
         if text.isascii() and text.isdigit():
             return cls(int(text), None)
         time = time_of(text)
@@ -94,16 +93,16 @@ def find(data: Path, name: str | None) -> Path:
 def _name(folder: Path) -> str:
     """The name of a stream; that of its folder if it cannot be read."""
     try:
-        return str(json.loads((folder / "manifest.json").read_bytes())["name"])
-    except (OSError, ValueError, LookupError, TypeError):
+        return name_in(folder)
+    except Error:
         return folder.name
 
 
 def read(log: Path, wanted: Wanted) -> Iterator[bytes]:
-    """The lines, some at a time.
+    """Yield the lines in parts.
 
     Raises:
-        LogError: a record is damaged. Everything before it has been given.
+        LogError: a record is damaged. The lines before it have been yielded.
     """
     first, last = _first(log, wanted.first), wanted.until
     with Tail(log, first) as tail:
@@ -135,7 +134,7 @@ def _lines(record: Record, first: int, wanted: Wanted) -> Iterator[bytes]:
     if record.kind not in wanted.kinds:
         return
     head = {"seq": record.seq, "time": time_text(record.time), "kind": record.kind.name}
-    if record.kind not in _OF_ROWS:
+    if record.kind not in OF_ROWS:
         if not wanted.ids:
             yield _encode(head | _about(record))
         return
@@ -164,22 +163,22 @@ def _rows_of(record: Record) -> Iterator[dict[str, Any]]:
 
 
 def _about(record: Record) -> dict[str, Any]:
-    """What a record says that has no rows."""
-    said = msgspec.msgpack.decode(record.payload)
+    """The content of a record that has no rows."""
+    content = msgspec.msgpack.decode(record.payload)
     if record.kind is Kind.tick:
-        since = {name: time_text(max(0, said[name])) for name in ("waiting_since", "done_since")}
-        return since | {"max_done": said["max_done"]}
+        since = {name: time_text(max(0, content[name])) for name in ("waiting_since", "done_since")}
+        return since | {"max_done": content["max_done"]}
     if record.kind in (Kind.promote, Kind.delete):
-        return {"model": said["name"]}
+        return {"model": content["name"]}
     if record.kind is not Kind.create:
-        return dict(said)
-    found = {"model": said["name"], "role": said["role"], "options": said["options"]}
-    if said.get("model") is not None:
-        found["file_bytes"] = len(said["model"])
-    if said.get("parts") is not None:
-        found["state_bytes"] = sum(map(len, said["parts"].values()))
-    if said.get("origin") is not None:
-        source = (said["origin"]["sources"] or [{}])[0]
+        return dict(content)
+    found = {"model": content["name"], "role": content["role"], "options": content["options"]}
+    if content.get("model") is not None:
+        found["file_bytes"] = len(content["model"])
+    if content.get("parts") is not None:
+        found["state_bytes"] = sum(map(len, content["parts"].values()))
+    if content.get("origin") is not None:
+        source = (content["origin"]["sources"] or [{}])[0]
         skipped = [[first, last] for first, last, _ in source.get("skipped", ())]
-        found["replay"] = {"of": source.get("model") or None, "seq": said["origin"]["seq"], "skipped": skipped}
+        found["replay"] = {"of": source.get("model") or None, "seq": content["origin"]["seq"], "skipped": skipped}
     return found

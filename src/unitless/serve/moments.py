@@ -1,6 +1,6 @@
-"""The last ten minutes by the second and the last day by the minute, for people who look at a stream.
+"""The last ten minutes by the second and the last day by the minute, for the live page.
 
-They are not part of the stream's state: nothing of them is written to disk, and a server that starts again begins anew.
+They are not part of the state of a stream: they are not written to disk, and a restart of the server clears them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import msgspec
 
 from .sse import Broadcast
 
-SECONDS = 600  # moments of a second that are kept
-MINUTES = 1440  # moments of a minute that are kept
-EXAMPLES = 50  # recent examples that are kept
+SECONDS = 600  # number of seconds to remember
+MINUTES = 1440  # number of minutes to remember
+EXAMPLES = 50  # number of recent examples to remember
 EXAMPLES_A_SECOND = 5
-MOST_FEATURES = 200  # features of an example that are kept
-_PARTS = 8  # a factor of two between delays is cut into so many classes: each is 9 % wide
-_CLOCK_STEP = 5  # seconds by which the clock may go back before the history is begun anew
+MOST_FEATURES = 200  # features of an example to remember
+_PARTS = 8  # histogram classes per factor of two between delays: each is 9% wide
+_CLOCK_STEP = 5  # seconds by which the clock may go back before the history is cleared
 
 
 class Moment(msgspec.Struct, gc=False):
@@ -32,7 +32,7 @@ class Moment(msgspec.Struct, gc=False):
     predicted: int = 0  # rows
     loss: float | None = None  # mean over the champion's rows of this moment
     total_loss: float | None = None  # mean over all of the champion's rows until then
-    error: float | None = None  # share of wrong classes in this moment; of numbers there is none
+    error: float | None = None  # share of wrong classes in this moment; None for regression
     by_model: dict[str, float] = msgspec.field(default_factory=dict)  # the loss of each model in this moment
     delay_p50: float | None = None  # seconds from a prediction to its label
     delay_p99: float | None = None
@@ -56,14 +56,14 @@ class Example(msgspec.Struct, gc=False):
 
 
 class _Sums:
-    """What is added up until a moment ends."""
+    """Sums over the rows of a moment."""
 
     __slots__ = ("by_model", "delays", "learned", "predicted", "scale_growth", "total_loss")
 
     def __init__(self) -> None:
         self.learned = self.predicted = 0
         self.by_model: dict[str, list[float]] = {}  # sums of loss, error, weight
-        self.delays: dict[int, int] = {}  # how many, by class of the logarithm
+        self.delays: dict[int, int] = {}  # counts by histogram class
         self.total_loss: float | None = None
         self.scale_growth: int | None = None
 
@@ -102,7 +102,7 @@ class _Sums:
 
 
 class Moments:
-    """The recent past of a stream. The live stream says what happens; the clock is told by `tick`, once a second.
+    """The recent past of a stream. The live stream reports its rows here and calls `tick` once a second.
 
     Args:
         champion: the model whose losses are `loss`, `total_loss`, `error` and `drift`; set it when one is promoted.
@@ -111,17 +111,17 @@ class Moments:
     def __init__(self, champion: str) -> None:
         self.champion = champion
         self.broadcast = Broadcast()
-        self.wants_example = True  # ask before `example` is called, so that rows that are not shown cost nothing
+        self.wants_example = True  # check it before calling `example`: rows that are not shown then cost nothing
         self._sums, self._minute = _Sums(), _Sums()
-        self._seconds: deque[Moment] = deque(maxlen=SECONDS)  # those in which nothing happened are not kept
+        self._seconds: deque[Moment] = deque(maxlen=SECONDS)  # without empty seconds
         self._minutes: deque[Moment] = deque(maxlen=MINUTES)
         self._recent: deque[Example] = deque(maxlen=EXAMPLES)
         self._shown = 0  # examples of this second
-        self._now = 0  # the last second that was told, 0 before the first
-        self._first = 0  # the first one
+        self._now = 0  # the second of the last tick; 0 before the first tick
+        self._first = 0  # the second of the first tick
 
     def learned(self, model: str, n: int, loss_sum: float, error_sum: float, weight_sum: float) -> None:
-        """A model has learned n rows. Sums are over the rows, times their weights; of numbers `error_sum` is nan."""
+        """Add n learned rows of a model. Sums are weighted; `error_sum` is NaN for regression."""
         now = self._sums
         if model == self.champion:
             now.learned += n
@@ -134,11 +134,11 @@ class Moments:
         sums[2] += weight_sum
 
     def predicted(self, n: int) -> None:
-        """N rows were predicted."""
+        """Add n predicted rows."""
         self._sums.predicted += n
 
-    def labelled_after(self, seconds: float) -> None:
-        """A label came for an earlier prediction."""
+    def labeled_after(self, seconds: float) -> None:
+        """Add the delay between a prediction and its label."""
         key = math.floor(math.log2(seconds if seconds > 1e-6 else 1e-6) * _PARTS)
         delays = self._sums.delays
         delays[key] = delays.get(key, 0) + 1
@@ -156,7 +156,7 @@ class Moments:
         loss: float | None,
         model: str,
     ) -> None:
-        """A row that people may look at; what is more than five a second is not kept."""
+        """Add a row for people to look at; at most five per second are shown."""
         if not self.wants_example:
             return
         self._shown += 1
@@ -174,22 +174,22 @@ class Moments:
         scale_growth: int | None = None,
         standing: Callable[[], Mapping[str, Any]] | None = None,
     ) -> None:
-        """A second has passed.
+        """End a second.
 
         Args:
             now: seconds since 1970.
             total_loss: the champion's progressive loss.
             scale_growth: how many of its scales grew since the last tick.
-            standing: gives how the stream stands now (examples, waiting labels, lag, models); asked only if someone
-                listens, and sent with the moment as its field "now".
+            standing: returns the state of the stream (examples, waiting labels, lag, models), which becomes the field
+                "now" of the moment; called only if the events have readers.
         """
         second = int(now)
         if second <= self._now:
             if second >= self._now - _CLOCK_STEP:
-                return  # what happened belongs to the next second
+                return  # the sums belong to the next second
             self._forget()
         self._first = self._first or second
-        minute = (self._now + 59) // 60 * 60  # in which the last tick was, by its end
+        minute = (self._now + 59) // 60 * 60  # the end of the minute of the last tick
         if second > minute:
             self._end_minute(minute)
         self._now = second
@@ -202,9 +202,9 @@ class Moments:
         if second % 60 == 0:
             self._end_minute(second)
         self._shown, self.wants_example = 0, True
-        if self.broadcast.heard:
-            told = msgspec.to_builtins(moment)
-            self.broadcast.send("moment", {**told, "now": standing()} if standing is not None else told)
+        if self.broadcast.has_readers:
+            sent = msgspec.to_builtins(moment)
+            self.broadcast.send("moment", {**sent, "now": standing()} if standing is not None else sent)
 
     def _end_minute(self, end: int) -> None:
         if self._minute:
@@ -218,33 +218,37 @@ class Moments:
         self._now = self._first = 0
 
     def seconds(self) -> list[Moment]:
-        """The last ten minutes, oldest first, each second of them since the server started."""
+        """The seconds of the last ten minutes since the server started, oldest first."""
         return _without_gaps(self._seconds, max(self._first, self._now - SECONDS + 1), self._now, 1)
 
     def minutes(self) -> list[Moment]:
-        """The last day, oldest first, each minute of it that ended since the server started."""
+        """The full minutes of the last day since the server started, oldest first."""
         last = self._now // 60 * 60
         return _without_gaps(self._minutes, max((self._first + 59) // 60 * 60, last - (MINUTES - 1) * 60), last, 60)
 
+    def kept(self) -> dict[str, list[Moment]]:
+        """The remembered seconds and minutes."""
+        return {"seconds": self.seconds(), "minutes": self.minutes()}
+
     def recent(self) -> list[Example]:
-        """Examples, newest first."""
+        """The recent examples, newest first."""
         return list(reversed(self._recent))
 
     def models_changed(self, models: Any) -> None:
-        """A model joined, left or was promoted."""
+        """Send the models to the readers of events: one joined, left or was promoted."""
         self.broadcast.send("models", {"models": models})
 
     def note(self, text: str) -> None:
-        """Something that those who look should know."""
+        """Send a message to the readers of events."""
         self.broadcast.send("note", {"text": text})
 
     def close(self) -> None:
-        """The server stops: connections end."""
+        """End all connections of readers."""
         self.broadcast.close()
 
 
 def until_next_tick(now: float) -> float:
-    """Seconds until the next full second. Ticks stand just after full seconds, so that each second has one."""
+    """Seconds until the next full second. Ticks come just after full seconds, so that each second has one."""
     return 1.005 - now % 1.0
 
 
@@ -254,7 +258,7 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def _quantile(delays: Mapping[int, int], q: float) -> float | None:
-    """The middle of the class of delays in which the quantile is, by their logarithm."""
+    """The geometric middle of the histogram class that contains the quantile."""
     still = q * sum(delays.values())
     for key in sorted(delays):
         still -= delays[key]
@@ -264,7 +268,7 @@ def _quantile(delays: Mapping[int, int], q: float) -> float | None:
 
 
 def _without_gaps(kept: deque[Moment], first: int, last: int, step: int) -> list[Moment]:
-    """Moments from first to last; where nothing happened, moments that say so."""
+    """Moments from first to last, with empty ones for seconds or minutes without rows."""
     found = {moment.time: moment for moment in kept if first <= moment.time}
     total, moments = None, []
     for time in range(first, last + 1, step) if last else ():

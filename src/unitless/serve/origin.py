@@ -14,33 +14,33 @@ from typing import Any
 import msgspec
 
 NEW = ""  # no model: the replay begins with a new one
-_MOST_SOURCES = 8  # so that a model which is replayed again and again does not carry all its past
+_MOST_SOURCES = 8  # limits the origin of a model that is a replay of a replay, and so on
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Span(msgspec.Struct, array_like=True, frozen=True):
     """Records that are left out.
 
-    A label that joins a prediction among them is left out too, if it came before the request to leave them out.
+    The label of a left-out prediction is left out too, if it arrived before the request.
     """
 
     first: int
     last: int
-    asked_at: int  # the last record when the request came
+    asked_at: int  # the last record at the time of the request
 
 
 class Source(msgspec.Struct, frozen=True):
-    """A model from which a replay can begin, and what it leaves out then."""
+    """A model from which a replay can begin, and the records that the replay leaves out."""
 
     model: str  # its name, or NEW
     seq: int  # of the record by which it joined
     skipped: list[Span]
-    replayed: bool = False  # whether it knew records from before it joined
+    replayed: bool = False  # whether it had learned earlier records when it joined
 
     def unchanged_until(self) -> int | None:
         """The last record up to which the replay leaves out nothing that this model knows; None: it leaves out nothing.
 
-        What a model joined with is known whole or not at all.
+        The history that a model joined with cannot be taken apart.
         """
         if not self.skipped:
             return None
@@ -59,7 +59,7 @@ class Source(msgspec.Struct, frozen=True):
 class Origin(msgspec.Struct, frozen=True):
     """The history of a model before it joined."""
 
-    seq: int  # the last record when it was asked for; everything that came later was learned
+    seq: int  # the last record when it was requested; everything that came later was learned
     sources: list[Source]  # the first from which the replay can begin is used
     request: str = ""  # a digest of the request, by which the same request again is recognized
 
@@ -69,29 +69,29 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 def like(model: str, seq: int, before: Origin | None) -> list[Source]:
-    """The models from which one can be made that is like another.
+    """The models from which a copy of a model can be made.
 
     Args:
-        model: the name of the other one.
+        model: the name of the model to copy.
         seq: of the record by which it joined.
-        before: which history it learned before that.
+        before: the history that it had learned by then.
     """
     older = [] if before is None else before.sources[: _MOST_SOURCES - 1]
     return [Source(model, seq, [], replayed=before is not None), *older]
 
 
 def digest(request: Any) -> str:
-    """Tells requests apart."""
+    """A hash that identifies a request."""
     return hashlib.sha256(_encode(request)).hexdigest()
 
 
 def without(sources: Iterable[Source], spans: list[Span]) -> list[Source]:
-    """Models from which a replay can begin that leaves out some more records."""
+    """The sources of a replay that leaves out further records."""
     return [Source(one.model, one.seq, [*one.skipped, *spans], one.replayed) for one in sources]
 
 
 class Skipped:
-    """Tells which rows a replay leaves out.
+    """Decides which rows a replay leaves out.
 
     Args:
         spans: the records that it leaves out.
@@ -104,7 +104,7 @@ class Skipped:
         self._requests = [(asked_at, merged(found)) for asked_at, found in requests.items()]
 
     def places(self, seq: int, rows: int, prediction: int | None) -> list[int]:
-        """Which of some rows are left out, counted from 0.
+        """The places, counted from 0, of rows that are left out.
 
         Args:
             seq: of the first row.
@@ -120,7 +120,7 @@ class Skipped:
 
 
 def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans in order, without those that overlap or adjoin."""
+    """Spans in order; those that overlap or adjoin become one."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(spans):
         if found and first <= found[-1][1] + 1:

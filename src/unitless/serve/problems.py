@@ -1,4 +1,4 @@
-"""What a client is told when something cannot be done: RFC 9457's problem+json."""
+"""The answer when something cannot be done: RFC 9457's problem+json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 600  # characters of a message: values that a client has sent can be o
 
 
 class Problem(Exception):
-    """An answer that says no.
+    """An answer with a problem.
 
     Args:
         status: of HTTP.
@@ -41,9 +41,14 @@ class Problem(Exception):
         return msgspec.json.encode(self.fields())
 
 
-def told(error: Error) -> str:
+def message_of(error: Error) -> str:
     """What is wrong, in a message of limited length."""
     return short(str(error), LONGEST)
+
+
+def unexpected(detail: str = "See the server's log.") -> Problem:
+    """An error that the server did not expect."""
+    return Problem(500, "an error of the server", detail)
 
 
 def refused(error: Error) -> Problem:

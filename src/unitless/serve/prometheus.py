@@ -1,4 +1,4 @@
-"""What Prometheus is told of a server: GET /metrics.
+"""Metrics for Prometheus: GET /metrics.
 
 Nothing is counted here. Each scrape reads what the server, its streams and their models know anyway, so that metrics
 cost nothing while rows are learned. What belongs to the state of a stream (rows, losses) goes on after a restart where
@@ -21,12 +21,12 @@ from prometheus_client.registry import Collector
 from ..shown import short
 from ..version import __version__
 from .served.describe import metrics_of
-from .tallies import Histogram, Latencies
+from .tallies import Histogram
 
 if TYPE_CHECKING:
-    from .house import House
     from .live import LiveStream
     from .served import ServedModel
+    from .store import ModelStore
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # which every Prometheus reads
 _LONGEST = 200  # characters of a label
@@ -35,7 +35,7 @@ COUNTER, GAUGE, HISTOGRAM = CounterMetricFamily, GaugeMetricFamily, HistogramMet
 
 @dataclass(frozen=True)
 class Described:
-    """A metric: its kind, what it says, and by what it is told apart."""
+    """A metric: its kind, its help text and its labels."""
 
     kind: type[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]
     help: str
@@ -105,18 +105,18 @@ METRICS = {
     "unitless_model_joined_loss": Described(GAUGE, "The same rows, predicted when their labels came.", _MODEL),
 }
 
-Sample = tuple[str, tuple[str, ...], float | Histogram | Latencies]
+Sample = tuple[str, tuple[str, ...], float | Histogram]
 
 
-def render(house: House) -> bytes:
+def render(store: ModelStore) -> bytes:
     """All metrics in the text format of Prometheus."""
-    return _text([sample for part in _parts(house) for sample in part])
+    return _text([sample for part in _parts(store) for sample in part])
 
 
-async def rendered(house: House) -> bytes:
-    """The same while the server goes on: streams take turns, and the text is made in a thread."""
+async def rendered(store: ModelStore) -> bytes:
+    """All metrics, computed while the server answers: a pause after each stream, and the text is made in a thread."""
     samples: list[Sample] = []
-    for part in _parts(house):
+    for part in _parts(store):
         samples += part
         await asyncio.sleep(0)
     return await asyncio.to_thread(_text, samples)
@@ -138,7 +138,7 @@ class _Scrape(Collector):
         }
         for name, labels, value in self._samples:
             family = families[name]
-            if isinstance(value, Histogram | Latencies):
+            if isinstance(value, Histogram):
                 assert isinstance(family, HistogramMetricFamily)
                 family.add_metric(labels, value.below, value.total)
             elif not math.isnan(value):
@@ -151,35 +151,35 @@ class _Scrape(Collector):
 _process = ProcessCollector(registry=CollectorRegistry())
 
 
-def _parts(house: House) -> Iterator[list[Sample]]:
+def _parts(store: ModelStore) -> Iterator[list[Sample]]:
     """The server, then each stream with its models."""
-    yield list(_of_server(house))
-    for name, live in list(house.streams.items()):
-        if house.streams.get(name) is not live:  # deleted while others had their turn
+    yield list(_of_server(store))
+    for name, live in list(store.streams.items()):
+        if store.streams.get(name) is not live:  # deleted while others had their turn
             continue
         models = live.stream.models.values()
         yield [*_of_stream(live), *(sample for model in models for sample in _of_model(live, model))]
 
 
-def _of_server(house: House) -> Iterator[Sample]:
-    role = "replica" if house.settings.replica_of is not None else "primary"
-    yield "unitless_server_info", (__version__, house.settings.durability, role), 1
-    tallies = house.tallies
+def _of_server(store: ModelStore) -> Iterator[Sample]:
+    role = "replica" if store.settings.replica_of is not None else "primary"
+    yield "unitless_server_info", (__version__, store.settings.durability, role), 1
+    tallies = store.tallies
     for (verb, status), count in tallies.requests.items():
         yield "unitless_requests_total", (verb, str(status)), count
     for verb, latencies in tallies.latencies.items():
         yield "unitless_request_seconds", (verb,), latencies
     yield "unitless_connections", (), tallies.connections
-    for one in house.quarantined:
+    for one in store.quarantined:
         yield "unitless_quarantined", (one.name, short(one.problem, _LONGEST)), 1
-    if house.settings.replica_of is None:
+    if store.settings.replica_of is None:
         yield "unitless_sync_seconds", (), tallies.sync_seconds
 
 
 def _of_stream(live: LiveStream) -> Iterator[Sample]:
     stream, log = live.stream, live.log
     of = (stream.name,)
-    for (kind, outcome), count in live.events.items():
+    for (kind, outcome), count in live.tallies.events.items():
         yield "unitless_events_total", (stream.name, kind, outcome), count
     yield "unitless_predictions_total", of, live.tallies.predicted
     yield "unitless_labels_waiting", of, len(stream.join)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..shown import short
 from .events import Row
 from .problems import Problem
 from .settings import Settings
@@ -24,7 +23,7 @@ class RowLimits:
         )
 
     def check(self, row: Row, size: int) -> None:
-        """See that a row can be learned, now or when its label comes.
+        """Check that a row can be learned, now or when its label arrives.
 
         Args:
             row: which.
@@ -51,11 +50,12 @@ class RowLimits:
             if len(name) > self.name_length:
                 raise self._too_long("The name of a feature", name)
             if isinstance(value, str) and len(value) > self.name_length:
-                raise self._too_long(f"The text of {_short(name)}", value)
+                raise self._too_long(f"The text of {short(repr(name), 60)}", value)
 
     def _too_long(self, what: str, text: str) -> Problem:
+        most = f"it can have {self.name_length:,} (max_name_length)"
         return _problem(
-            f"{what} has {len(text):,} letters; it can have {self.name_length:,} (max_name_length): {_short(text)}.",
+            f"{what} has {len(text):,} letters; {most}: {short(repr(text), 60)}.",
             "Shorten it, leave it out, or raise the setting.",
         )
 
@@ -67,8 +67,3 @@ class RowLimits:
 
 def _problem(what: str, advice: str) -> Problem:
     return Problem(422, "the row is too large", f"{what} {advice}")
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

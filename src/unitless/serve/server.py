@@ -1,4 +1,4 @@
-"""The server: it opens the data folder, listens, answers until it is told to stop, and leaves nothing unanswered."""
+"""The server: it opens the data folder, answers requests until it is stopped, and leaves no request unanswered."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from ..errors import Error, OptionError
-from .house import House
 from .http.access import Access
 from .http.app import make
 from .http.limits import Limits
 from .http.protocol import Protocol, Service
 from .problems import Problem
 from .settings import Settings
+from .store import ModelStore
 from .tallies import Tallies
 from .upkeep import Upkeep
 
 if sys.platform != "win32":
     import uvloop
 
-SWEEP = 0.5  # seconds between looks at connections
-ANSWERED_WITHIN = 5.0  # seconds in which requests are brought to an end when the server stops
-GIVEN_UP_WITHIN = 0.5  # seconds more for those whose requests did not come whole, to hear of it
-STOPPED_WITHIN = 9.0  # seconds in which all is
+SWEEP = 0.5  # seconds between checks of connections
+ANSWERED_WITHIN = 5.0  # seconds for open requests when the server stops
+GIVEN_UP_WITHIN = 0.5  # further seconds to answer requests that were not complete
+STOPPED_WITHIN = 9.0  # seconds for the whole stop
 
 _log = logging.getLogger("unitless.serve")
 
 
-def say(line: str) -> None:
-    """Print a line at once: a log file, a pipe or a service manager must not wait for the next ones."""
+def announce(line: str) -> None:
+    """Print a line and flush it: log files, pipes and service managers must not wait for more output."""
     print(line, flush=True)
 
 
@@ -52,7 +52,7 @@ class ServeError(Error):
 
 
 class Recovering:
-    """Stands for the models while their logs are read.
+    """Takes the place of the model store while logs are read.
 
     Args:
         settings: of the server.
@@ -72,42 +72,42 @@ class Server:
     """A server, in the event loop that starts it.
 
     Args:
-        settings: how it is to run.
-        say: is told where the page is.
+        settings: of the server.
+        announce: called with the address of the page.
     """
 
-    def __init__(self, settings: Settings, say: Callable[[str], object] = say) -> None:
-        self.settings, self._say = settings, say
+    def __init__(self, settings: Settings, announce: Callable[[str], object] = announce) -> None:
+        self.settings, self._announce = settings, announce
         self.access = Access.of(settings.token_file)
         self._sockets = _listening(settings.host, settings.port)
         limits = Limits.of(settings, _most_connections(settings.max_connections))
         self.service = Service(Recovering(settings), self.access, limits)
-        self.house: Any = None
+        self.store: Any = None
         self.stopped = asyncio.Event()
         self._state = ServerState()
         self._listeners: list[asyncio.Server] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._upkeep: Upkeep | None = None
-        self._beside: list[Any] = []  # the port of lines, brokers
+        self._services: list[Any] = []  # the port for Vowpal Wabbit's lines, the readers of brokers
 
     @property
     def port(self) -> int:
-        """The port on which it listens."""
+        """The port of the server."""
         return int(self._sockets[0].getsockname()[1])
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the live page."""
         host = self.settings.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     # ------------------------------------------------------------------------------------------------ the start
 
     async def start(self) -> None:
-        """Listen, read the logs, make the models that were asked for; then all requests are answered.
+        """Open the port, read the logs, and create the models of the settings.
 
         Raises:
-            Error: the folder cannot be used, or a model cannot be made.
+            Error: the folder cannot be used, or a model cannot be created.
         """
         loop = asyncio.get_running_loop()
         config = Config(
@@ -129,26 +129,28 @@ class Server:
             self._listeners.append(listener)
         self._tasks.append(loop.create_task(self._keep_sweeping()))
         try:
-            self.house = await self._open()
+            self.store = await self._open()
             await self._make_models()
-            await self._begin_beside()
+            await self._start_background()
         except BaseException:
             await self.stop()
             raise
-        self.service.house = self.house
+        self.service.store = self.store
         if not self.settings.quiet:
-            self._say(self._where())
+            self._announce(self._where())
 
     async def _open(self) -> Any:
         if self.settings.replica_of is not None:
-            from .follow import open_replica  # noqa: PLC0415  (few servers follow)
+            from .replica import open_replica  # noqa: PLC0415  (few servers are replicas)
 
-            house = open_replica(self.settings)
-            await house.begin()
-            return house
+            store = open_replica(self.settings)
+            await store.begin()
+            return store
         assert self.settings.data is not None
         try:
-            return await asyncio.to_thread(House.open, self.settings.data, self.settings, lambda: self.service.closing)
+            return await asyncio.to_thread(
+                ModelStore.open, self.settings.data, self.settings, lambda: self.service.closing
+            )
         except OSError as error:
             raise ServeError(f"{error.filename or self.settings.data}: {error.strerror or error}") from None
 
@@ -156,7 +158,7 @@ class Server:
         if self.settings.replica_of is not None:
             return
         for name, path in self.settings.model:
-            if not any(name in (live.name, *live.stream.models) for live in self.house.streams.values()):
+            if not any(name in (live.name, *live.stream.models) for live in self.store.streams.values()):
                 try:
                     content = path.read_bytes()
                 except OSError as error:
@@ -167,44 +169,44 @@ class Server:
             await self._make(name, options, None, "create")
 
     async def _make(self, name: str, options: dict[str, Any], content: bytes | None, option: str) -> None:
-        if self.house.missing(name) is not None:  # the others are served
+        if self.store.missing(name) is not None:  # quarantined; the other models are served
             return
         try:
-            await self.house.create(name, options, content)
+            await self.store.create(name, options, content)
         except Problem as problem:
             detail = f"{name}: {problem.detail or problem.title}"
-            if problem.status >= 500:  # such as a full disk: another start may help
+            if problem.status >= 500:  # such as a full disk: a restart may help
                 raise ServeError(detail) from None
             raise OptionError(f"cannot be used for {detail}", option=option) from None
 
-    async def _begin_beside(self) -> None:
+    async def _start_background(self) -> None:
         loop = asyncio.get_running_loop()
         if self.settings.replica_of is not None:
-            self._tasks.append(loop.create_task(self.house.run()))
+            self._tasks.append(loop.create_task(self.store.run()))
             return
-        self._upkeep = Upkeep(self.house)
+        self._upkeep = Upkeep(self.store)
         self._upkeep.start()
         self.service.snapshot = self._upkeep.snapshot
         if self.settings.vw_port is not None:
             from . import vw_lines  # noqa: PLC0415  (few servers speak them)
 
             try:
-                self._beside.append(await vw_lines.start(self.house, self.settings))
+                self._services.append(await vw_lines.start(self.store, self.settings))
             except OSError as error:
                 raise _in_use(self.settings.vw_port, "--vw-port", error) from None
         if self.settings.ingest:
-            from .follow import ingestion  # noqa: PLC0415
+            from .ingest import ingestion  # noqa: PLC0415
 
-            self._beside.append(await ingestion.start(self.house, self.settings))
+            self._services.append(await ingestion.start(self.store, self.settings))
 
     def _where(self) -> str:
-        count = len(self.house.models)
+        count = len(self.store.models)
         models = "no model yet" if not count else "1 model" if count == 1 else f"{count:,} models"
-        lines = next((one.sockets[0].getsockname() for one in self._beside if hasattr(one, "sockets")), None)
+        lines = next((one.sockets[0].getsockname() for one in self._services if hasattr(one, "sockets")), None)
         vw = "" if lines is None else f", lines of Vowpal Wabbit at {lines[0]}:{lines[1]}"
-        following = "" if self.settings.replica_of is None else " as a replica"
-        missing = f" ({len(self.house.quarantined):,} quarantined)" if self.house.quarantined else ""
-        return f"unitless serves {models}{missing}{following}: page {self.url}{vw}"
+        replica = "" if self.settings.replica_of is None else " as a replica"
+        missing = f" ({len(self.store.quarantined):,} quarantined)" if self.store.quarantined else ""
+        return f"unitless serves {models}{missing}{replica}: page {self.url}{vw}"
 
     # ------------------------------------------------------------------------------------------------ meanwhile
 
@@ -214,17 +216,17 @@ class Server:
         self._state.default_headers = [(b"date", formatdate(usegmt=True).encode())]
         for connection in list(self._state.connections):
             connection.sweep(now)  # type: ignore[union-attr]
-        self.service.house.tallies.connections = len(self._state.connections)
+        self.service.store.tallies.connections = len(self._state.connections)
 
     async def _keep_sweeping(self) -> None:
         while True:
             await asyncio.sleep(SWEEP)
             self.service.now = asyncio.get_running_loop().time()
-            await asyncio.sleep(0.01)  # if the loop was held, what has arrived is read before a client is called slow
+            await asyncio.sleep(0.01)  # after a busy loop, read what has arrived before closing slow clients
             self._sweep()
 
     def reload_tokens(self) -> None:
-        """Read the token file again. If it cannot be used, the tokens of before stay."""
+        """Read the token file again. If it is not valid, the current tokens stay."""
         file = self.settings.token_file
         if file is None:
             _log.warning("there is no token file to be read again")
@@ -239,17 +241,17 @@ class Server:
     # ------------------------------------------------------------------------------------------------ the end
 
     async def stop(self) -> None:
-        """Take no more requests, answer those that were taken, write snapshots, and let go of the folder."""
+        """Accept no more requests, answer the accepted ones, write snapshots, and unlock the folder."""
         began = time.monotonic()
         self.service.closing = True
         for listener in self._listeners:
             listener.close()
-        if self.house is not None:
-            for live in self.house.streams.values():
+        if self.store is not None:
+            for live in self.store.streams.values():
                 live.moments.close()
         for connection in list(self._state.connections):
             connection.shutdown()
-        for one in self._beside:
+        for one in self._services:
             one.close() if not asyncio.iscoroutinefunction(one.close) else await one.close()
         while self._state.connections and time.monotonic() - began < ANSWERED_WITHIN:
             await asyncio.sleep(0.01)
@@ -261,51 +263,51 @@ class Server:
             task.cancel()
         for connection in list(self._state.connections):
             connection.transport.abort()
-        for one in self._beside:
+        for one in self._services:
             if hasattr(one, "wait_closed"):
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(one.wait_closed(), 1.0)
-        if self.house is not None:
-            await self.house.drain()
+        if self.store is not None:
+            await self.store.drain()
             if self._upkeep is not None:
                 await self._upkeep.stop(max(1.0, STOPPED_WITHIN - (time.monotonic() - began)))
-            self.house.close()
+            self.store.close()
         for listening in self._sockets:
             listening.close()
         self.stopped.set()
 
 
-def run(settings: Settings, say: Callable[[str], object] = say) -> None:
-    """Serve until a signal says to stop.
+def run(settings: Settings, announce: Callable[[str], object] = announce) -> None:
+    """Serve until a signal stops the server.
 
     Raises:
         Error: the server cannot start.
     """
     _report(settings.log_level)
-    main = _until_signalled(settings, say)
+    main = _until_signalled(settings, announce)
     if sys.platform == "win32":
         asyncio.run(main)
     else:
         uvloop.run(main)
 
 
-async def _until_signalled(settings: Settings, say: Callable[[str], object]) -> None:
-    asked = asyncio.Event()
+async def _until_signalled(settings: Settings, announce: Callable[[str], object]) -> None:
+    stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        if asked.is_set():
-            os._exit(130)  # the logs have all that was promised
-        asked.set()
+        if stopping.is_set():
+            os._exit(130)  # all acknowledged rows are in the logs
+        stopping.set()
 
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop)
-    server = Server(settings, say)
+    server = Server(settings, announce)
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
         loop.add_signal_handler(signal.SIGHUP, server.reload_tokens)
     starting = loop.create_task(server.start())
-    waiting = loop.create_task(asked.wait())
+    waiting = loop.create_task(stopping.wait())
     await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
     if not starting.done():
         starting.cancel()
@@ -315,14 +317,14 @@ async def _until_signalled(settings: Settings, say: Callable[[str], object]) -> 
         return
     starting.result()
     gc.collect()
-    gc.freeze()  # what is here stays; a collection need not look at it
+    gc.freeze()  # these objects live as long as the process, so collections can skip them
     gc.set_threshold(20_000, 20, 100)
     await waiting
     await server.stop()
 
 
 def _report(level: str) -> None:
-    """Reports go to the standard error, unless the program has its own way."""
+    """Write log messages to the standard error, unless the program has configured logging."""
     for name in ("unitless.serve", "uvicorn.error"):
         logger = logging.getLogger(name)
         if not logger.hasHandlers():
@@ -346,7 +348,7 @@ def _listening(host: str, port: int) -> list[socket.socket]:
     raise ServeError(f"{host!r} is not an address of this machine", advice="choose another with --host")
 
 
-# A name can have an address of IPv6 that this machine cannot use: then the next one is tried.
+# A host name may have an IPv6 address that this machine cannot use; then the next address is tried.
 _NO_SUCH_ADDRESS = errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT
 
 
@@ -368,7 +370,7 @@ def _in_use(port: int, option: str, error: OSError) -> ServeError:
 
 
 def _most_connections(wanted: int) -> int:
-    """How many connections the system allows; asks it for more if that is needed."""
+    """The number of connections that the system allows, after raising its limit if necessary."""
     if sys.platform == "win32":
         return wanted
     import resource  # noqa: PLC0415

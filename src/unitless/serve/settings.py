@@ -1,6 +1,6 @@
 """Every option of the server, declared once: keyword arguments, the environment, a TOML file and the command line.
 
-What was said closest to the call counts: a keyword argument (or an option of the command line) before a variable of
+The setting closest to the call counts: a keyword argument (or an option of the command line) before a variable of
 the environment (`UNITLESS_SERVE_PORT`), and that before the file named by `config`.
 """
 
@@ -131,7 +131,7 @@ def _sources(value: Any) -> tuple[tuple[str, str], ...]:
     return tuple((_named(name), address) for name, address in found)
 
 
-DATA, NETWORK, SAFETY, LIMITS, KEPT = "Models", "Addresses", "Who may do what", "Limits", "What is kept, and how"
+DATA, NETWORK, SAFETY, LIMITS, KEPT = "Models", "Addresses", "Access", "Limits", "Storage"
 
 
 def _setting(
@@ -203,7 +203,7 @@ class Settings:
     log_level: str = _setting(
         _one_of("debug", "info", "warning", "error"), "info", "What is reported on the standard error.", "Output"
     )
-    quiet: bool = _setting(_switch, False, "Do not say where the page is.", "Output")
+    quiet: bool = _setting(_switch, False, "Do not print the address of the page.", "Output")
 
     @classmethod
     def of(cls, *, environment: Mapping[str, str] = os.environ, **given: Any) -> Settings:
@@ -223,6 +223,10 @@ class Settings:
         whole = cls(**settings)
         whole._check()
         return whole
+
+    def expired(self, now: int) -> tuple[int, int]:
+        """Before which times predictions without labels, and ids that were learned, are forgotten (microseconds)."""
+        return now - round(self.label_wait * 1e6), now - round(self.id_window * 1e6)
 
     def _check(self) -> None:
         if self.replica_of is None and self.data is None:

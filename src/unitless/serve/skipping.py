@@ -1,8 +1,8 @@
 """Which records a request to replay names: `python -m unitless.serve.skipping FOLDER` looks them up in a log.
 
 A request names rows by sequence number, by id, or as everything between two places, which are sequence numbers or
-times. The log can be large, so a process of its own reads it. That process is told one line of JSON,
-{"skip": …, "until": …, "last": n, "sources": …}, and says one line: {"spans": [[first, last], …]}, or the problem.
+times. The log can be large, so a process of its own reads it. That process receives one line of JSON,
+{"skip": …, "until": …, "last": n, "sources": …}, and sends one line: {"spans": [[first, last], …]}, or the problem.
 """
 
 from __future__ import annotations
@@ -17,55 +17,42 @@ import msgspec
 
 from ..errors import Error
 from .child import Child, Parent
-from .events import Form, Kind, Record
+from .events import OF_ROWS, Form, Record
 from .log import Tail
 from .log.places import first_kept, first_since, time_of
 from .log.segments import NEVER
 from .origin import Source, Span, merged, without
 from .problems import Problem
 from .streams import starts
+from .wire import SkippedRows
 
 MOST_ITEMS = 10_000  # of a request
 MOST_SPANS = 30_000  # that they come to
 PATIENCE = 600.0  # seconds in which rows are looked up
 _SHOWN = 10  # of things that do not exist
-_OF_ROWS = (Kind.prediction, Kind.learn, Kind.label)
-
-
-class Named(msgspec.Struct):
-    """Rows that a replay leaves out.
-
-    Args:
-        skip: sequence numbers; ids; pairs of the first and the last place, each a sequence number or a time, null: the
-            end of the log.
-        until: the last place that is replayed, a sequence number or a time.
-    """
-
-    skip: list[int | str | list[int | str | None]] = []
-    until: int | str | None = None
 
 
 class _WithId(msgspec.Struct):
     id: str | None = None
 
 
-class _Search(Named):
-    last: int = 0
-    sources: list[Source] = []
+class _Search(SkippedRows, kw_only=True):
+    last: int
+    sources: list[Source]
 
 
 _id = msgspec.json.Decoder(_WithId).decode
 _ids = msgspec.json.Decoder(_WithId).decode_lines
 
 
-def read_named(body: dict[str, Any]) -> Named:
+def read_named(body: dict[str, Any]) -> SkippedRows:
     """The rows that a request names.
 
     Raises:
         Problem: 422 if it cannot be understood.
     """
     try:
-        named = msgspec.convert({key: value for key, value in body.items() if key in ("skip", "until")}, Named)
+        named = msgspec.convert({key: value for key, value in body.items() if key in ("skip", "until")}, SkippedRows)
     except msgspec.ValidationError as error:
         detail = (
             f'{error}; "skip" is a list of sequence numbers, ids and pairs [first, last], "until" is a place; a place '
@@ -88,7 +75,7 @@ def read_named(body: dict[str, Any]) -> Named:
     return named
 
 
-async def look_up(folder: Path, named: Named, last: int, sources: list[Source]) -> list[Span]:
+async def look_up(folder: Path, named: SkippedRows, last: int, sources: list[Source]) -> list[Span]:
     """The records that a replay leaves out.
 
     Args:
@@ -102,19 +89,19 @@ async def look_up(folder: Path, named: Named, last: int, sources: list[Source]) 
     """
     child = await Child.start("unitless.serve.skipping", str(folder))
     try:
-        child.tell(skip=named.skip, until=named.until, last=last, sources=msgspec.to_builtins(sources))
-        said = await asyncio.wait_for(anext(child.messages(), {}), PATIENCE)
+        child.send(skip=named.skip, until=named.until, last=last, sources=msgspec.to_builtins(sources))
+        answer = await asyncio.wait_for(anext(child.messages(), {}), PATIENCE)
     except asyncio.TimeoutError:
         raise Problem(503, "the rows were not found in time", "Name fewer ids, or sequence numbers.") from None
     finally:
         await child.end()
-    if "spans" not in said:
-        problem = said.get("problem", {"status": 500, "title": "the log cannot be read", "detail": ""})
+    if "spans" not in answer:
+        problem = answer.get("problem", {"status": 500, "title": "the log cannot be read", "detail": ""})
         raise Problem(problem["status"], problem["title"], problem.get("detail", ""))
-    return [Span(first, last_one, last) for first, last_one in said["spans"]]
+    return [Span(first, last_one, last) for first, last_one in answer["spans"]]
 
 
-def find(log: Path, named: Named, last: int) -> list[tuple[int, int]]:
+def find(log: Path, named: SkippedRows, last: int) -> list[tuple[int, int]]:
     """The sequence numbers that are named, in order.
 
     Args:
@@ -175,7 +162,7 @@ def _of_rows(log: Path, seqs: set[int], last: int) -> Iterator[int]:
     for record in _records(log, left[-1], last) if left else ():
         while left and left[-1] < record.seq + record.rows:
             seq = left.pop()
-            if record.kind not in _OF_ROWS:
+            if record.kind not in OF_ROWS:
                 others.append(seq)
             yield seq
         if not left:
@@ -199,7 +186,7 @@ def _of_ids(log: Path, ids: set[str], last: int) -> Iterator[int]:
 
 
 def _ids_of(record: Record) -> Iterable[str | None]:
-    if record.kind not in _OF_ROWS or record.form is Form.vw:
+    if record.kind not in OF_ROWS or record.form is Form.vw:
         return ()
     if record.form is Form.json:
         return (_id(record.payload).id,)
@@ -237,6 +224,6 @@ def _answer(folder: Path, search: _Search) -> dict[str, Any]:
 
 if __name__ == "__main__":
     parent = Parent()
-    while not (heard := parent.heard(1.0)):
+    while not (received := parent.receive(1.0)):
         pass
-    parent.tell(**_answer(Path(sys.argv[1]), msgspec.convert(heard[0], _Search)))
+    parent.send(**_answer(Path(sys.argv[1]), msgspec.convert(received[0], _Search)))

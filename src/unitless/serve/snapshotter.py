@@ -1,240 +1,208 @@
-"""The process that follows every stream's log and writes snapshots: `python -m unitless.serve.snapshotter`.
-
-The server never stops to write its state. This process computes the same state from the same records, which is also a
-running check that records determine it: ticks carry digests of the models, and a difference is reported.
-
-Its arguments are the server's folder, the seconds between snapshots, and `apart` of `snapshots.remove_old`. What it is
-told, a line of JSON each:
-
-    {"do": "follow", "stream": uuid, "seq": n}    records up to n count; those beyond may yet be taken back
-    {"do": "snapshot", "stream": uuid}            write one now, after all that counts
-    {"do": "forget", "stream": uuid}              the stream is about to be deleted: write there no more
-    {"do": "stop"}                                last snapshots, then end
-
-What it says: a `Report` for a stream whenever something of it has changed; {"stream": uuid, "forgotten": true}.
-"""
+"""The server's side of the process that writes snapshots (snapshot_process.py): it starts it and sends requests."""
 
 from __future__ import annotations
 
-import sys
+import asyncio
+import contextlib
 import time
-import traceback
-from collections import deque
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ..errors import Error
-from .child import Parent
-from .events import Record
-from .log import Tail
-from .log.reader import Reader
-from .streams import Stream, snapshots
-from .streams.recovery import newest_state
+from .child import Child
+from .problems import Problem
+from .snapshot_process import Report
 
-_ROUND = 0.5  # seconds between looks at the logs
-_BYTES = 4 << 20  # of one log at a time, so that memory is bounded and all streams get their turn
-_RECORDS = 200_000  # after which a snapshot is due before its time, so that a crash does not take long to recover from
-_SHARE = 10.0  # times as long as a snapshot takes is waited for the next such one
-_IDLE = 300.0  # seconds after which a stream without news is let go; its snapshot has all
+_ROUND = 0.5  # seconds between two messages about how far the logs are
+_SHORTEST, _LONGEST = 0.5, 30.0  # seconds before the process is started again after it has died
+_STATES = 8  # along the longest log there are about so many snapshots from which a backtest can begin
+_STEADY = 60.0  # seconds of life after which the next death counts as the first
+_PATIENCE = 60.0  # seconds in which the process lets go of a stream
+_ANSWERED_WITHIN = 300.0  # seconds after which a request for a snapshot is answered, whatever the process does
 
 
-class Report(msgspec.Struct, omit_defaults=True):
-    """How far the snapshots of a stream are."""
-
-    stream: str
-    seq: int = 0  # the last record that was followed
-    snapshot_seq: int = 0  # the last one that the newest snapshot has
-    lag: int = 0  # records that count and were not followed yet
-    bytes: int = 0  # of the newest snapshot
-    seconds: float = 0.0  # that it took
-    mismatch: str | None = None  # the state differs from the server's
-    error: str | None = None  # why there is no new snapshot
-
-
-class Followed:
-    """One stream.
-
-    Args:
-        folder: of the stream.
-        apart: bytes of the log between the older snapshots that stay.
-    """
-
-    def __init__(self, folder: Path, apart: float) -> None:
-        self.folder, self._apart = folder, apart
-        self.report = Report(folder.name, snapshot_seq=max(snapshots.seqs(folder), default=0))
-        self.counts = 0  # the last record that counts
-        self.wanted = False  # somebody waits for a snapshot
-        self.failed = False  # and is not followed any more
-        self._open: tuple[Stream, Tail, Reader] | None = None
-        self._read: deque[Record] = deque()  # records that were read and do not count yet
-        self._written = self._news = time.monotonic()
-        snapshots.remove_abandoned(folder / snapshots.FOLDER)
-
-    @property
-    def behind(self) -> bool:
-        """Whether there is something to follow."""
-        return self.counts > max(self.report.seq, self.report.snapshot_seq) and not self.failed
-
-    def follow(self) -> None:
-        """Apply some of what is new."""
-        if self._open is None:
-            self._begin()
-        assert self._open is not None
-        stream, tail, _ = self._open
-        if not self._read:
-            self._read.extend(tail.read(_BYTES))
-        while self._read and (record := self._read[0]).seq + record.rows - 1 <= self.counts:
-            try:
-                stream.apply(record)
-            except BaseException:  # half of it may be applied; begin again from a snapshot
-                self.close()
-                self.report.seq = 0
-                raise
-            self._read.popleft()
-        self._news = time.monotonic()
-        self.report.seq, self.report.lag = stream.seq, max(0, self.counts - stream.seq)
-        if stream.mismatch is not None:
-            self.report.mismatch, self.failed = stream.mismatch, True
-
-    def _begin(self) -> None:
-        reader = Reader(self.folder / "log")
-        stream = newest_state(self.folder, reader.read, self._note)
-        for path in snapshots.listed(self.folder):
-            if int(path.name) > stream.seq:
-                self._remove_damaged(path)
-        self.report.snapshot_seq = max(snapshots.seqs(self.folder), default=0)
-        self._open = stream, Tail(self.folder / "log", stream.seq + 1), reader
-
-    @staticmethod
-    def _remove_damaged(path: Path) -> None:
-        """So that a good one does not have to leave instead."""
-        try:
-            snapshots.read(path)
-        except snapshots.SnapshotError:
-            snapshots.remove(path)
-
-    def due(self, every: float) -> bool:
-        """Whether it is time for a snapshot."""
-        if self._open is None or self.failed or self.report.seq <= self.report.snapshot_seq:
-            return False
-        since = time.monotonic() - self._written
-        many = self.report.seq - self.report.snapshot_seq >= _RECORDS and since >= _SHARE * self.report.seconds
-        return (self.wanted and not self.behind) or many or since >= every
-
-    def snapshot(self) -> None:
-        """Write one, after the log is on the disk as far as that."""
-        assert self._open is not None
-        stream, tail, reader = self._open
-        begin = self._written = time.monotonic()
-        tail.sync()
-        waits = stream.join.oldest_position()
-        needs = None if waits is None else reader.read(waits).seq
-        path = snapshots.write(self.folder, stream, seq=stream.seq, position=stream.end, needs=needs)
-        first_seq = min((int(segment.stem) for segment in (self.folder / "log").glob("*.seg")), default=1)
-        snapshots.remove_old(self.folder, apart=self._apart, first_seq=first_seq)
-        self.report.snapshot_seq, self.report.error = stream.seq, None
-        self.report.bytes = sum(file.stat().st_size for file in path.iterdir())
-        self.report.seconds = round(time.monotonic() - begin, 3)
-
-    def rest(self) -> None:
-        """Let go of what is known if there was no news for long and a snapshot has it all."""
-        kept = self.report.snapshot_seq >= self.report.seq and not self._read
-        if self._open is not None and kept and time.monotonic() - self._news > _IDLE:
-            self.close()
-
-    def close(self) -> None:
-        """Let go of all that is open."""
-        if self._open is not None:
-            _, tail, reader = self._open
-            tail.close()
-            reader.close()
-        self._open = None
-        self._read.clear()
-
-    def _note(self, text: str) -> None:
-        self.report.error = text
-
-
-class Replica:
-    """All streams of a server.
+class Snapshotter:
+    """Snapshots of all streams, by another process.
 
     Args:
         data: the server's folder.
-        every: seconds between the snapshots of a stream that has news.
-        apart: bytes of a log between its older snapshots that stay.
-        parent: the server.
+        every: seconds between snapshots of a stream that has news.
+        retain: how large a log may be, in bytes.
+        counted: gives for each stream, by the name of its folder, the last record that was written whole.
+        on_report: is called with each report, in the event loop.
+        warn: is called with messages for people.
     """
 
-    def __init__(self, data: Path, every: float, apart: float, parent: Parent) -> None:
-        self._data, self._every, self._apart, self._parent = data, every, apart, parent
-        self._streams: dict[str, Followed] = {}
-        self._told: dict[str, bytes] = {}
+    def __init__(
+        self,
+        data: Path,
+        every: float,
+        retain: int,
+        counted: Callable[[], Mapping[str, int]],
+        *,
+        on_report: Callable[[Report], None] | None = None,
+        warn: Callable[[str], object] = print,
+    ) -> None:
+        self.reports: dict[str, Report] = {}
+        self.deaths = 0
+        self._arguments = str(data), str(every), str(retain / _STATES)
+        self._counted, self._on_report, self._warn = counted, on_report, warn
+        self._child: Child | None = None
+        self._sent: dict[str, int] = {}
+        self._waiting: dict[str, list[tuple[int, asyncio.Future[Report]]]] = {}  # the record each needs
+        self._leaving: dict[str, asyncio.Future[None]] = {}  # streams that the process is to let go of
+        self._task: asyncio.Task[None] | None = None
         self._stopping = False
 
-    def run(self) -> None:
-        """Until the server says stop."""
-        moved = False
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, if it runs."""
+        return None if self._child is None else self._child.pid
+
+    def start(self) -> None:
+        """Begin; this does not wait for the process."""
+        self._task = asyncio.get_running_loop().create_task(self._live())
+
+    async def request(self, stream: str) -> Report:
+        """A snapshot now, of all that is written: its report. Raises a problem if there can be none."""
+        if self._task is None or self._stopping:
+            raise Problem(503, "no snapshot", "the server is stopping")
+        answer: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(stream, []).append((self._counted().get(stream, 0), answer))
+        self._ask(stream)
+        try:
+            report = await asyncio.wait_for(answer, _ANSWERED_WITHIN)
+        except asyncio.TimeoutError:
+            self._waiting[stream] = [one for one in self._waiting.get(stream, []) if one[1] is not answer]
+            detail = f"it was not written within {_ANSWERED_WITHIN:,.0f} seconds; ask again later"
+            raise Problem(503, "no snapshot", detail, retry_after=60) from None
+        if stream not in self._counted():
+            raise Problem(404, "no such model", "the model was deleted before its snapshot was written")
+        if report.mismatch:
+            raise Problem(500, "no snapshot", report.mismatch)
+        if report.error:
+            raise Problem(503, "no snapshot", report.error)
+        return report
+
+    async def release(self, stream: str) -> None:
+        """Wait until nothing more is written for a stream. It must not be among those that are counted."""
+        if self._child is None:
+            return
+        gone = self._leaving[stream] = asyncio.get_running_loop().create_future()
+        self._forget(self._child, stream)
+        await asyncio.wait([gone], timeout=_PATIENCE)
+        self._leaving.pop(stream, None)
+
+    async def stop(self, timeout: float = 5.0) -> bool:
+        """Last snapshots, then the end; whether they were written in time."""
+        self._stopping = True
+        child, task = self._child, self._task
+        done = False
+        if child is not None and task is not None:
+            self._tell_how_far(child)
+            child.send(do="stop")
+            await asyncio.wait([task], timeout=timeout)
+            done = task.done()
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        for stream in list(self._waiting):
+            self._answer(Report(stream, error="the server is stopping"))
+        return done
+
+    async def _live(self) -> None:
+        pause = _SHORTEST
         while not self._stopping:
-            for message in self._parent.heard(0.0 if moved else _ROUND):
+            begin = time.monotonic()
+            code = await self._one_life()
+            if self._stopping:
+                return
+            self.deaths += 1
+            pause = _SHORTEST if time.monotonic() - begin > _STEADY else min(_LONGEST, 2 * pause)
+            self._warn(
+                f"the process that writes snapshots ended with code {code}; it is started again in {pause:.0f} s"
+            )
+            await asyncio.sleep(pause)
+
+    async def _one_life(self) -> int | None:
+        child = await Child.start("unitless.serve.snapshot_process", *self._arguments)
+        self._child, self._sent = child, {}
+        speaking = asyncio.get_running_loop().create_task(self._speak(child))
+        try:
+            for stream in self._waiting:
+                self._ask(stream)
+            async for message in child.messages():
                 self._hear(message)
-            moved = self._round()
-        while self._round():
-            pass
-        self._every = 0.0
-        self._round()
+            return await child.ended(1.0)
+        finally:
+            self._child = None
+            speaking.cancel()
+            await child.end()
+            for stream in list(self._leaving):  # with its process nothing is left that writes
+                self._let_go(stream)
+
+    async def _speak(self, child: Child) -> None:
+        while True:
+            self._tell_how_far(child)
+            await asyncio.sleep(_ROUND)
+
+    def _tell_how_far(self, child: Child) -> None:
+        counted = self._counted()
+        for stream, seq in counted.items():
+            if self._sent.get(stream) != seq:
+                self._sent[stream] = seq
+                child.send(do="advance", stream=stream, seq=seq)
+        for stream in {*self._sent, *self.reports, *self._waiting} - counted.keys():  # it was deleted
+            self._forget(child, stream)
+
+    def _forget(self, child: Child, stream: str) -> None:
+        self._sent.pop(stream, None)
+        self.reports.pop(stream, None)
+        child.send(do="forget", stream=stream)
+        self._answer(Report(stream, error="the stream is deleted"))
+
+    def _ask(self, stream: str) -> None:
+        if self._child is not None:
+            self._child.send(do="snapshot", stream=stream, seq=self._counted().get(stream, 0))
 
     def _hear(self, message: dict[str, Any]) -> None:
-        if message["do"] == "stop":
-            self._stopping = True
+        if "forgotten" in message:
+            self._let_go(message["stream"])
             return
-        name = message["stream"]
-        if message["do"] == "forget":
-            if (gone := self._streams.pop(name, None)) is not None:
-                gone.close()
-            self._told.pop(name, None)
-            self._parent.tell(stream=name, forgotten=True)
+        answer = message.pop("answer", False)
+        report = msgspec.convert(message, Report)
+        if report.stream not in self._counted():
             return
-        if name not in self._streams:
-            self._streams[name] = Followed(self._data / "streams" / name, self._apart)
-        one = self._streams[name]
-        one.counts = max(one.counts, message.get("seq", 0))
-        if message["do"] == "snapshot":
-            one.wanted = True
+        before = self.reports.get(report.stream)
+        self.reports[report.stream] = report
+        for new, old in (
+            (report.mismatch, before and before.mismatch),
+            (report.error, before and before.error),
+        ):
+            if new and new != old:
+                self._warn(f"stream {report.stream}: {new}")
+        if self._on_report is not None:
+            self._on_report(report)
+        if answer:
+            self._answer(report)
 
-    def _round(self) -> bool:
-        """Give every stream its turn; whether one of them has moved."""
-        moved = False
-        for one in list(self._streams.values()):
-            before, has_failed = one.report.seq, False
-            try:
-                if one.behind:
-                    one.follow()
-                if one.due(self._every):
-                    one.snapshot()
-            except OSError as error:  # such as a full disk; it is tried again
-                one.report.error, has_failed = f"no snapshot could be written: {error}", True
-            except Exception as error:  # the other streams go on
-                one.report.error, one.failed = str(error), True
-                if not isinstance(error, Error):
-                    traceback.print_exc()
-            one.rest()
-            self._tell(one, has_failed)
-            moved |= one.report.seq != before
-        return moved
+    def _let_go(self, stream: str) -> None:
+        gone = self._leaving.pop(stream, None)
+        if gone is not None and not gone.done():
+            gone.set_result(None)
 
-    def _tell(self, one: Followed, has_failed: bool) -> None:
-        """Report on a stream, and answer a request for a snapshot: it is written, or this round has failed."""
-        text = msgspec.json.encode(one.report)
-        is_done = not one.behind and (one.failed or one.report.error or not one.due(0.0))
-        if one.wanted and (is_done or has_failed):
-            one.wanted = False
-            self._parent.tell(**msgspec.to_builtins(one.report), answer=True)
-        elif self._told.get(one.report.stream) != text:
-            self._parent.tell(**msgspec.to_builtins(one.report))
-        self._told[one.report.stream] = text
-
-
-if __name__ == "__main__":
-    Replica(Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), Parent()).run()
+    def _answer(self, report: Report) -> None:
+        failed = report.mismatch or report.error
+        still = []
+        for seq, answer in self._waiting.pop(report.stream, []):
+            if answer.done():
+                continue
+            if failed or report.snapshot_seq >= seq:
+                answer.set_result(report)
+            else:
+                still.append((seq, answer))
+        if still:
+            self._waiting[report.stream] = still

@@ -1,4 +1,4 @@
-"""Server-sent events: what happens in a stream, told to everyone who looks at it."""
+"""Server-sent events: what happens in a stream, for every connection that reads them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HELD = 64  # events that wait for one slow reader; when more come, the oldest ar
 
 
 class HasMoments(Protocol):
-    """A stream that can be looked at."""
+    """A stream with moments to read."""
 
     @property
     def moments(self) -> Moments: ...
@@ -44,12 +44,12 @@ class Broadcast:
         self._closed = False
 
     @property
-    def heard(self) -> bool:
-        """Whether anyone reads."""
+    def has_readers(self) -> bool:
+        """Whether there are readers."""
         return bool(self._readers)
 
     def send(self, event: str, data: Any) -> None:
-        """Tells everyone, and waits for no one."""
+        """Send an event to every reader, without waiting."""
         if not self._readers:
             return
         encoded = b"event: %s\ndata: %s\n\n" % (event.encode(), msgspec.json.encode(data))
@@ -58,13 +58,13 @@ class Broadcast:
             reader.woken.set()
 
     def close(self) -> None:
-        """Ends every connection after what waits for it; the server stops."""
+        """End every connection after its waiting events."""
         self._closed = True
         for reader in self._readers:
             reader.woken.set()
 
-    async def follow(self) -> AsyncIterator[bytes]:
-        """What one connection is sent, from now on until it ends."""
+    async def events(self) -> AsyncIterator[bytes]:
+        """The bytes that one connection gets, from now until it ends."""
         reader = _Reader()
         self._readers.add(reader)
         try:
@@ -92,4 +92,4 @@ def events(stream: HasMoments) -> AsyncIterator[bytes]:
     Events: `moment` each second, `example` at most five times a second, `models` when one joins, leaves or is
     promoted, `note` with a text.
     """
-    return stream.moments.broadcast.follow()
+    return stream.moments.broadcast.events()

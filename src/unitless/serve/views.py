@@ -1,4 +1,4 @@
-"""What the server shows of its streams and models: the JSON of the addresses that only read."""
+"""Streams, models and their metrics as JSON: the answers of the addresses that only read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from ..errors import Error
 from ..version import __version__
+from . import wire
 from .live import LiveStream
 from .log.places import time_text
 from .origin import Origin
@@ -17,86 +18,88 @@ from .problems import Problem, refused
 from .served import ServedModel, describe
 from .streams import starts
 
-_said: WeakKeyDictionary[ServedModel, tuple[tuple[Any, ...], dict[str, Any]]] = WeakKeyDictionary()
+_summaries: WeakKeyDictionary[ServedModel, tuple[tuple[Any, ...], wire.OfModel]] = WeakKeyDictionary()
 
 
-async def models(house: Any) -> dict[str, Any]:
-    """All models, in short, and the server. Other requests are answered in between: each takes milliseconds."""
-    found = []
-    for live, model in house.models:
+async def models(store: Any) -> wire.Models:
+    """All models and the server. Other requests are answered between two models, as each takes milliseconds."""
+    found: list[wire.Summary] = []
+    for live, model in store.models:
         if model.name in live.stream.models:
             found.append(summary(live, model.name))
         await asyncio.sleep(0)
-    found += [replaying(house, name) for name in house.backtests]
-    settings = house.settings
-    server = {
+    found += [replaying(store, name) for name in store.backtests]
+    settings = store.settings
+    server: wire.ServerState = {
         "version": __version__,
-        "started": house.started,
+        "started": store.started,
         "durability": settings.durability,
         "replica": settings.replica_of is not None,
-        "seq": sum(live.stream.seq for live in house.streams.values()),
+        "seq": sum(live.stream.seq for live in store.streams.values()),
     }
-    missing = [{"name": one.name, "problem": one.problem, "folder": str(one.folder)} for one in house.quarantined]
+    missing: list[wire.Quarantined] = [
+        {"name": one.name, "problem": one.problem, "folder": str(one.folder)} for one in store.quarantined
+    ]
     return {"models": found, "quarantined": missing, "server": server}
 
 
-def readiness(house: Any, *, in_full: bool) -> dict[str, Any]:
+def readiness(store: Any, *, in_full: bool) -> dict[str, Any]:
     """Which streams are missing, and why; without `in_full` only how many.
 
     Raises:
         Problem: 503 if rows of a stream cannot be learned, because the disk is full or its log has failed.
     """
-    missing = {one.name: one.problem for one in house.quarantined}
+    missing = {one.name: one.problem for one in store.quarantined}
     found: dict[str, Any] = {"quarantined": missing if in_full else len(missing)} if missing else {}
-    if troubles := house.troubles():
+    if troubles := store.troubles():
         found["troubles"] = troubles if in_full else len(troubles)
         names = ", ".join(name or "all models" for name in troubles) if in_full else f"{len(troubles)} models"
         raise Problem(503, "rows cannot be learned", f"this concerns {names}", retry_after=10, **found)
     return found
 
 
-def summary(live: LiveStream, name: str) -> dict[str, Any]:
-    """A model in short."""
-    said = _summary(live.model(name))
+def summary(live: LiveStream, name: str) -> wire.Summary:
+    """The summary of a model."""
+    known = _summary(live.model(name))
     return {
-        **said,
+        **known,
         "stream": live.name,
         "waiting": len(live.stream.join),
         "seq": live.stream.seq,
         "status": "ready",
         "progress": None,
-        "notes": [*said["notes"], *live.notes, *([] if live.failure is None else [live.failure])],
+        "notes": [*known["notes"], *live.notes, *([] if live.failure is None else [live.failure])],
     }
 
 
-def _summary(served: ServedModel) -> dict[str, Any]:
-    """What a model says of itself, made anew when it has changed."""
+def _summary(served: ServedModel) -> wire.OfModel:
+    """The summary of a model, made again when the model has changed."""
     version = (served.learned, served.rejected, served.role)
-    known = _said.get(served)
+    known = _summaries.get(served)
     if known is None or known[0] != version:
-        known = _said[served] = version, describe.summary(served)
+        known = _summaries[served] = version, describe.summary(served)
     return known[1]
 
 
-def replaying(house: Any, name: str) -> dict[str, Any]:
+def replaying(store: Any, name: str) -> wire.Model:
     """A model that still learns from history."""
-    created = house.backtests.created(name)
+    created = store.backtests.created(name)
     return {
         "name": name,
-        "stream": house.backtests.stream(name).name,
+        "stream": store.backtests.stream(name).name,
         "role": created.role,
         "options": created.options,
         "replay": _replay(created.origin),
         "status": "replaying",
-        "progress": house.backtests.progress(name),
+        "progress": store.backtests.progress(name),
         "metrics": {},
         "examples": 0,
         "notes": [],
     }
 
 
-def details(live: LiveStream, name: str) -> dict[str, Any]:
-    """A model."""
+def details(live: LiveStream, name: str) -> wire.Model:
+    """All details of a model."""
     served = live.model(name)
     features = None if served.nbytes > describe.LARGE else served.growth.features
     columns = served.columns
@@ -111,7 +114,7 @@ def details(live: LiveStream, name: str) -> dict[str, Any]:
     }
 
 
-def _replay(origin: Origin | None) -> dict[str, Any] | None:
+def _replay(origin: Origin | None) -> wire.Replayed | None:
     """Which history a model learned before it joined: that of which model, up to which record, without which ones."""
     if origin is None:
         return None
@@ -119,12 +122,12 @@ def _replay(origin: Origin | None) -> dict[str, Any] | None:
     return {"of": origin.of(), "seq": origin.seq, "skipped": skipped}
 
 
-def snapshots(stream: str, folder: Path | None) -> dict[str, Any]:
+def snapshots(stream: str, folder: Path | None) -> wire.Snapshots:
     """The snapshots of a stream, oldest first.
 
     Args:
         stream: its name.
-        folder: of the stream; None if it has none, as when a broker is followed.
+        folder: of the stream; None if it has none, as for a replica of a broker.
     """
     found = [] if folder is None else starts.described(folder)
     return {
@@ -142,10 +145,10 @@ def snapshots(stream: str, folder: Path | None) -> dict[str, Any]:
     }
 
 
-def metrics(live: LiveStream, name: str) -> dict[str, Any]:
-    """How good a model is, how its stream stands, and how it was in the last minutes and hours."""
-    served, stream, log = live.model(name), live.stream, live.log
-    others = [
+def metrics(live: LiveStream, name: str) -> wire.Metrics:
+    """The metrics of a model, the state of its stream, and the moments of the last minutes and hours."""
+    served, stream = live.model(name), live.stream
+    others: list[wire.ModelMetrics] = [
         {"name": one.name, "role": one.role, "metrics": _summary(one)["metrics"]} for one in stream.models.values()
     ]
     return {
@@ -160,24 +163,17 @@ def metrics(live: LiveStream, name: str) -> dict[str, Any]:
         "duplicates": stream.counts["duplicate"],
         "rejected": stream.counts["refused"] + stream.counts["failed"],
         "models": others,
-        "log": {
-            "seq": stream.seq,
-            "synced_seq": live.synced_seq,
-            "snapshot_seq": live.snapshot_seq,
-            "bytes": log.bytes,
-            "segments": len(log.segments),
-            "lag": stream.seq - live.synced_seq,
-        },
-        "moments": {"seconds": live.moments.seconds(), "minutes": live.moments.minutes()},
+        "log": live.log_state(),
+        "moments": live.moments.kept(),
         "recent": live.moments.recent(),
     }
 
 
-def explain(frozen: Callable[[], ServedModel], features: Any) -> dict[str, Any]:
-    """Why a model says what it says of a row.
+def explain(frozen: Callable[[], ServedModel], features: Any) -> wire.Explanation:
+    """Explain the prediction of a model for a row.
 
     Args:
-        frozen: gives a copy of the model; a class may join the model itself meanwhile.
+        frozen: returns a copy of the model; a class may join the model itself meanwhile.
         features: of the row.
 
     Raises:
@@ -189,15 +185,15 @@ def explain(frozen: Callable[[], ServedModel], features: Any) -> dict[str, Any]:
         raise refused(error) from None
 
 
-def weights(frozen: Callable[[], ServedModel], most: int) -> dict[str, Any]:
-    """What matters to a model.
+def weights(frozen: Callable[[], ServedModel], most: int) -> wire.Weights:
+    """The most important features of a model.
 
     Args:
-        frozen: gives a copy of the model.
+        frozen: returns a copy of the model.
         most: how many features are listed.
 
     Raises:
-        Problem: 422 if there is too much of it.
+        Problem: 422 if the model is too large.
     """
     try:
         return describe.features(frozen(), most)

@@ -18,12 +18,12 @@ import numpy as np
 from .. import _core
 from ..errors import OptionError
 from .events import Form, Kind, Row
-from .house import House
 from .live import LiveStream
 from .problems import Problem
 from .row_limits import RowLimits
 from .served import vw
 from .settings import Settings, is_loopback
+from .store import ModelStore
 from .streams import Outcome
 
 MOST_ROWS = 4096  # of one record
@@ -35,13 +35,13 @@ NAME, OPTIONS = "vw", {"model_type": "linear", "ensemble": False}  # of the mode
 
 
 class _Lines(NamedTuple):
-    """Lines that follow one another, all examples or all answered already."""
+    """Consecutive lines: all of them examples, or all answered already."""
 
     size: int
-    answer: bytes | None  # known from the beginning: of blank lines, and lines without an example
+    answer: bytes | None  # known at once for blank lines and lines without an example
     text: vw.VwText | None
     rows: int
-    labelled: bool  # whether they are a record
+    labeled: bool  # whether they are a record
 
 
 class _Answer:
@@ -57,20 +57,20 @@ class VwLines(asyncio.Protocol):
     """One connection.
 
     Args:
-        house: where the model is.
+        store: where the model is.
         name: of the model.
         connections: all open connections of the port; this one is added while it is open.
         max_connections: how many there may be.
     """
 
-    def __init__(self, house: House, name: str, connections: set[VwLines], max_connections: int) -> None:
-        self._house, self._name, self._connections = house, name, connections
-        self._most_connections, self._row_limits = max_connections, RowLimits(house.settings)
+    def __init__(self, store: ModelStore, name: str, connections: set[VwLines], max_connections: int) -> None:
+        self._store, self._name, self._connections = store, name, connections
+        self._most_connections, self._row_limits = max_connections, RowLimits(store.settings)
         self._reader = _core.VwReader()
         self._rest = b""  # of a line whose end has not come yet
         self._todo: deque[_Lines] = deque()
         self._answers: deque[_Answer] = deque()
-        self._learning = 0  # records on their way
+        self._learning = 0  # records that are not learned yet
         self._outstanding = 0  # bytes
         self._begun = False  # whether a line has come
         self._slow = False  # the client does not read its answers
@@ -81,7 +81,7 @@ class VwLines(asyncio.Protocol):
     # -------------------------------------------------------------------------------------------- what asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client is there."""
+        """Register a new connection."""
         self._transport = transport
         self._connections.add(self)
         if len(self._connections) > self._most_connections:
@@ -90,7 +90,7 @@ class VwLines(asyncio.Protocol):
             self._go()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone. What is on its way is learned all the same."""
+        """The client has gone. Lines that were read are learned all the same."""
         self._connections.discard(self)
         self._transport = None
         self._todo.clear()
@@ -127,7 +127,7 @@ class VwLines(asyncio.Protocol):
         self._balance()
 
     def resume_writing(self) -> None:
-        """It does again."""
+        """Write answers again: the client reads them."""
         self._slow = False
         self._balance()
 
@@ -156,7 +156,7 @@ class VwLines(asyncio.Protocol):
         if read.rows == read.lines <= most_rows and not self._has_too_large(text, read):
             self._add(_examples(text, read))
             return
-        told, good = dict(read.bad), set(read.line.tolist())
+        problems, good = dict(read.bad), set(read.line.tolist())
         lines, first = text.split(b"\n")[: read.lines], 0
         while first < len(lines):
             last = first + 1
@@ -170,13 +170,13 @@ class VwLines(asyncio.Protocol):
                 part = b"\n".join(lines[first:last]) + b"\n"
                 self._add(_examples(part, self._reader.read(part, True)))
             else:
-                self._add(_ready(len(lines[first]) + 1, _refused(lines[first], told.get(first))))
+                self._add(_ready(len(lines[first]) + 1, _refused(lines[first], problems.get(first))))
             first = last
 
     def _most_rows(self) -> int:
-        """Of one record."""
+        """How many rows one record can have now."""
         try:
-            return self._house.find(self._name)[0].rows_at_once(MOST_ROWS)
+            return self._store.find(self._name)[0].rows_at_once(MOST_ROWS)
         except Problem:  # answered later
             return MOST_ROWS
 
@@ -207,12 +207,12 @@ class VwLines(asyncio.Protocol):
     def _go(self) -> None:
         """Do what can be done now, in order: a prediction waits until what came before it has been learned."""
         self._waiting = None
-        while self._todo and (self._learning == 0 or self._todo[0].labelled):
+        while self._todo and (self._learning == 0 or self._todo[0].labeled):
             lines = self._todo[0]
             answer = _Answer(lines.size, lines.answer)
             if answer.text is None:
                 try:
-                    live, model = self._house.find(self._name)
+                    live, model = self._store.find(self._name)
                     self._work(live, model, lines, answer)
                 except Problem as problem:
                     if problem.status == 429 and self._transport:
@@ -225,7 +225,7 @@ class VwLines(asyncio.Protocol):
 
     def _work(self, live: LiveStream, model: str, lines: _Lines, answer: _Answer) -> None:
         assert lines.text is not None
-        if not lines.labelled:
+        if not lines.labeled:
             live.tallies.predicted += lines.rows
             answer.text = _text(vw.predict(live.model(model), lines.text), lines.text)
             return
@@ -240,8 +240,8 @@ class VwLines(asyncio.Protocol):
         if problem is not None:
             answer.text = _problem_lines(problem, lines)
         else:
-            said = found[0].lines or {}  # type: ignore[index]
-            answer.text = _text(said.get(model) or next(iter(said.values())), lines.text)
+            predicted = found[0].lines or {}  # type: ignore[index]
+            answer.text = _text(predicted.get(model) or next(iter(predicted.values())), lines.text)
         self._go()
 
     def _write(self) -> None:
@@ -280,7 +280,7 @@ def _ready(size: int, answer: str) -> _Lines:
 def _examples(text: bytes, read: _core.TextRows) -> _Lines:
     """Examples: they are a record as soon as one of them has a label."""
     lines = vw.VwText(text, read)
-    return _Lines(len(text), None, lines, read.rows, lines.labelled > 0)
+    return _Lines(len(text), None, lines, read.rows, lines.labeled > 0)
 
 
 def _refused(line: bytes, problem: str | None) -> str:
@@ -296,17 +296,17 @@ def _problem_lines(problem: Problem, lines: _Lines) -> bytes:
     return f"error: {' '.join(str(problem).split())}\n".encode() * lines.rows
 
 
-def _text(said: vw.VwSaid, lines: vw.VwText | None) -> bytes:
+def _text(predicted: vw.VwPredictions, lines: vw.VwText | None) -> bytes:
     """A line for each prediction, written as Vowpal Wabbit does: whole numbers without decimals, others with six."""
-    values, tags = said.predictions, lines.read.tags if lines else None
+    values, tags = predicted.predictions, lines.read.tags if lines else None
     if isinstance(values, np.ndarray):
-        if not said.problems and tags is None and not (values == np.floor(values)).any():
+        if not predicted.problems and tags is None and not (values == np.floor(values)).any():
             return (b"%f\n" * len(values)) % tuple(values.tolist())
         values = values.tolist()
     words = [_word(value) for value in values]
     if tags is not None:
         words = [f"{word} {tag}" if tag else word for word, tag in zip(words, tags, strict=True)]
-    for row, problem in said.problems.items():
+    for row, problem in predicted.problems.items():
         words[row] = f"error: {' '.join(problem.split())}"
     return ("\n".join(words) + "\n").encode()
 
@@ -325,7 +325,7 @@ class VwPort:
 
     @property
     def sockets(self) -> tuple[Any, ...]:
-        """Where it listens."""
+        """The sockets of the port."""
         return tuple(self._server.sockets)
 
     def close(self) -> None:
@@ -341,29 +341,29 @@ class VwPort:
         await self._server.wait_closed()
 
 
-async def start(house: House, settings: Settings) -> VwPort:
+async def start(store: ModelStore, settings: Settings) -> VwPort:
     """Open the port. The protocol knows no tokens, so that it listens on the loopback interface and nowhere else."""
     assert settings.vw_port is not None
-    name = settings.vw_model or await _only_model(house)
+    name = settings.vw_model or await _only_model(store)
     connections: set[VwLines] = set()
     host = settings.host if is_loopback(settings.host) else "127.0.0.1"
     server = await asyncio.get_running_loop().create_server(
-        lambda: VwLines(house, name, connections, settings.max_connections), host, settings.vw_port
+        lambda: VwLines(store, name, connections, settings.max_connections), host, settings.vw_port
     )
     return VwPort(server, connections)
 
 
-async def _only_model(house: House) -> str:
-    """The model that lines are for when nobody says which: there must be no choice."""
-    names = [*house.streams, *(one.name for one in house.quarantined)]
+async def _only_model(store: ModelStore) -> str:
+    """The model for lines when none is named: there must be exactly one, or none yet."""
+    names = [*store.streams, *(one.name for one in store.quarantined)]
     if len(names) > 1:
         raise OptionError(
-            f"there are {len(names)} models ({', '.join(sorted(names)[:5])}…); say which one the lines are for",
+            f"there are {len(names)} models ({', '.join(sorted(names)[:5])}…); name the one that the lines are for",
             option="vw_model",
         )
     if not names:
         try:
-            await house.create(NAME, OPTIONS)
+            await store.create(NAME, OPTIONS)
         except Problem as problem:
             raise OptionError(f"needs a model, and none can be made: {problem.detail}", option="vw_port") from None
         return NAME

@@ -1,10 +1,9 @@
-"""What a live stream shows to those who look: how the last second was, how long labels took, some of its rows."""
+"""Observes a live stream for the page and for Prometheus: each second, the delays of labels, some of its rows."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections import Counter
 from typing import Any, TypeAlias
 
 from .events import Kind, Record, Row
@@ -23,7 +22,7 @@ _log = logging.getLogger("unitless.serve")
 
 
 class Watch:
-    """Looks at a stream from outside. Nothing of it is part of the stream's state.
+    """Observes a stream. Nothing here is part of the state of the stream.
 
     Args:
         stream: which.
@@ -33,7 +32,6 @@ class Watch:
 
     def __init__(self, stream: Stream, moments: Moments, tallies: StreamTallies) -> None:
         self.stream, self.moments, self.tallies = stream, moments, tallies
-        self.events: Counter[tuple[str, str]] = Counter()  # by kind and outcome, since the server started
         self._sums = {name: (*model.sums(), model.learned) for name, model in stream.models.items()}
         self._predicted = 0
         self._metrics: dict[str, tuple[float, dict[str, Any]]] = {}  # of each model: since when, which
@@ -42,10 +40,10 @@ class Watch:
     # ------------------------------------------------------------------------------------------------ each record
 
     def shown(self, kind: Kind, rows: object) -> _Shown | None:
-        """The first row and its features, as it may become an example; asked before its record is applied."""
+        """The first row and its features, which may become an example; called before its record is applied."""
         try:
             return self._shown(kind, rows)
-        except Exception:  # whoever looks must not keep a row from being learned
+        except Exception:  # observing must not keep a row from being learned
             _log.exception("a row could not be looked at")
             return None
 
@@ -63,19 +61,19 @@ class Watch:
         return None if features is None else (row, features)
 
     def observe(self, kind: Kind, record: Record, outcomes: list[Outcome], shown: _Shown | None) -> None:
-        """What came of a record."""
+        """Count the outcomes of a record."""
         try:
             self._observe(kind, record, outcomes, shown)
         except Exception:
             _log.exception("what came of a record could not be shown")
 
     def _observe(self, kind: Kind, record: Record, outcomes: list[Outcome], shown: _Shown | None) -> None:
-        events, name = self.events, kind.name
+        events, name = self.tallies.events, kind.name
         for outcome in outcomes:
             count = 1 if outcome.lines is None else record.rows
             events[name, outcome.status if outcome.problem is None else str(outcome.problem.status)] += count
             if outcome.waited is not None:
-                self.moments.labelled_after(outcome.waited / 1e6)
+                self.moments.labeled_after(outcome.waited / 1e6)
                 self.tallies.label_delay.observe(outcome.waited / 1e6)
         if kind is Kind.prediction:
             self.tallies.predicted += record.rows
@@ -84,15 +82,15 @@ class Watch:
 
     def _example(self, record: Record, row: Row, features: Any, outcome: Outcome) -> None:
         model = self.stream.models[outcome.model]
-        said = model.said(outcome.score)
+        predicted = model.prediction_of(outcome.score)
         self.moments.example(
             seq=outcome.seq,
             time=record.time / 1e6,
             id=row.id,
             features=features if isinstance(features, dict) else {str(k): value for k, value in enumerate(features)},
             label=row.label,
-            prediction=finite(said.prediction),
-            score=finite(said.score),
+            prediction=finite(predicted.prediction),
+            score=finite(predicted.score),
             loss=finite(model.loss_of(outcome.score, row.label)),
             model=outcome.model,
         )
@@ -100,7 +98,7 @@ class Watch:
     # ------------------------------------------------------------------------------------------------ each second
 
     def beat(self) -> float | None:
-        """A second has passed: how the models were since the last one. Gives the champion's loss of all its rows."""
+        """Add up the losses of the last second; returns the champion's progressive loss over all rows."""
         moments, stream = self.moments, self.stream
         moments.champion = stream.champion
         for name, model in stream.models.items():
@@ -120,8 +118,8 @@ class Watch:
         return loss / weight if weight else None
 
     def scale_growth(self, now: float) -> int | None:
-        """How many features of the champion were larger than ever before; looked for only while someone looks."""
-        if not self.moments.broadcast.heard or int(now) % _SCALES_EVERY:
+        """The number of features of the champion whose scale grew; computed only while events have readers."""
+        if not self.moments.broadcast.has_readers or int(now) % _SCALES_EVERY:
             return None
         champion = self.stream.models.get(self.stream.champion)
         if champion is None or champion.model is None or champion.model.nbytes > _LARGE:
@@ -136,14 +134,14 @@ class Watch:
         return len(grown)
 
     def models(self, now: float) -> list[dict[str, Any]]:
-        """How each model stands."""
+        """The examples and metrics of each model."""
         return [
             {"name": model.name, "role": model.role, "examples": model.examples, "metrics": self._scores(model, now)}
             for model in self.stream.models.values()
         ]
 
     def _scores(self, model: ServedModel, now: float) -> dict[str, Any]:
-        """Its metrics: means are those of this moment, others a few seconds old."""
+        """The metrics of a model: means are current, other metrics may be a few seconds old."""
         since, found = self._metrics.get(model.name, (0.0, {}))
         if model.evaluation is not None and not 0 <= now - since < _METRICS_EVERY:
             found = finite(metrics_of(model.evaluation))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import losses
 from ..data import Target
-from ..data.labels import number_text
+from ..data.labels import Numbers, RawLabels, Texts, number_text
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, ClassLoss, ManyClassesLoss
@@ -22,7 +22,8 @@ from ..models.classes import label_array
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import sets_of, shares_of
+from ..models.prediction_errors import sets_of
+from ..models.scored import Scored
 from ..options import USUAL_LEVEL, Auto, ModelType, Rule
 from ..training.defaults import new_model
 from . import labels, rows
@@ -83,7 +84,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         random_state: of that order. With a number, the default, the same data give the same model to the bit.
         center: subtract the running mean from dense columns, so that offsets do not matter. Default: True.
         falling_scales: let the scale of a column fall when its values become far smaller for good, as they do when
-            millimetres become metres. Default: wherever columns are centered.
+            millimeters become meters. Default: wherever columns are centered.
         interactions: products of features; see `unitless.Learner`.
         bias: add an intercept.
         extrapolate: beyond the largest value that a feature has shown in training, go on linearly instead of holding
@@ -93,8 +94,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             joins, in the state that it would have had if it had been named from the beginning. With "allow" two classes
             are two models as well.
         warm_start: `fit` goes on with the model of the last one.
-        infer_columns: read frames as `train` does: dates, numbers that are written as text, free text and identifiers
-            are recognized. False: columns are what their types say.
+        infer_columns: `fit` reads frames as `train` does: dates, numbers that are written as text, free text and
+            identifiers are recognized, and `partial_fit` goes on with these columns. False, and in a model that begins
+            with `partial_fit`: columns are what their types say.
 
     After fitting, beside what every classifier has:
 
@@ -169,7 +171,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows, in a random order."""
         go_on = self._goes_on()
-        data = rows.read(self, X, self._text_columns if go_on else None)
+        data = rows.read(self, X, first=not go_on, infer=self.infer_columns)
         given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
         if go_on:
             model = self._taking(self.model_.copy(), data)  # so that bad data leaves the old one as it was
@@ -191,15 +193,15 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
                 f"class_weight={self.class_weight!r} is not supported for partial_fit, which does not see all labels; "
                 "give it a dictionary of weights, such as sklearn.utils.compute_class_weight computes"
             )
-        first = not hasattr(self, "model_")
-        data = rows.read(self, X, None if first else self._text_columns)
+        first = self._begins()
+        data = rows.read(self, X, first=first)
         given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
         self._check_classes(classes, first)
         if first:
             self.classes_ = given.classes if self._open else labels.sorted_classes(np.asarray(classes))[0]
             self._right_and_all = (0.0, 0.0)
         model = self._new_model(data) if first else self._taking(self.model_, data)
-        self._learn_in_order(model, data, *self._prepared(model, given, weight))
+        self._learn_batch(model, data, *self._prepared(model, given, weight))
         self._keep(model, data, first)
         return self
 
@@ -241,31 +243,37 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     def _prepared(
         self, model: Learner | OneVsAll, given: Labels, weight: Float64 | None
-    ) -> tuple[NDArray[Any], Float64 | None]:
-        """Labels as the model takes them, and what the rows weigh."""
-        known = np.union1d(self.classes_, given.classes) if _is_open(model) else self.classes_
-        given.check_known(known)
+    ) -> tuple[RawLabels, Float64 | None]:
+        """Labels as a session takes them, and what the rows weigh."""
+        if model._open_to_classes():
+            known = given.joined(self.classes_)
+        else:
+            known = self.classes_
+            given.check_known(known)
         of_class = given.weights(self.class_weight, known)
         if of_class is not None:
             weight = of_class if weight is None else weight * of_class
-        return (given.values if isinstance(model, OneVsAll) else given.values == self.classes_[1]), weight
+        if model.task == "classes":
+            return Texts(given.places.astype(np.int32), given.classes.tolist()), weight
+        return Numbers((given.values == self.classes_[1]).astype(np.float64)), weight
 
     def _keep(self, model: Learner | OneVsAll, data: Rows, first: bool) -> None:
         self._keep_model(model, data, first)
-        if isinstance(model, OneVsAll) and _is_open(model):
-            self.classes_ = labels.sorted_classes(label_array(model.classes))[0]
+        if model._open_to_classes():
+            self.classes_ = labels.sorted_classes(label_array(model._class_labels))[0]
 
-    def _note(self, scores: Float64, y: NDArray[Any], weight: Float64 | None, model: Learner | OneVsAll) -> None:
-        if not isinstance(model, OneVsAll):
-            right = (scores > 0) == y
-        elif model.classes:
-            right = label_array(model.classes)[scores.argmax(axis=1)] == y
-        else:
+    def _note(self, scored: Scored) -> None:
+        scores, truth, weight = scored.scores, scored.truth, scored.weight
+        if not scores.shape[1]:
             return  # rows without weight bring no classes
+        if truth.dtype == bool:
+            right = (scores[:, 0] > 0) == truth
+        else:  # before the first class is met there is no prediction
+            right = (scores.argmax(axis=1) == truth) & np.isfinite(scores.max(axis=1))
         count, total = self._right_and_all
         self._right_and_all = (
             count + float(right.sum() if weight is None else weight @ right),
-            total + float(len(y) if weight is None else weight.sum()),
+            total + float(len(scored) if weight is None else weight.sum()),
         )
 
     @property
@@ -290,11 +298,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
     @_with_probabilities
     def predict_proba(self, X: Any) -> Float64:
         """Probabilities, a column for each of `classes_`; of several, `OneVsAll.predict_proba`."""
-        scores = self._class_scores(X)
-        if isinstance(self.model_, OneVsAll):
-            return self.model_._shares(scores)
-        positive = self.model_._link(scores)
-        return np.stack([1.0 - positive, positive], axis=1)
+        scores = self._class_scores(X)  # which refuses an estimator that is not fitted
+        return self.model_._shares(scores)
 
     @_with_probabilities
     def predict_log_proba(self, X: Any) -> Float64:
@@ -313,7 +318,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         reach = self._reach(level, "level")
         scores = self._class_scores(X)
         best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-        return sets_of(shares_of(self.model_, scores), best, reach)
+        return sets_of(self.model_._shares(scores), best, reach)
 
     def _class_scores(self, X: Any) -> Float64:
         """A column for each of `classes_`; one score for each row if there is one model for two classes."""
@@ -322,8 +327,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     def _columns(self) -> NDArray[np.intp] | slice:
         """Where the model has the scores of `classes_`: classes that join on the way come in any order."""
-        assert isinstance(self.model_, OneVsAll)
-        return np.argsort(label_array(self.model_.classes)) if _is_open(self.model_) else slice(None)
+        open_to_classes = self.model_._open_to_classes()
+        return np.argsort(label_array(self.model_._class_labels)) if open_to_classes else slice(None)
 
     @property
     def coef_(self) -> Float64:
@@ -342,16 +347,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     def _of_classes(self, what: str) -> list[dict[Feature, float]]:
         check_is_fitted(self)
-        values = getattr(self.model_, what)
-        return list(values.values()) if isinstance(self.model_, OneVsAll) else [values]
+        return self.model_._of_heads(what)
 
     def _by_class(self, values: Float64) -> Float64:
         """In the order of `classes_`; of two models for two classes, how they differ."""
-        if not isinstance(self.model_, OneVsAll):
+        if self.model_.task == "binary":
             return values
         values = values[self._columns()]
         return values[1:] - values[:1] if len(values) == 2 else values
-
-
-def _is_open(model: Learner | OneVsAll) -> bool:
-    return isinstance(model, OneVsAll) and model.open

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,30 +18,33 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import inputs, limits
-from ..data import Schema, Target, shuffle
+from ..data import Batch, Schema, Target
+from ..data.labels import Numbers, RawLabels
 from ..data.progress import Progress
+from ..data.rows import random_order
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
-from ..metrics.evaluation import Evaluation
 from ..metrics.held_errors import ENOUGH as ENOUGH_HELD
 from ..models import file as model_file
-from ..models.classes import label_array
-from ..models.error_quantiles import ErrorQuantiles, checked_level
+from ..models.error_quantiles import checked_level
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.numbered_columns import column_names, named
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import errors_of, follow_errors, has_errors, hide_unmet, quantiles_of
+from ..models.prediction_errors import has_errors, quantiles_of
+from ..models.scored import Scored
 from ..models.training_record import record
-from ..options import Auto, Options
+from ..options import Auto, Options, is_sparse
 from ..training.defaults import DataFacts, resolve
-from ..training.passes import Passes, steering_loss
+from ..training.fit import make_passes
+from ..training.passes import Passes
 from ..training.plan import ENOUGH, FIRST_PASSES, SEEN, Plan
+from ..training.session import Session
 from . import rows
 from .rows import Rows
 
-# Rows that are brought into another order at a time: few enough to stay near, many enough to be fast.
-CHUNK = 16_384
+# What `fit`, the next batch or a prediction is told; all other parameters are those of the model.
+_NOT_OF_THE_MODEL = ("max_iter", "shuffle", "random_state", "warm_start", "extrapolate", "class_weight")
 
 
 class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
@@ -57,14 +61,16 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     infer_columns: bool
 
     _text_columns: list[str]
-    _column_record: dict[str, Any] | None = None  # what the columns of a frame hold, as a model file stores it
+    _empty_columns: list[str]  # of a frame that is read by its types: those that had no value so far
+    _made_with: dict[str, Any]  # the parameters that the model was made with
+    _column_record: dict[str, Any] | None = None  # what `fit` inferred of a frame's columns, as a model file stores it
     _columns_are_named = False  # whether the model knows the columns of arrays by name: one of them was missing
 
     @abstractmethod
-    def _note(self, scores: Float64, y: NDArray[Any], weight: Float64 | None, model: Learner | OneVsAll) -> None:
+    def _note(self, scored: Scored) -> None:
         """Predictions that were made before their rows were learned, for `progressive_score_`."""
 
-    def _learn_passes(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
+    def _learn_passes(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
         """`fit`'s work: as `train` fits a table, or the rows in their order."""
         _check_flag("shuffle", self.shuffle)
         if weight is not None and not weight.any():
@@ -72,18 +78,16 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         if weight is not None and not (good := (weight >= 0) & (weight <= limits.MOST_WEIGHT)).all():
             row = int(np.argmin(good))
             raise InputError(f"weight is {weight[row]:g}", row=row, advice=limits.WEIGHTS)
-        if isinstance(y, np.ndarray) and (large := limits.beyond(y, limits.MOST_LABEL)) is not None:
+        if isinstance(labels, Numbers) and (large := limits.beyond(labels.values, limits.MOST_LABEL)) is not None:
             row = int(np.argmax(large))
-            raise InputError(f"label is {y[row]:g}", row=row, advice=limits.LABELS)
+            raise InputError(f"label is {labels.values[row]:g}", row=row, advice=limits.LABELS)
         before = dict(self.__dict__)
         try:
-            if self.shuffle:
-                self._fit(model, data, y, weight)
-            else:
-                passes = self._passes(data.rows)
-                for number in range(passes):
-                    self._learn_some(model, data, y, weight, np.arange(data.rows), note=number == 0)
-                self.n_iter_ = passes
+            with _errors_as_scikit_learn():
+                if self.shuffle:
+                    self._fit(model, data, labels, weight)
+                else:
+                    self._learn_in_order(model, rows.RandomRows(data, labels, weight, np.arange(data.rows)))
         except Error:
             self.__dict__.update(before)  # what was noted of the chunks before
             raise
@@ -95,100 +99,74 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
         if given.get("target") == "auto":  # the default, which depends on the loss
             del given["target"]
-        return resolve(task, DataFacts(fitted=bool(self.shuffle), classes=classes, rows=data), given)
+        if is_sparse(given) and given["model_type"] in ("curves", "trees", "curves only"):
+            # An error would be a missing score in a search over grids of parameters.
+            warnings.warn(
+                f"model_type={given['model_type']!r} has no penalty: l2 and sparsity are ignored; give "
+                "model_type='linear' to use them",
+                stacklevel=4,
+            )
+            given |= {"l2": 0.0, "sparsity": 0.0}
+        options = resolve(task, DataFacts(fitted=bool(self.shuffle), classes=classes, rows=data), given)
+        if options.penalty_note is not None:
+            warnings.warn(str(options.penalty_note), stacklevel=4)
+        return options
 
-    def _fit(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
-        """Rows in random order, as often as it helps; the weights that do best on rows held back."""
+    def _fit(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
+        """Rows in random order, in as many passes as help; the weights that do best on held-out rows are selected."""
         auto = isinstance(self.max_iter, str) and self.max_iter == "auto"
         seed = int(check_random_state(self.random_state).randint(2**31))
         plan = Plan(passes="auto" if auto else self._passes(data.rows), random_state=seed)
         numbers = np.arange(data.rows) if weight is None else np.flatnonzero(weight)  # a row of weight 0 is not there
-        order = numbers[shuffle.order(seed, 0, len(numbers))]
-        held = plan.held_rows(len(order))
+        shuffled = rows.RandomRows(data, labels, weight, numbers[random_order.order(seed, 0, len(numbers))])
+        held = plan.held_rows(shuffled.rows)
         held = held if held >= ENOUGH else 0
-        learned, apart = np.split(order, [len(order) - held])
-        passes = Passes()
-        passes.begin(model)
-        size, loss = (len(order), held), lambda: self._loss_of(model, data, y, weight, apart)
-        for number in passes.made(plan, size, 0, lambda: model, loss):
-            self._learn_some(model, data, y, weight, learned, note=number == 1)
+        learned, passes, session = shuffled.rows - held, Passes(), self._session(model)
+
+        def learn_pass(number: int) -> bool:
+            self._learn_pass(session, shuffled, learned, first=number == 1)
             self.n_iter_ = number
+            return False
+
+        make_passes(session, shuffled, held, plan, passes, learn_pass)
         if held >= ENOUGH_HELD and has_errors(model):
-            self._calibrate(model, data, y, weight, apart)
-        self._learn_some(model, data, y, weight, apart, note=False)
+            session.calibrate(shuffled.batches(learned))
+        for batch in shuffled.batches(learned):
+            session.learn(batch, "nothing")
         passes.finish(model)
 
-    def _learn_some(
-        self,
-        model: Learner | OneVsAll,
-        data: Rows,
-        y: Any,
-        weight: Float64 | None,
-        order: NDArray[np.intp],
-        note: bool,
-    ) -> None:
-        for first in range(0, len(order), CHUNK):
-            chosen = order[first : first + CHUNK]
-            part = weight if weight is None else weight[chosen]
-            with _rows_named(chosen):
-                scores = self._learned(model, inputs.pick(data, chosen), y[chosen], part, follow=note)
-            if note:
-                self._note(scores, y[chosen], part, model)
+    def _learn_in_order(self, model: Learner | OneVsAll, given: rows.RandomRows) -> None:
+        """`fit`'s work without a random order."""
+        session, passes = self._session(model), self._passes(given.rows)
+        for number in range(passes):
+            self._learn_pass(session, given, given.rows, first=number == 0)
+        self.n_iter_ = passes
 
-    def _learned(
-        self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None, *, follow: bool
-    ) -> Float64:
-        """Learn rows; gives the scores made before. `follow`: they tell how large the model's errors are."""
-        known = len(model.classes) if isinstance(model, OneVsAll) else 0
-        blind = model.examples == 0 and model.options.target is not None
-        scores = model.learn(data, y, weight)
-        if follow:
-            numbers = _numbers(model, y)
-            said = hide_unmet(scores, numbers, weight, known) if isinstance(model, OneVsAll) else scores
-            follow_errors(model, said, numbers, weight, skip_first=blind)
-        return scores
+    def _learn_pass(self, session: Session, given: rows.RandomRows, last: int, first: bool) -> None:
+        for batch in given.batches(0, last):
+            scored = session.learn(batch, "errors" if first else "nothing")
+            if first:
+                self._note(scored)
 
-    def _loss_of(
-        self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None, rows: NDArray[np.intp]
-    ) -> float:
-        """Of what the model says of some rows."""
-        evaluation = Evaluation(model)
-        for first in range(0, len(rows), CHUNK):
-            chosen = rows[first : first + CHUNK]
-            known = np.isin(y[chosen], label_array(model.classes)) if isinstance(model, OneVsAll) else slice(None)
-            chosen = chosen[known]
-            with _rows_named(chosen):
-                scores = model.predict(inputs.pick(data, chosen))
-            evaluation.add(scores, y[chosen], None if weight is None else weight[chosen])
-        return steering_loss(evaluation)
+    def _session(self, model: Learner | OneVsAll) -> Session:
+        # Estimators give the labels of two classes as 0 and 1.
+        return Session(model, Target("binary", ["0", "1"]) if model.task == "binary" else Target(model.task))
 
-    def _calibrate(
-        self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None, rows: NDArray[np.intp]
-    ) -> None:
-        """Take what the model knows of its errors from rows that it has not learned."""
-        errors = []
-        for first in range(0, len(rows), CHUNK):
-            chosen = rows[first : first + CHUNK]
-            with _rows_named(chosen):
-                scores = model.predict(inputs.pick(data, chosen))
-            errors.append(errors_of(model, scores, _numbers(model, y[chosen])))
-        model._errors = ErrorQuantiles.calibrated(np.concatenate(errors), None if weight is None else weight[rows])
-
-    def _learn_in_order(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
-        """`partial_fit`'s work: the rows as they come, all of them or none. Then the latest weights speak."""
-        with _rows_named(None):
-            scores = self._learned(model, data, y, weight, follow=True)
+    def _learn_batch(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
+        """`partial_fit`'s work: the rows in their order, all of them or none. Then the latest weights predict."""
+        with _errors_as_scikit_learn():
+            scored = self._session(model).learn(Batch(data, data.rows, labels, weight), "errors")
         if model.options.average:
             model.keep("last")
-        self._note(scores, y, weight, model)
+        self._note(scored)
 
     def _scores(self, X: Any) -> Float64:
         """The scores that the model gives for X."""
         check_is_fitted(self)
         _check_flag("extrapolate", self.extrapolate)
-        data = rows.read(self, X, self._text_columns)
+        data = rows.read(self, X)
         model = self._taking(self.model_, data)
-        with _rows_named(None):
+        with _errors_as_scikit_learn():
             return model.predict(data, extrapolate=self.extrapolate)
 
     def _reach(self, level: float, option: str) -> float:
@@ -205,11 +183,17 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _keep_model(self, model: Learner | OneVsAll, data: Rows, first: bool) -> None:
         """The model that has learned this data; `first`: and no other."""
-        known = [] if first else self._text_columns  # where all values are missing now, it was seen before
-        self._text_columns = [*known, *(name for name in rows.text_columns(self, data) if name not in known)]
+        text, empty = rows.text_columns(self, data), rows.empty_columns(self, data)
+        if not first:  # columns that have had a value stay what they are
+            decided = [name for name in self._text_columns if name not in self._empty_columns]
+            text = decided + [name for name in text if name in self._empty_columns]
+            empty = [name for name in empty if name in self._empty_columns]
+        self._text_columns, self._empty_columns = text, empty
+        if first:
+            self._made_with = self._model_params()
         self._columns_are_named = rows.has_numbered_names(self, data)
         self.model_ = model
-        if self.infer_columns and self._column_record is not None and hasattr(self, "feature_names_in_"):
+        if self._column_record is not None:
             # Like a model of `train` it reads rows by itself, in a file and in a service too.
             schema = Schema.read(self._column_record["schema"])
             model._training = record(schema, self._target(), self._column_record["reading"], Progress())
@@ -217,6 +201,21 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _target(self) -> Target:
         """What is predicted, as a model file stores it."""
+
+    def _model_params(self) -> dict[str, Any]:
+        """The parameters that cannot be changed while the model goes on to learn."""
+        own = self.get_params(deep=False)
+        return {name: value for name, value in own.items() if name not in _NOT_OF_THE_MODEL}
+
+    def _check_unchanged(self) -> None:
+        """Refuse parameters that are not those of the model, which would be ignored."""
+        for name, now in self._model_params().items():
+            if (before := self._made_with[name]) is not now and before != now:
+                raise OptionError(
+                    f"is {now!r}, but the model was made with {before!r}, which it keeps while it learns",
+                    option=name,
+                    advice="fit anew (`fit` without warm_start, or a clone of the estimator), or set it back",
+                )
 
     def _passes(self, count: int) -> int:
         if isinstance(self.max_iter, str) and self.max_iter == "auto":
@@ -231,7 +230,17 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         _check_flag("warm_start", self.warm_start)
         if hasattr(self, "model_") and not self.warm_start:
             del self.model_
-        return hasattr(self, "model_")
+        go_on = hasattr(self, "model_")
+        if go_on:
+            self._check_unchanged()
+        return go_on
+
+    def _begins(self) -> bool:
+        """Does `partial_fit` begin a model? Otherwise it goes on with the one that there is."""
+        first = not hasattr(self, "model_")
+        if not first:
+            self._check_unchanged()
+        return first
 
     @property
     def features_(self) -> NDArray[np.object_]:
@@ -279,18 +288,6 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _numbers(model: Learner | OneVsAll, y: NDArray[Any]) -> NDArray[Any]:
-    """Labels as numbers; of several classes their places among those of the model, beyond all for one not met."""
-    if not isinstance(model, OneVsAll):
-        return np.asarray(y, dtype=np.float64)
-    if not model.classes:
-        return np.zeros(len(y), np.intp)
-    labels = label_array(model.classes)
-    order = np.argsort(labels, kind="stable")
-    places = order[np.minimum(np.searchsorted(labels, y, sorter=order), len(labels) - 1)]
-    return np.where(labels[places] == y, places, len(labels))
-
-
 def weights_of(sample_weight: Any, data: Rows) -> Float64 | None:
     """One weight per row, or None."""
     if sample_weight is None:
@@ -306,12 +303,11 @@ def _check_flag(name: str, value: Any) -> None:
 
 
 @contextmanager
-def _rows_named(numbers: NDArray[np.intp] | None) -> Iterator[None]:
-    """Errors name the rows as the user counts them, and bad values as scikit-learn does."""
+def _errors_as_scikit_learn() -> Iterator[None]:
+    """Errors about bad values begin as those of scikit-learn do."""
     try:
         yield
     except Error as error:
-        error.moved(lambda row: {"row": row if numbers is None else int(numbers[row])})
         if error.value is not None:
             error.at(problem=f"X contains {'NaN' if math.isnan(error.value) else 'infinity'}: {error.problem}")
         raise error from None

@@ -36,6 +36,19 @@ class Labels:
                 "new_classes='allow' lets classes join when they first appear"
             )
 
+    def joined(self, known: NDArray[Any]) -> NDArray[Any]:
+        """These classes and those that are `known`, sorted."""
+        texts = [label for label in known.tolist() if isinstance(label, str)]
+        other = [isinstance(label, str) != bool(texts) for label in self.classes.tolist()]
+        if len(known) and any(other):
+            row = int(np.argmax(np.array(other)[self.places]))
+            kinds = ("a number", "text") if texts else ("text", "numbers")
+            raise InputError(
+                f"the class at row {row} is {self.values.tolist()[row]!r}, which is {kinds[0]}, but the classes so far "
+                f"are {kinds[1]}, such as {known.tolist()[0]!r}; make all of them text"
+            )
+        return np.union1d(known, self.classes)
+
     def weights(self, class_weight: Any, known: NDArray[Any]) -> Float64 | None:
         """The weight of each row by its class."""
         if class_weight is None:

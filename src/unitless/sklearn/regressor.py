@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import inputs, losses
 from ..data import Target
+from ..data.labels import Numbers
 from ..errors import OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, NumberLoss
 from ..models.learner import Learner
 from ..models.model import BIAS
-from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import bounds
+from ..models.scored import Scored
 from ..options import USUAL_LEVEL, Auto, ModelType, Rule
 from ..training.defaults import new_model
 from . import rows
@@ -56,7 +57,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         interactions: products of features.
         bias: add an intercept.
         warm_start: `fit` goes on with the model of the last one.
-        infer_columns: read frames as `train` does; see `UnitlessClassifier`.
+        infer_columns: `fit` reads frames as `train` does; see `UnitlessClassifier`.
         extrapolate: go on linearly beyond the largest value that a feature has shown in training, and beyond the range
             of the labels; then `predict(X)` of a linear model alone is `X @ coef_ + intercept_` everywhere (of counts,
             its logarithm).
@@ -132,27 +133,27 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows, in a random order."""
         go_on = self._goes_on()
-        data = rows.read(self, X, self._text_columns if go_on else None)
+        data = rows.read(self, X, first=not go_on, infer=self.infer_columns)
         numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
         weight = weights_of(sample_weight, data)
         if go_on:
             model = self._taking(self.model_.copy(), data)  # so that bad data leaves the old one as it was
         else:
             model, self._spread = self._new_model(data), None
-        self._learn_passes(model, data, numbers, weight)
+        self._learn_passes(model, data, Numbers(numbers), weight)
         self._keep_model(model, data, not go_on)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from some more rows, in their order."""
-        first = not hasattr(self, "model_")
-        data = rows.read(self, X, None if first else self._text_columns)
+        first = self._begins()
+        data = rows.read(self, X, first=first)
         numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
         weight = weights_of(sample_weight, data)
         if first:
             self._spread = None
         model = self._new_model(data) if first else self._taking(self.model_, data)
-        self._learn_in_order(model, data, numbers, weight)
+        self._learn_batch(model, data, Numbers(numbers), weight)
         self._keep_model(model, data, first)
         return self
 
@@ -166,8 +167,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
     def _target(self) -> Target:
         return Target("regression")
 
-    def _note(self, scores: Float64, y: Float64, weight: Float64 | None, model: Learner | OneVsAll) -> None:
-        counted = np.ones(len(y)) if weight is None else weight.copy()
+    def _note(self, scored: Scored) -> None:
+        y, counted = scored.truth, np.ones(len(scored)) if scored.weight is None else scored.weight.copy()
         if self._spread is None and counted.any():
             counted[np.argmax(counted > 0)] = 0.0  # the first prediction knows no label
             self._spread = (0.0, 0.0, 0.0, 0.0)
@@ -176,7 +177,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             return
         mean = float(counted @ y) / total
         squares = float(counted @ (y - mean) ** 2)
-        errors = float(counted @ (model._link(scores) - y) ** 2)
+        errors = float(counted @ (LOSSES[self.loss].link.function(scored.scores[:, 0]) - y) ** 2)
         # the sums of two parts, each about its own mean, as one
         total_before, mean_before, squares_before, errors_before = self._spread
         both = total + total_before

@@ -1,30 +1,44 @@
 """X as scikit-learn's users give it: checked by scikit-learn, read as the core takes it.
 
-Arrays and sparse matrices are columns by their number. A frame is read as `train` reads it: the first frame decides
-what each column holds (numbers, categories, dates, words, identifiers). With `infer_columns=False` a frame's columns
-keep the types that they have: numbers are taken as they lie, booleans are 0 and 1 that are never centered, and text and
-categories become a feature for each value, `column=value`. A missing value of a frame or an array is a feature too,
-`column=(missing)`. Features that have names need columns that have names: from the first missing value on, the columns
-of an array are named by their numbers.
+Arrays and sparse matrices are columns by their number. `fit` reads a frame as `train` reads it: from their content it
+infers what the columns hold (numbers, categories, dates, words, identifiers), and later frames are read likewise. In
+`fit` with `infer_columns=False`, and where a model begins with `partial_fit`, which must not depend on how rows are
+divided into calls, a frame's columns keep the types that they have: numbers are taken as they lie, booleans are 0 and 1
+that are never centered, and text and categories become a feature for each value, `column=value`. A column without any
+value so far is of no type yet. A missing value of a frame or an array is a feature too, `column=(missing)`. Features
+that have names need columns that have names: from the first missing value on, the columns of an array are named by
+their numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
 from .. import inputs
-from ..data import ReadOptions, frame_reader, table_schema
-from ..data import in_memory as memory
-from ..data.policy import Policy
-from ..data.reader import frame_features
+from ..data import Batch, ReadOptions, Schema
+from ..data.columns import frame_reader, table_schema
+from ..data.columns.arrow_column import DatesError
+from ..data.columns.policy import Policy
+from ..data.columns.schema import VALUE
+from ..data.labels import RawLabels
+from ..data.reader import frame_batch
+from ..data.sources import in_memory as memory
+from ..data.sources.located_rows import Place
 from ..errors import InputError
+from ..inputs import Float64
 from ..models.numbered_columns import column_names
 
 Rows: TypeAlias = inputs.Dense | inputs.Compressed | inputs.Frame
+
+# Rows that are brought into another order at a time: few enough to stay near, many enough to be fast.
+CHUNK = 16_384
 
 POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", dates="error")
 
@@ -32,22 +46,64 @@ POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", da
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False}
 
 
-def read(estimator: Any, X: Any, text_columns: Collection[str] | None = None) -> Rows:
-    """X for `estimator`. Without `text_columns` it decides what the columns are; with them it must have the same."""
-    first = text_columns is None
+def read(estimator: Any, X: Any, first: bool = False, infer: bool = False) -> Rows:
+    """X for `estimator`.
+
+    Args:
+        estimator: it records what the columns are.
+        X: rows.
+        first: these rows decide what the columns are; otherwise they must have the same.
+        infer: whether the first rows decide it by the content of a frame's columns, not by their types alone.
+    """
+    if first:
+        estimator._column_record = None
     if memory.is_frame(X):
         frame_reader.check_names([str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns)])
         validate_data(estimator, X, reset=first, skip_check_array=True)
         if hasattr(estimator, "feature_names_in_"):
-            return _inferred(estimator, X, first) if estimator.infer_columns else _frame(X, text_columns)
+            if not X.shape[0]:
+                raise InputError("X has 0 rows; it must have at least one")
+            if first and infer:
+                options = ReadOptions()
+                schema = table_schema.infer_schema(memory.Frames(X).as_table(), options, "X", target_needed=False)
+                estimator._column_record = {"schema": schema.plain(), "reading": options.kept("table")}
+            return _typed(estimator, X, first) if estimator._column_record is None else _inferred(estimator, X)
         return _matrix(estimator, check_array(X, estimator=estimator, input_name="X", **_CHECKS), first)
     by_name = not first and hasattr(estimator, "feature_names_in_")
     checked = validate_data(estimator, X, reset=first, **{**_CHECKS, "accept_sparse": False if by_name else "csr"})
     if not by_name:
         return _matrix(estimator, checked, first)
-    for name in text_columns or ():
+    for name in estimator._text_columns:
         raise InputError(f"column {name!r} was text when the model was fitted; give X as a frame with that column")
     return _named(estimator.feature_names_in_.tolist(), _dense(checked))
+
+
+class RandomRows:
+    """Rows of data that lies in memory, in random order.
+
+    Args:
+        data: all rows.
+        labels: their labels.
+        weight: their weights, or None.
+        order: the numbers of the rows, in the order in which they are learned.
+    """
+
+    def __init__(self, data: Rows, labels: RawLabels, weight: Float64 | None, order: NDArray[np.intp]) -> None:
+        self._data, self._labels, self._weight, self._order = data, labels, weight, order
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self._order)
+
+    def batches(self, first: int = 0, last: int | None = None) -> Iterator[Batch]:
+        """The rows from one number up to another, some at a time."""
+        order = self._order[first:last]
+        for start in range(0, len(order), CHUNK):
+            chosen = order[start : start + CHUNK]
+            weight = None if self._weight is None else self._weight[chosen]
+            data, labels = inputs.pick(self._data, chosen), self._labels.take(chosen)
+            yield Batch(data, len(chosen), labels, weight, Place("", "row", 0, chosen))
 
 
 def has_numbered_names(estimator: Any, rows: Rows) -> bool:
@@ -64,17 +120,27 @@ def text_columns(estimator: Any, rows: Rows) -> list[str]:
     return found if names is None else [name for name in names.tolist() if name in found or name not in rows.names]
 
 
-def _inferred(estimator: Any, X: Any, first: bool) -> Rows:
-    """A frame as `train` reads it; `first`: this frame decides what the columns hold."""
-    if not X.shape[0]:
-        raise InputError("X has 0 rows; it must have at least one")
-    if first:
-        options = ReadOptions()
-        schema = table_schema.decide(memory.Frames(X).as_table(), options, "X", target_needed=False)
-        estimator._column_record = {"schema": schema.plain(), "reading": options.kept("table")}
-    found = frame_features(X, estimator._column_record)[0]
-    assert isinstance(found, inputs.Frame)
-    return found
+def empty_columns(estimator: Any, rows: Rows) -> list[str]:
+    """The columns of a frame without any value, if columns are what their types say: they are of no type yet."""
+    if not isinstance(rows, inputs.Frame) or estimator._column_record is not None:
+        return []
+    return [name for name, column in zip(rows.names, rows.columns, strict=True) if _is_empty(column)]
+
+
+def _inferred(estimator: Any, X: Any) -> Rows:
+    """A frame whose columns hold what was inferred when the model was fitted."""
+    schema = Schema.read(estimator._column_record["schema"])
+    batch = frame_batch(X, schema, ReadOptions.settled(estimator._column_record["reading"]))
+    for name, invalid in batch.invalid_values.items():
+        one = invalid.count == 1
+        values = "1 value that is" if one else f"{invalid.count:,} values that are"
+        warnings.warn(
+            f"column {name!r} has {values} not {VALUE[schema.kinds[name]]} and count{'s' * one} as missing; the first "
+            f"is {invalid.value!r} at row {invalid.row}",
+            stacklevel=5,
+        )
+    assert isinstance(batch.data, inputs.Frame)
+    return batch.data
 
 
 def _matrix(estimator: Any, checked: Any, first: bool) -> Rows:
@@ -97,7 +163,12 @@ def _matrix(estimator: Any, checked: Any, first: bool) -> Rows:
 def _named(names: list[str], array: np.ndarray[Any, Any]) -> inputs.Frame:
     """The columns of an array under names."""
     some = inputs.has_missing(array)
-    return inputs.Frame(names, list(array.T), len(array), missing=some, indicators=some)
+    return _may_be_unknown(inputs.Frame(names, list(array.T), len(array), missing=some, indicators=some))
+
+
+def _may_be_unknown(frame: inputs.Frame) -> inputs.Frame:
+    """The frame, given to the core so that it takes columns that the model does not know: they never had a value."""
+    return replace(frame, missing=True, whole=not frame.missing)
 
 
 def _dense(checked: Any) -> np.ndarray[Any, Any]:
@@ -106,15 +177,21 @@ def _dense(checked: Any) -> np.ndarray[Any, Any]:
     return rows.array
 
 
-def _frame(X: Any, text_columns: Collection[str] | None) -> inputs.Frame:
-    if not X.shape[0]:
-        raise InputError("X has 0 rows; it must have at least one")
-    frame = frame_reader.read_frame(X, POLICY)
+def _typed(estimator: Any, X: Any, first: bool) -> inputs.Frame:
+    """A frame whose columns are what their types say."""
+    try:
+        frame = _may_be_unknown(frame_reader.read_frame(X, POLICY))
+    except DatesError as error:
+        advice = "`fit` with infer_columns=True takes the parts of dates as features; or turn it into numbers or text"
+        raise error.at(advice=advice) from None
+    if first:
+        return frame
     for name, column in zip(frame.names, frame.columns, strict=True):
-        if text_columns is not None and (name in text_columns) != isinstance(column, inputs.TextColumn):
-            if _is_empty(column):  # without a value nobody can tell
+        was_text = name in estimator._text_columns
+        if was_text != isinstance(column, inputs.TextColumn):
+            if name in estimator._empty_columns or _is_empty(column):  # without a value there is no type
                 continue
-            was, now = ("text", "numbers") if name in text_columns else ("numbers", "text")
+            was, now = ("text", "numbers") if was_text else ("numbers", "text")
             raise InputError(f"column {name!r} holds {now}, but held {was} when the model was fitted")
     return frame
 

@@ -1,1 +1,1 @@
-"""From data to models: one, several compared, or one for each learning rate; runs that can be continued."""
+"""Training: `train`, `compare` and `sweep`, with checkpoints, reports and notes."""

@@ -1,4 +1,4 @@
-"""What reading the data has decided, in words: one line each, with how to decide otherwise."""
+"""The column report: what was inferred about the columns, one sentence each, with the option that changes it."""
 
 from __future__ import annotations
 
@@ -6,55 +6,55 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .. import shown
-from ..data.schema import DATES
+from ..data.columns.schema import DATES
 from ..errors import Option, Phrase
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .training import Training
 
 MOST = 12  # lines
-_SHOWN = 3  # columns with values that are not what they hold, each in a line
+_SHOWN = 3  # columns with invalid values that get a line each
 
 
-def column_report(run: Run) -> list[Phrase]:
-    """What was decided about the data, at most so many lines."""
+def column_report(training: Training) -> list[Phrase]:
+    """What was inferred about the columns, at most `MOST` sentences."""
     found = [
-        *run.source.remarks,
-        *_header(run),
-        *_left_out(run),
-        *_written(run),
-        *_dates(run),
-        *_words(run),
-        *_odd(run),
+        *training.reader.remarks,
+        *_header(training),
+        *_left_out(training),
+        *_written(training),
+        *_dates(training),
+        *_words(training),
+        *_invalid_values(training),
     ]
     return found[:MOST]
 
 
-def _header(run: Run) -> Iterable[Phrase]:
-    found, options = run.source.found.get("header"), run.reader.options
+def _header(training: Training) -> Iterable[Phrase]:
+    found, options = training.reader.found.get("header"), training.reader.options
     if found is None or options.header is not None:
         return
     if found:
         yield Phrase("the first row has the columns' names (", Option("header", False), " if it is data)")
     else:
-        count = len(run.schema.columns) + len(run.schema.left_out) + (run.schema.target is not None)
+        count = len(training.schema.columns) + len(training.schema.left_out) + (training.schema.target is not None)
         yield Phrase(
             f"no header row was found: the columns are called 1 to {count} (",
             *(Option("header", True), " if the first row has names)"),
         )
 
 
-def _left_out(run: Run) -> Iterable[Phrase]:
+def _left_out(training: Training) -> Iterable[Phrase]:
     reasons: dict[tuple[str, str], list[str]] = {}
-    for name, why, kept_by in run.schema.left_out:
+    for name, why, kept_by in training.schema.left_out:
         reasons.setdefault((why, kept_by), []).append(name)
     for (why, kept_by), names in reasons.items():
         yield Phrase(f"left out: {_listed(names)}, {why} (", Option(kept_by, names[0]), " to use it)")
 
 
-def _written(run: Run) -> Iterable[Phrase]:
+def _written(training: Training) -> Iterable[Phrase]:
     forms: dict[tuple[str, str], list[str]] = {}
-    for name, how in run.schema.written.items():
+    for name, how in training.schema.written.items():
         if how.unit:
             yield Phrase(f"{name!r}: numbers in {how.unit!r} (", Option("text", name), " takes them as categories)")
         elif not how.date:
@@ -63,31 +63,31 @@ def _written(run: Run) -> Iterable[Phrase]:
         if decimal == ",":
             yield Phrase(f"{_listed(names)}: numbers with a decimal comma (", Option("decimal", "."), " if it is not)")
         else:
-            said = f"{_listed(names)}: numbers with {thousands!r} between thousands ("
-            yield Phrase(said, Option("decimal", thousands), " if it is not)")
+            found = f"{_listed(names)}: numbers with {thousands!r} between thousands ("
+            yield Phrase(found, Option("decimal", thousands), " if it is not)")
 
 
-def _dates(run: Run) -> Iterable[Phrase]:
-    names = [name for name, kind in run.schema.columns if kind in DATES]
+def _dates(training: Training) -> Iterable[Phrase]:
+    names = [name for name, kind in training.schema.columns if kind in DATES]
     if names:
         yield Phrase(
             f"{_listed(names)}: dates, taken as their parts (", Option("text", names[0]), " takes them as categories)"
         )
 
 
-def _words(run: Run) -> Iterable[Phrase]:
-    names = [name for name, kind in run.schema.columns if kind == "words"]
+def _words(training: Training) -> Iterable[Phrase]:
+    names = [name for name, kind in training.schema.columns if kind == "words"]
     if names:
         yield Phrase(
             f"{_listed(names)}: text, taken word by word (", Option("text", names[0]), " takes it as a category)"
         )
 
 
-def _odd(run: Run) -> Iterable[Phrase]:
-    """Columns in which some values are not what the others are."""
-    progress, schema = run.progress, run.schema
-    rows = max(run.read, progress.rows)
-    ranked = sorted(progress.odd.items(), key=lambda item: -item[1][0])
+def _invalid_values(training: Training) -> Iterable[Phrase]:
+    """Columns with values that could not be read as the column's type."""
+    progress, schema = training.progress, training.schema
+    rows = max(training.read, progress.rows)
+    ranked = sorted(progress.invalid_values.items(), key=lambda item: -item[1][0])
     for name, (count, place, value) in ranked[:_SHOWN]:
         is_target = name == schema.target
         kind = schema.target_kind if is_target else schema.kinds.get(name)
@@ -103,7 +103,7 @@ def _odd(run: Run) -> Iterable[Phrase]:
 
 
 def _share(share: float) -> str:
-    """As a percentage that is 100% only if it is all."""
+    """A share as a percentage, rounded so that only all of them give 100%."""
     return "99.99%" if 0.9999 < share < 1 else f"{share:.1%}" if share < 0.999 else f"{share:.2%}"
 
 

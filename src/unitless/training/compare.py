@@ -1,10 +1,10 @@
-"""Which rule learns this data best? Several learners side by side, in one reading.
+"""`compare`: several update rules learn the same data in one reading, to find the best one.
 
 comparison = ul.compare("prices.csv", target="price")
 comparison.best, comparison.verdicts, comparison.differences
 
-All learners predict the same rows, and what counts is by how much one loses more than another on them: what is hard for
-all of them cancels. See `evaluation/paired.py`.
+All learners predict the same rows, and the differences of their losses are compared row by row, because rows that are
+hard for all of them cancel. See `metrics/paired.py`.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import notebook_bar
+from .. import html, notebook_bar
 from .. import rules as update_rules
 from ..data import Batch
 from ..data.memory import memory_size
 from ..data.read_options import Reading, given_reading
 from ..errors import OptionError
 from ..inputs import Float64
-from ..metrics.evaluation import Moment
+from ..metrics.history import Moment
 from ..metrics.paired import Difference, Paired
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import USUAL_LEVEL, Auto, Rule
-from . import notebook
+from .contest import Contender, Contest
 from .plan import Plan
 from .result import TrainResult
-from .run import ModelRequest, Run
-from .shared_run import Contender, SharedRun
+from .setup import ModelRequest, Setup
+from .side_by_side import comparison_sections
+from .training import Training
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,26 +56,25 @@ def compare(
     judged_by: str | None = None,
     level: float = USUAL_LEVEL,
     reading: Reading | None = None,
-    progress: Callable[[SharedRun[Run]], None] | Literal[False] | None = None,
+    progress: Callable[[Contest[Training]], None] | Literal[False] | None = None,
     **options: Any,
 ) -> Comparison:
-    """Learn the same data with several rules in one reading, each as `train` would.
+    """Compare update rules: learn the same data with each of them in one reading, as `train` would.
 
-    A learner that diverges, as those can that notice units, is left out from there; the others go on.
+    A learner that diverges (rules that depend on units can) stops there; the others continue.
 
     Args:
         source: any data; see `train`.
         target: the column to predict, or the labels themselves.
-        rules: which to compare.
-        learning_rate: "auto", or a number for all.
+        rules: the update rules to compare.
+        learning_rate: "auto", or a number for all of them. Default: "auto".
         weight: as for `train`; so are task, positive, shuffle, passes, random_state, memory, level and reading.
-        holdout: the fraction of the rows on which the learners are scored as they are at the end. Only for rows in
-            random order.
-        judged_by: which is best: the one with the least "error_rate" (the share of errors, of classes), or with the
-            least "loss". If not given, the error of classes and the loss of numbers.
-        progress: called after every batch. If not given, a notebook shows a bar; False for none.
-        options: the options of the learners, as for `train`; but `ensemble` is False if it is not given, so that rules
-            are compared.
+        holdout: the fraction of the rows that are held out to evaluate the final models. Only for rows in random order.
+        judged_by: the metric used for ranking: "error_rate" (only for classes) or "loss". Default: the error rate for
+            classes, the loss for numbers.
+        progress: called after every batch. Default: a bar in notebooks; False for none.
+        options: the options of the learners, as for `train`, except that the default of `ensemble` is False, so that
+            single rules are compared.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -91,7 +91,7 @@ def compare(
     """
     for name in ("rule", "output", "resume", "checkpoint"):
         if name in options:
-            hint = "give them as rules" if name == "rule" else "train has it"
+            hint = "give rules instead" if name == "rule" else "it is an option of train"
             raise OptionError(f"compare runs several learners and has no option {name!r}; {hint}")
     if judged_by not in (None, *JUDGES):
         raise OptionError(f"is {judged_by!r}; it must be one of {', '.join(map(repr, JUDGES))}", option="judged_by")
@@ -105,27 +105,29 @@ def compare(
 
     how = given_reading(reading)
 
-    def run(data: Any, rule: Rule) -> Run:
+    def training(data: Any, rule: Rule) -> Training:
         request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": learning_rate})
-        one = Run(data, target, weight, how, request, plan, None)
-        if holdout and not one.fitted:
-            raise OptionError("is for rows in random order; these are followed as they come", option="holdout")
-        return one
+        setup = Setup.of(data, target, weight, how, request, plan)
+        if holdout and not setup.fitted:
+            raise OptionError("is for rows in random order; these are a stream", option="holdout")
+        return Training(setup)
 
-    runs = JudgedRun(rules, source, run, judged_by)
+    contest = JudgedContest(rules, source, training, judged_by)
     with notebook_bar.watching(progress) as watch:
-        notebook_bar.opened(watch, runs)
-        runs.go(watch)
-    return Comparison(runs)
+        notebook_bar.opened(watch, contest)
+        contest.go(watch)
+    return Comparison(contest)
 
 
 JUDGES = ("error_rate", "loss")
 
 
-class JudgedRun(SharedRun[Run]):
-    """Runs of the same data whose losses are compared row by row."""
+class JudgedContest(Contest[Training]):
+    """Learners of the same data whose losses are compared row by row."""
 
-    def __init__(self, rules: Iterable[str], source: Any, make: Callable[[Any, Rule], Run], by: str | None) -> None:
+    def __init__(
+        self, rules: Iterable[str], source: Any, make: Callable[[Any, Rule], Training], by: str | None
+    ) -> None:
         super().__init__(rules, source, make)
         self.paired = Paired(one.rule for one in self.contenders)
         self._by = by
@@ -133,7 +135,7 @@ class JudgedRun(SharedRun[Run]):
     @property
     def judged_by(self) -> str:
         """The metric by which the learners are ranked."""
-        evaluation = self.contenders[0].run.evaluation
+        evaluation = self.contenders[0].training.evaluation
         if evaluation is None:  # no row has been predicted yet
             return self._by or JUDGES[0]
         if self._by == "error_rate" and evaluation.judged_by != "error_rate":
@@ -141,37 +143,37 @@ class JudgedRun(SharedRun[Run]):
         return self._by or ("error_rate" if evaluation.judged_by == "error_rate" else "loss")
 
     def _take(self, batch: Batch) -> None:
-        counts = [_examples(one.run) for one in self.contenders]
+        counts = [_examples(one.training) for one in self.contenders]
         super()._take(batch)
-        new = [_examples(one.run) - before for one, before in zip(self.contenders, counts, strict=True)]
+        new = [_examples(one.training) - before for one, before in zip(self.contenders, counts, strict=True)]
         going = [(one, rows) for one, rows in zip(self.contenders, new, strict=True) if one.diverged is None]
         if not going or not going[0][1]:  # rows of a further pass are not scored
             return
         losses: dict[str, Float64] = {}
         weight: Float64 | None = None
         for one, _ in going:
-            assert one.run.evaluation is not None
-            losses[one.rule], weight = one.run.evaluation.latest(self.judged_by)
+            assert one.training.evaluation is not None
+            losses[one.rule], weight = one.training.evaluation.latest(self.judged_by)
         self.paired.add(losses, weight)
 
 
-def _examples(run: Run) -> int:
-    return 0 if run.evaluation is None else run.evaluation.examples
+def _examples(training: Training) -> int:
+    return 0 if training.evaluation is None else training.evaluation.examples
 
 
 class Compared:
-    """One learner's outcome."""
+    """The outcome of one learner of `compare`."""
 
-    def __init__(self, contender: Contender[Run]) -> None:
+    def __init__(self, contender: Contender[Training]) -> None:
         self.rule = contender.rule
-        self.result: TrainResult = contender.run._result()
+        self.result: TrainResult = contender.training.result()
         self.seconds = contender.seconds
         self.diverged = contender.diverged
-        """Where the learner diverged, if it did. The metrics are then of the batches before."""
+        """Where the learner diverged; None if it did not. Its metrics describe the batches before."""
 
     @property
     def model(self) -> Learner | OneVsAll:
-        """The learner itself, which can be used and saved."""
+        """The model, which can be used and saved."""
         return self.result.model
 
     @property
@@ -182,17 +184,17 @@ class Compared:
     @property
     def loss(self) -> float:
         """The mean progressive loss."""
-        return self.result._evaluation.loss
+        return self.result.details.evaluation.loss
 
     @property
     def metrics_ci(self) -> tuple[float, float]:
         """The 90% confidence interval of the error rate, or of the RMSE."""
-        return self.result._evaluation.interval
+        return self.result.details.evaluation.interval
 
     @property
     def holdout(self) -> dict[str, float] | None:
-        """Metrics of the learner as it was at the end, on the held-out rows; None without any."""
-        return self.result.metrics if self.result.metrics_on_holdout else None
+        """Hold-out metrics of the final model; None without a hold-out."""
+        return self.result.metrics if self.result.details.on_holdout else None
 
     def judged(self, by: str) -> float:
         """The metric by which learners are ranked: "error_rate", or the "loss"."""
@@ -200,13 +202,16 @@ class Compared:
 
     @property
     def learning_rate(self) -> Any:
-        """The rate in use at the end; by class if there are classes."""
+        """The learning rate of the final model; for several classes, by class."""
         return self.result.model.learning_rate
 
     @property
     def recent(self) -> tuple[int, float]:
-        """The loss since the last moment of the history, and which that was; all of it if there is but one."""
-        evaluation = self.result._evaluation
+        """The number of rows before the last part of the history, and the mean loss since then.
+
+        If the history has only one entry, the loss is that of all rows.
+        """
+        evaluation = self.result.details.evaluation
         history = evaluation.history
         if len(history) < 2:
             return 0, evaluation.now.loss
@@ -216,27 +221,27 @@ class Compared:
 
     @property
     def curve(self) -> list[Moment]:
-        """The loss over time, for plots; at the end infinite if the learner diverged."""
-        curve = [*self.result._evaluation.curve, self.result._evaluation.now]
+        """The progressive loss over time, for plots; it ends with infinity if the learner diverged."""
+        curve = [*self.result.details.evaluation.curve, self.result.details.evaluation.now]
         if self.diverged is not None:
             curve[-1] = Moment(max(1, curve[-1].examples), curve[-1].weight, math.inf, math.inf, None)
         return curve
 
 
 class Comparison:
-    """The outcome of `compare`: `comparison["nag"]` is one learner's, `comparison.best` the name of the best."""
+    """The outcome of `compare`: `comparison["nag"]` is that of one rule, `comparison.best` the name of the best."""
 
-    def __init__(self, runs: JudgedRun) -> None:
-        self._paired = runs.paired
-        self.judged_by = runs.judged_by
+    def __init__(self, contest: JudgedContest) -> None:
+        self._paired = contest.paired
+        self.judged_by = contest.judged_by
         """The metric used for ranking: "error_rate" or "loss"."""
-        self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in runs.contenders}
-        self.source = runs.source.name
-        self.interrupted = runs.interrupted
-        self.seconds = runs.progress.seconds
-        lasting = (runs.going or runs.contenders)[0]
+        self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in contest.contenders}
+        self.source = contest.source.name
+        self.interrupted = contest.interrupted
+        self.seconds = contest.progress.seconds
+        lasting = (contest.going or contest.contenders)[0]
         self.whole: TrainResult = self.learners[lasting.rule].result
-        """What all learners share: the task, the rows and how many of them were learned, held out or skipped."""
+        """What all learners have in common: how many rows were read, learned, held out or skipped."""
 
     def __getitem__(self, rule: str) -> Compared:
         return self.learners[rule]
@@ -248,8 +253,8 @@ class Comparison:
 
     @property
     def baselines(self) -> dict[str, dict[str, float]]:
-        """When rows were followed, what answers score that know the labels before and nothing else: see `train`."""
-        found = self.whole._stream_baselines
+        """For a stream: the progressive metrics of the baselines, which know only the earlier labels; else empty."""
+        found = self.whole.details.stream_baselines
         return {} if found is None else found.metrics
 
     @property
@@ -272,10 +277,10 @@ class Comparison:
 
     @property
     def differences(self) -> dict[str, Difference]:
-        """By rule, best first: how much more it has of what it is judged by than the best, and where that truly lies.
+        """By rule, best first: how much worse it is than the best rule in the ranking metric, with an interval.
 
-        All of these intervals hold at once with 90% confidence. They are made of the differences on the same rows, in
-        the means of long blocks of rows; learners that diverged have none.
+        The intervals are simultaneous 90% confidence intervals, computed from the means of the row-by-row differences
+        in long blocks of rows. Rules that diverged are left out.
         """
         best = self.best
         lasting = [rule for rule in self.ranked if self.learners[rule].diverged is None and rule != best]
@@ -283,7 +288,7 @@ class Comparison:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """By rule, best first: "best", "no difference found" (to the best), "clearly worse", "diverged"."""
+        """By rule, best first: "best", "no difference found" (from the best), "clearly worse" or "diverged"."""
         best, differences = self.best, self.differences
 
         def verdict(rule: str) -> str:
@@ -296,14 +301,15 @@ class Comparison:
         return {rule: verdict(rule) for rule in self.ranked}
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Progressive loss of all learners over time; beside it the error, or of numbers the loss of late. Saved if a
-        path is given.
+        """Plot the progressive loss of all learners over time; saved if a path is given.
+
+        A second panel shows the error rate for classes, the recent loss for numbers.
         """
         from .. import figures  # noqa: PLC0415  (needs matplotlib)
 
         curves = {rule: one.curve for rule, one in self.learners.items()}
         loss, title = f"{self.whole.model.options.loss} loss", os.path.basename(self.source)
-        figure = figures.progress(curves, loss, title, recent=self.whole._target.task == "regression")
+        figure = figures.progress(curves, loss, title, recent=self.whole.details.target.task == "regression")
         if path is not None:
             figures.save(figure, path)
         return figure
@@ -345,7 +351,7 @@ class Comparison:
         }
 
     def _repr_html_(self) -> str:
-        return notebook.comparison(self.asdict())
+        return html.sections("Comparison", comparison_sections(self))
 
     def __repr__(self) -> str:
         shown = ", ".join(
@@ -356,7 +362,7 @@ class Comparison:
 
 
 def _finite_all(baselines: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
-    """For JSON, which has no infinity."""
+    """Metrics with None for infinity, which JSON does not have."""
     return {
         name: {metric: value if math.isfinite(value) else None for metric, value in found.items()}
         for name, found in baselines.items()
@@ -364,7 +370,7 @@ def _finite_all(baselines: Mapping[str, Mapping[str, float]]) -> dict[str, dict[
 
 
 def _plain(difference: Difference | None) -> dict[str, Any] | None:
-    """For JSON, which has no infinity."""
+    """A difference with None for infinity, which JSON does not have."""
     if difference is None:
         return None
     ends = [end if math.isfinite(end) else None for end in (difference.low, difference.high)]

@@ -1,7 +1,7 @@
 """The defaults of a learner's options: no other code knows any of them.
 
-`train`, the command line, the estimators of scikit-learn and River, the server and training on a cluster all call
-`resolve` with the options that their user gave, and make their model of what it returns.
+`train`, the command line, the estimators of scikit-learn and River, the server and distributed training all call
+`resolve` with the options that their user gave, and make their model from what it returns.
 
 Example:
     >>> resolve("binary", DataFacts(), {}).loss
@@ -25,9 +25,9 @@ from ..models.softmax import Softmax
 from ..options import Options, can_fall, check_names, is_single, is_sparse, known_model_type
 from ..rules import RULES
 
-# Data with more columns than these is too wide for "auto" to become anything but linear (the core settles it).
+# With more columns than this, model_type="auto" becomes linear (the core decides it by the first row).
 WIDE = 1000
-# More classes than these are told apart by linear models: a leaf has weights for each of them.
+# With more classes than this, models are linear: each leaf of a tree would have weights for each class.
 MANY_CLASSES = 20
 
 
@@ -37,9 +37,9 @@ class DataFacts:
 
     Args:
         columns: whether rows have columns, whose mean can be subtracted; rows of VW text and libsvm have none.
-        fitted: whether the data is fitted: then the average of the weights is a candidate as well.
+        fitted: whether the data is learned as a fit; then the average of the weights is a candidate as well.
         classes: how many classes are known.
-        rows: the first rows, as far as they are known.
+        rows: the first rows, if they are known.
     """
 
     columns: bool = True
@@ -49,29 +49,29 @@ class DataFacts:
 
 
 def resolve(task: str, data: DataFacts, given: Mapping[str, Any]) -> Options:
-    """All options of a learner: those that were given, and for the others what suits the task and the data.
+    """All options of a learner: those that were given, and defaults for the task and the data for the others.
 
     Args:
         task: "regression", "binary" or "classes".
         data: what is known about the data.
         given: options by name; None stands for one that is not given.
     """
-    # `target=None` is a choice: labels keep their unit.
+    # target=None is a value that a user can give (labels keep their unit), so it does not mean "not given".
     options = {name: value for name, value in given.items() if value is not None or name == "target"}
     check_names(options)
     options.setdefault("rule", Options.rule)
     options["loss"] = _loss(task, options)
-    single = is_single(options)  # Vowpal Wabbit's own learner, which has no further parts
+    single = is_single(options)  # Vowpal Wabbit's own learner is never part of an ensemble
     options.setdefault("learning_rate", Options.learning_rate if single else "auto")
     options.setdefault("model_type", "auto")
     if data.classes > MANY_CLASSES and options["model_type"] == "auto":
         options["model_type"] = "linear"
-    # A learning rate that is given asks for one learner.
+    # A user who gives a learning rate wants one learner with this rate.
     options.setdefault("ensemble", options["learning_rate"] == "auto" and not single)
     options.setdefault("center", data.columns and options.get("bits") is None and not single)
     options.setdefault("falling_scales", can_fall(options))
     if task == "regression" and options["loss"] in LOSSES:  # `Options` refuses others
-        # A penalty of quantile loss is not free of the label's unit.
+        # With quantile loss, a penalty depends on the label's unit.
         unit_free = LOSSES[options["loss"]].in_label_unit and not (
             is_sparse(options) and LOSSES[options["loss"]].has_quantile
         )
@@ -87,7 +87,7 @@ def new_model(options: Options, task: str, classes: Iterable[Any] | None = None)
     Args:
         options: what `resolve` gave.
         task: "regression", "binary" or "classes".
-        classes: of several classes their labels; None lets them join when they are first met.
+        classes: the labels of several classes. None: classes are added when they are first met.
     """
     if task != "classes":
         return Learner(**options.asdict())
@@ -95,24 +95,24 @@ def new_model(options: Options, task: str, classes: Iterable[Any] | None = None)
 
 
 def _loss(task: str, options: Mapping[str, Any]) -> str:
-    """The loss of the model: the one that was given, if it is for the task, or the usual one."""
+    """The loss of the model: the given one, if it is for the task, otherwise the task's default."""
     given = options.get("loss")
     loss: str = DEFAULTS[task] if given is None else given
     fitting = losses.listed(losses.names(task=task))
     if task == "regression" and loss in LOSSES and LOSSES[loss].for_classes:
-        raise OptionError(f"loss {loss!r} is for classes; numbers take {fitting}")
+        raise OptionError(f"loss {loss!r} is for classes; to predict numbers, use {fitting}")
     if task == "binary" and loss in LOSSES and not LOSSES[loss].for_classes:
-        raise OptionError(f"loss {loss!r} is for numbers; a binary task takes {fitting}")
+        raise OptionError(f"loss {loss!r} is for numbers; for a binary task, use {fitting}")
     second_order = (rule := RULES.get(options["rule"])) is not None and rule.second_order
     if task == "classes" and second_order and given in (None, DEFAULTS["classes"]):
-        return losses.names(task="classes")[0]  # second order learns all classes at once
-    # A softmax of two classes is one score.
+        return losses.names(task="classes")[0]  # a second-order rule learns all classes at once
+    # A softmax over two classes is the logistic loss of one score.
     return LOSSES[loss].of_a_score if task == "binary" and loss in LOSSES else loss
 
 
 def _averages(options: Mapping[str, Any], rows: inputs.Input | None) -> bool:
-    """Whether a fit keeps the average of the weights: where the model will be linear, as far as that is known."""
-    if is_sparse(options):  # an average of weights that are zero now and then is not sparse
+    """Whether a fit keeps the average of the weights: if the model will be linear, as far as that is known."""
+    if is_sparse(options):  # an average of weights that are sometimes zero is not sparse
         return False
     model_type = known_model_type(options)
     if model_type is not None:
@@ -122,4 +122,6 @@ def _averages(options: Mapping[str, Any], rows: inputs.Input | None) -> bool:
     if isinstance(rows, inputs.Frame):
         others = sum(not isinstance(column, inputs.WordsColumn) for column in rows.columns)
         return others > WIDE or (others == 0 and bool(rows.columns))
-    return isinstance(rows, inputs.Compressed | inputs.TextRows)  # the features that are there: linear
+    return isinstance(
+        rows, inputs.Compressed | inputs.TextRows
+    )  # rows of single features, without columns: the model will be linear

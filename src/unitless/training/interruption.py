@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill, answered at a good moment."""
+"""Ctrl-C and SIGTERM, which stop a training at the end of a batch."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ from typing import Any
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C and a polite kill wait for the end of a batch; the second one does not."""
+    """Handle Ctrl-C and SIGTERM: the first one sets the returned flag, a second one stops at once.
+
+    The caller looks at the flag after each batch, so that a training ends where it can be resumed.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    asked: list[int] = []
+    received: list[int] = []
 
     def stop(number: int, frame: Any) -> None:
-        if asked:
+        if received:
             raise KeyboardInterrupt
-        asked.append(number)
+        received.append(number)
 
     before: dict[int, Any] = {}
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
-            # None: the handler is another library's, not Python's. Python could not put it back, so it stays in charge.
+            # None: a library installed its handler in C. Python could not restore it, so it is left in place.
             if signal.getsignal(number) is not None:
                 before[number] = signal.signal(number, stop)
-        yield lambda: bool(asked)
+        yield lambda: bool(received)
     finally:
         for changed, handler in before.items():
             signal.signal(changed, handler)

@@ -1,4 +1,4 @@
-"""What a careful colleague would remark: about the order of the rows, and about what was asked for in vain."""
+"""The notes of a training: about the order of the rows, baselines that are better, and options without effect."""
 
 from __future__ import annotations
 
@@ -8,50 +8,51 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.named_text import NamedText
-from ..data.schema import DATES
+from ..data.columns.schema import DATES
 from ..errors import Option, Phrase
 from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
 from ..metrics.stream_baselines import MEAN, REPEAT, shown_name
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .training import Training
 
-MUCH = 1.25  # times the progressive error is much worse
-FOLLOWED = 0.2  # of a prediction, by an member that forgets fast, is much
-LITTLE = 0.95  # times it is more than a little better
-BLOCKS = 10  # into which the data is cut to see whether errors drift along it
-DRIFTING = 10.0  # how much larger than by chance their means differ (an F of 9 and many degrees of freedom)
-FEW = 100  # rows in which a model cannot be expected to be better than the simplest answers
-LEAST = 500  # rows below which nothing is said about it
+MUCH = 1.25  # an error above this multiple of the progressive error is worth a note
+FORGETTING = 0.2  # the share of a prediction by the forgetting learner that is worth a note
+LITTLE = 0.95  # a baseline below this multiple of the model's error is worth a note
+BLOCKS = 10  # the data is cut into this many blocks to see whether errors drift along it
+DRIFTING = 10.0  # the F statistic above which errors drift (9 and many degrees of freedom: far beyond chance)
+FEW = 100  # with fewer rows a model is not expected to be better than the baselines
+LEAST = 500  # with fewer rows drift is not tested
 
 
-def notes(run: Run) -> list[Phrase]:
-    """One line each."""
+def notes(training: Training) -> list[Phrase]:
+    """What is worth knowing about the data and the model, one sentence each."""
     found = [
-        _in_time(run) if run.fitted else _forgotten(run),
-        _no_better(run),
-        _known(run),
-        _idle(run),
-        _far_labels(run),
+        None if training.findings.leak is None else training.findings.leak.note(),
+        _in_time(training) if training.fitted else _forgotten(training),
+        _no_better(training),
+        _known(training),
+        _idle(training),
+        _far_labels(training),
+        None if training.model is None else training.model.options.penalty_note,
     ]
     return [note for note in found if note is not None]
 
 
-def _known(run: Run) -> Phrase | None:
-    """A model goes on with data from which it has learned before."""
-    if not run.known or run.score is None or not run.source.identity:
+def _known(training: Training) -> Phrase | None:
+    """A note if a resumed model has learned the same data before."""
+    if not training.earlier.known or training.findings.holdout is None or not training.identity:
         return None
     return Phrase(
-        f"the model has learned from {run.source.name} before, so that its score there may be too good: "
-        "score it on new rows"
+        f"the model has learned from {training.source.name} before, so that its metrics there may be too good: "
+        "evaluate it on new rows"
     )
 
 
-def _far_labels(run: Run) -> Phrase | None:
-    """Single labels were so far from all others that the model learned nearer ones instead."""
-    count = 0 if run.model is None else run.model.limited_labels
+def _far_labels(training: Training) -> Phrase | None:
+    """A note if labels lay so far outside the others that the model learned nearer ones instead."""
+    count = 0 if training.model is None else training.model.limited_labels
     if not count:
         return None
     times = "once" if count == 1 else f"{count:,} times in all passes"
@@ -61,56 +62,57 @@ def _far_labels(run: Run) -> Phrase | None:
     )
 
 
-def _idle(run: Run) -> Phrase | None:
-    """Namespaces that were to be left out or used are not there."""
-    idle = run.source.idle if isinstance(run.source, NamedText) else []
+def _idle(training: Training) -> Phrase | None:
+    """A note if `ignore` or `only` names namespaces that the data does not have."""
+    idle = training.reader.idle
     if not idle:
         return None
     return Phrase(
         *(Option("ignore"), " or ", Option("only")),
-        f" names {', '.join(map(repr, idle))}, but {run.source.name} has no such namespace; namespaces are meant by "
-        "name, by their first letter, or with * for any letters",
+        f" names {', '.join(map(repr, idle))}, but {training.source.name} has no such namespace; give a "
+        "namespace by its name, by its first letter, or with * for any letters",
     )
 
 
 def _error(evaluation: Evaluation) -> float:
-    metrics = evaluation.metrics
-    return metrics.get("error_rate", metrics.get("rmse", metrics.get("loss", math.nan)))
+    means = evaluation.sums.means
+    return means.get("error_rate", means.get("rmse", means.get("loss", math.nan)))
 
 
-def _forgotten(run: Run) -> Phrase | None:
-    """The kept weights of a stream do badly on its past."""
-    if run.past is None or run.evaluation is None or not run.evaluation.examples:
+def _forgotten(training: Training) -> Phrase | None:
+    """A note if the final model of a stream does much worse on the rows that it learned long ago."""
+    past, progressive = training.findings.in_sample, training.evaluation
+    if past is None or progressive is None or not progressive.examples:
         return None
-    now, then = _error(run.past), _error(run.evaluation)
-    if not (now > MUCH * then and run.past.interval[0] > run.evaluation.interval[1]):
+    now, then = _error(past), _error(progressive)
+    if not (now > MUCH * then and past.interval[0] > progressive.interval[1]):
         return None
-    shown = (f"{now:.2%} errors", f"{then:.2%}") if "error_rate" in run.past.metrics else (f"{now:.4g}", f"{then:.4g}")
+    shown = (f"{now:.2%} errors", f"{then:.2%}") if "error_rate" in past.sums.means else (f"{now:.4g}", f"{then:.4g}")
     return Phrase(
-        f"the order of the rows matters: the kept model does worse on rows of the past ({shown[0]}) than the "
-        f"progressive score ({shown[1]}). If the data is a sample and not a stream, fit it: a file, with ",
+        f"the order of the rows matters: the final model does worse on earlier rows ({shown[0]}) than the "
+        f"progressive metrics show ({shown[1]}). If the data is a sample and not a stream, fit it: a file, with ",
         Option("shuffle", True),
-        *_without_followers(run),
+        *_without_forgetting(training),
     )
 
 
-def _without_followers(run: Run) -> tuple[str | Option, ...]:
-    """Advice against what follows the labels of the last rows, where much is made of that."""
-    if run.model is None or run.model.members.get("forgetting", 0.0) < FOLLOWED:
+def _without_forgetting(training: Training) -> tuple[str | Option, ...]:
+    """Advice to leave out the forgetting learner, where it makes much of the predictions."""
+    if training.model is None or training.model.members.get("forgetting", 0.0) < FORGETTING:
         return ()
-    said = "; if it is to predict far ahead, leave out what follows the labels of the last rows: "
-    return said, Option("ensemble", False)
+    advice = "; if the model is to predict far ahead, leave out the learner that adapts to the last labels: "
+    return advice, Option("ensemble", False)
 
 
-def _no_better(run: Run) -> Phrase | None:
-    """An answer that knows nothing but the labels before was better than the model."""
-    if run.fitted or run.stream_baselines is None or run.evaluation is None or run.evaluation.examples < FEW:
+def _no_better(training: Training) -> Phrase | None:
+    """A note if a baseline that knows only the earlier labels was better than the model."""
+    session = training.session
+    if training.fitted or session is None or session.evaluation.examples < FEW:
         return None
-    assert run.target is not None
-    own, others = run.evaluation.metrics, run.stream_baselines.metrics
-    by = "error_rate" if "error_rate" in own else "rmse" if run.evaluation.is_squared_error else "loss"
-    # Of errors, beyond what chance explains; of numbers, by more than a little.
-    limit = run.evaluation.interval[0] if by == "error_rate" else LITTLE * own[by]
+    own, others = session.evaluation.sums.means, session.metrics.stream_baselines.means
+    by = "error_rate" if "error_rate" in own else "rmse" if session.evaluation.is_squared_error else "loss"
+    # An error rate must be better by more than chance explains. Numbers have no such interval here: by more than 5%.
+    limit = session.evaluation.interval[0] if by == "error_rate" else LITTLE * own[by]
     better = {name: values[by] for name, values in others.items() if by in values and values[by] < limit}
     if not better:
         return None
@@ -119,28 +121,28 @@ def _no_better(run: Run) -> Phrase | None:
     title = {"error_rate": "error", "rmse": "RMSE"}.get(by, by)
     advice = {
         REPEAT: "the labels are autocorrelated; a column with the label of the row before would help the model",
-        MEAN: "the columns say little about the target, or it takes more rows to learn what they say",
+        MEAN: "the columns tell little about the target, or more rows are needed to learn it",
     }
     return Phrase(
-        f"{shown_name(best, run.target.task)}: that simple answer had a smaller progressive {title} "
+        f"{shown_name(best, session.target.task)}: that simple answer had a smaller progressive {title} "
         f"({better[best]:{form}}) than the model ({own[by]:{form}}); {advice[best]}"
     )
 
 
-def _in_time(run: Run) -> Phrase | None:
-    """The rows that were fitted may be in the order of time."""
-    dates = [name for name, kind in run.schema.columns if kind in DATES]
-    if not dates and not run.drifting:
+def _in_time(training: Training) -> Phrase | None:
+    """A note if the rows of a fit may be in the order of time."""
+    dates = [name for name, kind in training.schema.columns if kind in DATES]
+    if not dates and not training.findings.drifting:
         return None
     why = f"column {dates[0]!r} is a date" if dates else "errors drift along the data"
     return Phrase(
         f"{why}: if the rows are in the order of time and the future is to be predicted, ",
-        *(Option("shuffle", False), " ", Option("holdout", "last"), " scores the future from the past"),
+        *(Option("shuffle", False), " ", Option("holdout", "last"), " evaluates it on the last rows"),
     )
 
 
 def drifts(errors: Float64, numbers: NDArray[np.intp]) -> bool:
-    """Whether errors differ along the data by more than chance: their means in blocks of rows, by an F-test."""
+    """Whether errors drift along the data: an F-test of their means in blocks of rows."""
     if len(errors) < LEAST or len(errors) != len(numbers) or not np.isfinite(errors).all():
         return False
     blocks = np.array_split(errors[np.argsort(numbers, kind="stable")], BLOCKS)

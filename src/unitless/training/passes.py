@@ -1,4 +1,4 @@
-"""How many passes over rows in random order help, and which weights are kept: by the loss on rows held back."""
+"""How many passes a fit makes, and which weights are selected, by the loss on held-out rows."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..metrics.evaluation import Evaluation
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Kept
-from .plan import ENOUGH, MOST_SHAPED_PASSES, Plan
+from .plan import ENOUGH, MOST_NONLINEAR_PASSES, Plan
 
-WORTH = 1e-3  # a pass that lowers the loss by less than this part of it has not helped
-PATIENCE = 2  # so many passes in a row that do not help are the end
+WORTH = 1e-3  # a pass helps if it lowers the loss by at least this fraction
+PATIENCE = 2  # a fit ends after this many consecutive passes that did not help
 
 
 @dataclass
 class Passes:
-    """What is known after some passes: which weights were best, and whether more passes would help.
+    """The passes of a fit so far: which weights were best, and whether another pass may help.
 
     Args:
-        loss: of the best weights so far, on the rows held back.
-        best: after which pass they stood.
-        kept: "last", or "averaged": the average of the weights up to there.
+        loss: the loss of the best weights so far on the held-out rows.
+        best: the number of the pass after which the weights were best.
+        kept: which weights were best: "last", or "averaged", the average of the weights up to that pass.
         stale: how many passes since then have not helped.
-        state: of the model at that moment, if it has moved on.
-        losses: of the last and the averaged weights after each pass that was judged, for whoever looks on.
+        state: the model's state after the best pass, if it has learned more since.
+        losses: by pass, the losses of the last and of the averaged weights, for progress displays and reports.
     """
 
     loss: float = math.inf
@@ -38,16 +38,16 @@ class Passes:
     losses: dict[int, dict[Kept, float]] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """As a model file stores it; the state goes elsewhere."""
+        """The record as a model file stores it, without the model's state, which has its own section."""
         return {"loss": self.loss.hex(), "best": self.best, "kept": self.kept, "stale": self.stale}
 
     @classmethod
     def read(cls, plain: dict[str, Any], state: Any) -> Passes:
-        """From a model file that was checked when it was loaded."""
+        """Make the record from what a model file stores; the file was checked when it was loaded."""
         return cls(float.fromhex(plain["loss"]), plain["best"], plain["kept"], plain["stale"], state)
 
     def begin(self, model: Learner | OneVsAll) -> None:
-        """Until it is known which weights are better, the last ones speak."""
+        """Predict with the last weights until it is known which weights are better."""
         if model.options.average:
             model.keep("last")
 
@@ -56,47 +56,45 @@ class Passes:
         plan: Plan,
         size: tuple[int, int],
         done: int,
-        model: Callable[[], Learner | OneVsAll | None],
+        model: Learner | OneVsAll,
         loss: Callable[[], float],
     ) -> Iterator[int]:
-        """The numbers of the passes that are to be made, from 1; whoever asks makes each of them before the next.
+        """Yield the numbers of the passes to make, from 1; the caller makes each pass before it takes the next number.
 
-        After each pass it is judged; after the last one the model is back at the best weights.
+        Each pass is judged when it has been made. After the last one the model has the best weights again.
 
         Args:
-            plan: how many passes a user wants.
-            size: how many rows there are, and how many of them are held back.
-            done: passes that were made before.
-            model: gives the model, which may be made by the first rows.
-            loss: gives the loss of what the model says of the rows held back.
+            plan: how many passes the user wants.
+            size: how many rows there are, and how many of them are held out.
+            done: how many passes were made before.
+            model: the model that learns.
+            loss: returns the loss of the current model on the held-out rows.
         """
         rows, held = size
-        while self.go_on(plan, done, rows, held) and not (plan.is_auto and is_enough(model(), done)):
+        while self.go_on(plan, done, rows, held) and not (plan.is_auto and is_enough(model, done)):
             done += 1
             yield done
-            made = model()
-            assert made is not None
-            self.end_pass(made)
+            self.end_pass(model)
             if held >= ENOUGH:
-                self.judge(made, plan, done, loss)
-        found = model()
-        assert found is not None
-        self.settle(found, done)
+                self.judge(model, plan, done, loss)
+        self.settle(model, done)
 
     def go_on(self, plan: Plan, done: int, rows: int, held: int) -> bool:
-        """Whether another pass over so many rows, of which some are held back, may help."""
+        """Whether another pass over `rows` rows, of which `held` are held out, may help."""
         if done < plan.least_passes(rows):
             return True
-        patience = max(PATIENCE, plan.least_passes(rows) // 2)  # small tables say less, and cost less
+        patience = max(
+            PATIENCE, plan.least_passes(rows) // 2
+        )  # on small tables the loss is noisier, and a pass is cheap
         return done < plan.most_passes(rows) and held >= ENOUGH and self.stale < patience
 
     def end_pass(self, model: Learner | OneVsAll) -> None:
-        """From here on rates would be chosen by rows that they have learned."""
+        """Stop choosing among the candidate rates: in later passes they would be judged by rows they have learned."""
         model._choose_rates(False)
 
     def judge(self, model: Learner | OneVsAll, plan: Plan, done: int, loss: Callable[[], float]) -> None:
-        """After a pass: compare the last weights and their average. `loss` gives the loss of what the model says."""
-        if not plan.is_auto and done < plan.most_passes(0):  # so many passes were asked for
+        """Compare the last weights and their average after a pass; `loss` returns the loss of the current model."""
+        if not plan.is_auto and done < plan.most_passes(0):  # the user fixed the number of passes
             return
         losses: dict[Kept, float] = {}
         for kept in ("last", "averaged") if model.options.average else ("last",):
@@ -114,11 +112,11 @@ class Passes:
             self.state = model._remembered()
 
     def finish(self, model: Learner | OneVsAll) -> None:
-        """Rows that are learned from now on are new ones: rates are chosen by them again."""
+        """Choose among the candidate rates again: rows that are learned from now on are new."""
         model._choose_rates(True)
 
     def settle(self, model: Learner | OneVsAll, done: int) -> None:
-        """Go back to the best weights, and let them speak."""
+        """Restore the best weights and predict with them."""
         if self.state is not None and self.best < done:
             model._go_back(self.state)
         self.state = None
@@ -126,12 +124,12 @@ class Passes:
             model.keep(self.kept)
 
 
-def is_enough(model: Learner | OneVsAll | None, done: int) -> bool:
-    """Whether a model with curves and trees has seen its rows often enough: they cost more, and gain less and less."""
-    return done >= MOST_SHAPED_PASSES and model is not None and model.model_type not in (None, "linear")
+def is_enough(model: Learner | OneVsAll, done: int) -> bool:
+    """Whether a model with curves and trees has made enough passes: each costs more, and later ones gain little."""
+    return done >= MOST_NONLINEAR_PASSES and model.model_type not in (None, "linear")
 
 
 def steering_loss(evaluation: Evaluation) -> float:
-    """The loss by which weights are compared: of classes that of the probabilities, if there are any."""
+    """The loss by which weights are compared: for classes with probabilities the log loss, otherwise the model's."""
     loss = evaluation.metrics.get("log_loss", evaluation.loss)
     return math.inf if math.isnan(loss) else loss

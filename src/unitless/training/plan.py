@@ -1,4 +1,4 @@
-"""How the data is gone through: fitted or followed, how often, which rows are held back, where the model goes."""
+"""How the data is learned: as a fit or as a stream, in how many passes, with which hold-out, saved to which file."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ..options import USUAL_LEVEL
 Holdout: TypeAlias = float | Literal["last"] | None
 PassCount: TypeAlias = int | Literal["auto"] | None
 
-HELD = 0.1  # the share of the rows that is held back
-MOST_HELD = 20_000  # and how many they are at most
-ENOUGH = 5  # fewer rows say nothing about which weights are better
-# Passes "auto": at least so many that a small table is seen about 10,000 times (and at most 20 for that), ...
+HOLDOUT = 0.1  # the default fraction of the rows that are held out
+MOST_HELD_OUT = 20_000  # the most rows that are held out by default
+ENOUGH = 5  # with fewer held-out rows the weights cannot be compared
+# passes="auto" makes at least as many passes as it takes to learn 10,000 rows, but never more than 20 for this reason.
 SEEN, FIRST_PASSES = 10_000, 20
-# ... at most so many that 20 million rows are learned, and a hundred.
+# It makes at most as many passes as it takes to learn 20 million rows, and at most 100.
 MOST_LEARNED, MOST_PASSES = 20_000_000, 100
-# ... and of models with curves and trees twenty.
-MOST_SHAPED_PASSES = 20
+# For models with curves and trees it makes at most 20 passes.
+MOST_NONLINEAR_PASSES = 20
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a user may say about the way through the data.
+    """The arguments of `train` about passes, hold-out, order and output, checked.
 
-    None stands for what suits the way: rows that are fitted are gone through until it is enough ("auto") with a tenth
-    of them held back; rows that are followed, once, with none held back.
+    None stands for the default: for a fit, passes until they no longer help ("auto") and a tenth of the rows held out;
+    for a stream, one pass and no hold-out.
     """
 
     passes: PassCount = None
@@ -65,7 +65,7 @@ class Plan:
             raise OptionError(f"is {self.checkpoint!r}; it must be a number of rows, 1 or more", option="checkpoint")
         if self.checkpoint is not None and self.output is None:
             raise OptionError(
-                Phrase(Option("checkpoint"), " needs ", Option("output")), advice="it says where to save the model"
+                Phrase(Option("checkpoint"), " needs ", Option("output")), advice="give the file to save the model to"
             )
         checked_level(self.level)
         if self.output is not None:
@@ -73,45 +73,46 @@ class Plan:
         self._check_together()
 
     def _check_together(self) -> None:
-        """What does not go together."""
+        """Refuse arguments that contradict each other."""
         if self.shuffle and self.holdout == "last":
             raise OptionError(
-                Phrase(Option("holdout", "last"), " holds back the end of the data, so the rows must stay in order: ")
+                Phrase(Option("holdout", "last"), " holds out the end of the data, so the rows must stay in order: ")
                 + Phrase("give ", Option("shuffle", False), " as well")
             )
         if self.shuffle and self.passes == "auto" and self.holdout == 0:
             raise OptionError(
-                Phrase(Option("passes", "auto"), " looks at rows that are held back, but ", Option("holdout"), " is 0")
+                Phrase(Option("passes", "auto"), " needs held-out rows, but ", Option("holdout"), " is 0")
+                + Phrase(": give a number of passes, or leave out ", Option("holdout"))
             )
         if not self.shuffle and self.passes == "auto":
             raise OptionError(
-                Phrase(Option("passes", "auto"), " is for rows in random order; say how many, or leave out ")
+                Phrase(Option("passes", "auto"), " is for rows in random order; give a number, or leave out ")
                 + Phrase(Option("shuffle", False))
             )
 
     def held_rows(self, rows: int) -> int:
-        """How many of so many rows are held back."""
-        share = HELD if self.holdout in (None, "last") else float(self.holdout)
-        most = MOST_HELD if self.holdout in (None, "last") else rows
+        """How many of `rows` rows are held out."""
+        share = HOLDOUT if self.holdout in (None, "last") else float(self.holdout)
+        most = MOST_HELD_OUT if self.holdout in (None, "last") else rows
         return min(int(share * rows), most)
 
     @property
     def is_auto(self) -> bool:
-        """Whether a fit goes on until it is enough."""
+        """Whether a fit makes passes until they no longer help."""
         return self.passes == "auto" or self.passes is None
 
     def most_passes(self, rows: int) -> int:
-        """After how many passes over so many rows a fit ends at the latest."""
+        """The largest number of passes of a fit of `rows` rows."""
         if self.is_auto:
             return min(MOST_PASSES, max(1, MOST_LEARNED // max(1, rows)))
         return int(self.passes)  # type: ignore[arg-type]
 
     def least_passes(self, rows: int) -> int:
-        """After how many it ends at the earliest."""
+        """The smallest number of passes of a fit of `rows` rows."""
         return min(FIRST_PASSES, math.ceil(SEEN / max(1, rows))) if self.is_auto else self.most_passes(rows)
 
     def plain(self, fitted: bool) -> dict[str, Any]:
-        """As a model file stores it: what must be the same for training to go on."""
+        """The settings that must be the same when training is resumed, as a model file stores them."""
         holdout = self.holdout
         return {
             "way": "fit" if fitted else "follow",

@@ -1,4 +1,4 @@
-"""From any data to a model: a table is fitted, a stream is learned in its order.
+"""`train`: from any data to a model, as a fit or as a stream.
 
 result = ul.train("prices.csv", target="price", output="prices.unitless")
 """
@@ -16,9 +16,12 @@ from ..data.read_options import Reading, given_reading
 from ..errors import OptionError
 from ..options import USUAL_LEVEL, Auto
 from .cluster import Cluster
+from .fit import Fit
 from .plan import Plan
 from .result import TrainResult
-from .run import ModelRequest, Run
+from .setup import ModelRequest, Setup
+from .stream import Stream
+from .training import Training
 
 
 def train(
@@ -27,7 +30,7 @@ def train(
     *,
     weight: Any = None,
     task: str | None = None,
-    positive: str | None = None,
+    positive: str | float | None = None,
     shuffle: bool = True,
     passes: int | Auto | None = None,
     holdout: float | Literal["last"] | None = None,
@@ -40,15 +43,15 @@ def train(
     checkpoint: int | str | os.PathLike[str] | None = None,
     reading: Reading | None = None,
     cluster: Cluster | None = None,
-    progress: Callable[[Run], None] | Literal[False] | None = None,
+    progress: Callable[[Training], None] | Literal[False] | None = None,
     **options: Any,
 ) -> TrainResult:
-    """Learn from any data, in bounded memory, with nothing to prepare and nothing to tune.
+    """Train a model on any data, in bounded memory; no scaling, encoding or tuning is needed.
 
-    Files, folders, frames, arrays and lists are *fitted*: they are a sample of what the model will meet. Rows are
-    learned in random order, in several passes, and some are held out; the metrics are those of the final model on the
-    held-out rows. Pipes and other iterables are *streams*, and so is everything with `shuffle=False`: rows are learned
-    once, in their order, and each is predicted before it is learned.
+    A *fit* learns files, folders, frames, arrays and lists: rows are learned in random order, in several passes, and
+    some are held out; the metrics describe the final model on the held-out rows. A *stream* learns pipes and other
+    iterables, and everything with `shuffle=False`: rows are learned once, in their order, and each is predicted before
+    it is learned.
 
     Args:
         source: a file's name (in any of the formats that the guide lists, compressed or not), a glob, a folder, a zip
@@ -60,9 +63,9 @@ def train(
         task: "regression", "binary" or "classes". Default: inferred. Two values are binary; text or up to 20 different
             whole numbers are classes; anything else is a number to predict.
         positive: the positive one of two labels. Default: yes, true, 1, the larger or later one.
-        shuffle: fit the data in random order. False: learn it as a stream, in its order. Default: True.
-        passes: how often to go through the data. "auto": until the loss on the held-out rows falls no more; the best
-            weights are selected. Default: "auto" for a fit, 1 for a stream and on a cluster.
+        shuffle: True: fit the data, in random order. False: learn it as a stream, in its order. Default: True.
+        passes: how often to learn the data. "auto": until the loss on the held-out rows stops falling; the best weights
+            are selected. Default: "auto" for a fit, 1 for a stream and on a cluster.
         holdout: the fraction of the rows that are held out. "last", with `shuffle=False`: the last tenth, so that the
             past is learned and the future predicted. Default: a tenth, at most 20,000 rows, for a fit; 0 for a stream.
         learn_holdout: add the held-out rows to training after the metrics were computed. Default: True.
@@ -71,18 +74,19 @@ def train(
             temporary files; the model is the same. Default: a quarter of the machine's.
         level: the level of the prediction intervals (for classes: prediction sets) whose coverage and width the metrics
             show. Default: 0.9.
-        output: the file to save the model to: at the end, at checkpoints and when interrupted.
-        resume: what to go on with: a model, a `TrainResult` or a model file. If its training was interrupted, training
-            goes on where it stopped, with the same result as without the interruption; otherwise it learns this data
-            in addition.
-        checkpoint: save the model every so many rows; with `cluster`, the file that keeps what is needed to go on after
-            each synchronization round.
+        output: the file to save the model to, at the end, at checkpoints and when interrupted. Default: the model is
+            not saved.
+        resume: a model, a `TrainResult` or a model file that learns more. If its training was interrupted, training
+            continues where it stopped, with the same result as without the interruption; otherwise the model learns
+            this data in addition. Default: a new model.
+        checkpoint: save the model each time this many rows are learned; with `cluster`, the file that stores the state
+            after each synchronization round. Default: no checkpoints.
         reading: how the data is read; see `Reading`.
-        cluster: where to train in parts at the same time; see `Cluster`.
+        cluster: where a distributed training runs; see `Cluster`. Default: the training is not distributed.
         progress: called after every batch with the training (its `progress`, `evaluation`, `source`). Default: a bar in
             notebooks; False for none.
         options: the options of the learner, such as `model_type`, `ensemble`, `loss` or `learning_rate`; see `Learner`.
-            Those that are not given are chosen by the data.
+            Default: chosen by the task and the data.
 
     Example:
         >>> import unitless as ul
@@ -100,6 +104,8 @@ def train(
     """
     if cluster is not None and not isinstance(cluster, Cluster):
         raise OptionError(f"is {cluster!r}; it must be a ul.Cluster, such as ul.Cluster('ray')", option="cluster")
+    if not isinstance(output, str | os.PathLike | None):
+        raise OptionError(f"is {output!r}; it must be the name of a file", option="output")
     how = given_reading(reading)
     request = ModelRequest(task, positive, options)
     cluster_wide = cluster is not None and cluster.backend not in (None, "local")
@@ -116,12 +122,12 @@ def train(
     )
     arguments = (source, target, weight, how, request, plan, resume)
     if cluster is not None:
-        # Distributed training builds on this room, so it is imported when it is asked for.
+        # Imported here because distributed training itself imports this package.
         in_rounds = importlib.import_module("unitless.cluster.request")
         with notebook_bar.watching(progress) as watch:
             result: TrainResult = in_rounds.run(arguments, cluster, checkpoint, watch)
         return result
-    run = Run(*arguments)
+    training = Training(Setup.of(*arguments))
     with notebook_bar.watching(progress) as watch:
-        notebook_bar.opened(watch, run)
-        return run.go(watch)
+        notebook_bar.opened(watch, training)
+        return training.go(watch, Fit if training.fitted else Stream)

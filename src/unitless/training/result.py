@@ -1,4 +1,4 @@
-"""What training gives: the model, its out-of-sample metrics next to a baseline's, and what was found in the data."""
+"""The result of `train`: the model, its out-of-sample metrics, the baseline's metrics, and notes about the data."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import html
 from ..data.read_options import Reading
 from ..inference.predictor import Predictor
 from ..losses import LOSSES
 from ..metrics.baseline import skill
-from ..metrics.evaluation import Evaluation, Moment
+from ..metrics.evaluation import Evaluation
+from ..metrics.history import Moment
 from ..metrics.stream_baselines import MEAN, REPEAT
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
 from ..options import ModelType
-from . import notebook
+from . import summary
 from .column_report import column_report
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from .run import Run
+    from .training import Training
 
 
 class TrainResult:
@@ -37,15 +37,12 @@ class TrainResult:
         rows: how many rows were read.
         passes: how often the rows were learned.
         seconds: how long this training took. Earlier ones, if it was resumed, are not counted.
-        interrupted: whether it was stopped before its end.
-        fitted: whether the data was fitted (random order, hold-out); False for a stream.
         selected: which weights the model predicts with: "last" or "averaged".
-        missing: how many values are missing, by column.
         invalid_values: how many values could not be read as their column's type, by column. They count as missing.
         column_report: what was inferred about the columns, one sentence each.
         notes: what is worth knowing about the data and the model, one sentence each.
         round_log: one record for each synchronization round of a training on a cluster.
-        details: counts and settings for reports: see `TrainDetails`.
+        details: counts, settings and further measurements, for reports and programs; see `TrainDetails`.
 
     Example:
         >>> import unitless as ul
@@ -55,40 +52,30 @@ class TrainResult:
         ('100 held-out rows (added to training afterwards)', 'always the mean, 790.942')
         >>> result.skill > 0.99
         True
-        >>> [name for name, importance in result.top_features(1)]
+        >>> [name for name, importance in result.details.top_features(1)]
         ['area']
     """
 
-    def __init__(self, run: Run) -> None:
-        assert run.model is not None
-        assert run.evaluation is not None
-        assert run.target is not None
-        self.model: Learner | OneVsAll = run.model
-        self.source: str = run.source.name
-        self.rows: int = run.progress.rows
-        self.passes: int = run.progress.passes
-        self.seconds: float = run.progress.seconds
-        self.interrupted: bool = run.interrupted
-        self.fitted: bool = run.fitted
-        self.selected: str = run.model.kept
-        self.missing: dict[str, int] = dict(run.progress.missing)
-        self.invalid_values: dict[str, int] = {name: count for name, (count, _, _) in run.progress.odd.items()}
-        self.column_report: Sequence[str] = column_report(run)
-        self.notes: Sequence[str] = run.notes()
-        self.round_log: Sequence[Any] = run.told
-        self.details = TrainDetails(run)
-        self._target, self._evaluation = run.target, run.evaluation
-        self._held_out = None if run.score is run.past else run.score
-        self._in_sample = run.past
-        self._baseline = run.baseline
-        self._stream_baselines = None if run.fitted else run.stream_baselines
+    def __init__(self, training: Training) -> None:
+        details, progress = TrainDetails(training), training.progress
+        self.details = details
+        self.model: Learner | OneVsAll = details.model
+        self.source: str = training.source.name
+        self.rows: int = progress.rows
+        self.passes: int = progress.passes
+        self.seconds: float = progress.seconds
+        self.selected: str = details.model.kept
+        self.invalid_values: dict[str, int] = {name: count for name, (count, _, _) in progress.invalid_values.items()}
+        self.column_report: Sequence[str] = column_report(training)
+        self.notes: Sequence[str] = training.notes()
+        self.round_log: Sequence[Any] = training.round_log
 
     # ------------------------------------------------------------------------------------------------ how good it is
 
     @property
     def task(self) -> str:
         """The task in words."""
-        return str(self._target)
+        return str(self.details.target)
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -98,168 +85,180 @@ class TrainResult:
         numbers: rmse, mae, mse and r2. "loss" only where training minimizes none of these. Prediction intervals add
         coverage and width, prediction sets coverage and set_size.
         """
-        return self._measured.metrics
+        return self.details.measured.metrics
 
     @property
     def metrics_ci(self) -> tuple[float, float]:
         """The 90% confidence interval of the error rate, or of the RMSE."""
-        return self._evaluation.interval if self._held_out is None else self._held_out.hold_out_interval
+        return self.details.interval
 
     @property
     def metrics_on(self) -> str:
         """Which rows `metrics` describes, in words."""
         details = self.details
-        if self._held_out is None:
-            return f"{self._evaluation.examples:,} rows, each predicted before it was learned"
-        rows = f"{self._held_out.examples:,}"
-        which = f"the last {rows} rows" if details.holds_out_last else f"{rows} held-out rows"
-        facts = ["an earlier training may have learned them"] if details.known_rows else []
-        facts += ["added to training afterwards"] if details.holdout_learned else []
-        return f"{which} ({'; '.join(facts)})" if facts else which
+        if not details.on_holdout:
+            return f"{details.evaluation.examples:,} rows, each predicted before it was learned"
+        return details.holdout_shown
 
     @property
     def progressive(self) -> dict[str, float]:
         """Progressive metrics by name: of predictions that were made before each row was learned."""
-        return self._evaluation.metrics
+        return self.details.evaluation.metrics
 
     @property
     def baseline(self) -> dict[str, float]:
         """The metrics of the baseline on the same rows as `metrics`."""
-        if self._held_out is not None:
-            return {} if self._baseline is None else self._baseline.metrics
-        if self._stream_baselines is not None:
-            return self._stream_baselines.metrics.get(MEAN, {})
+        details = self.details
+        if details.on_holdout:
+            return {} if details.baseline is None else details.baseline.metrics
+        if details.stream_baselines is not None:
+            return details.stream_baselines.metrics.get(MEAN, {})
         return {}
 
     @property
     def baseline_name(self) -> str:
         """The baseline in words: the best constant answer or, for a stream, the best one so far."""
-        classes = self._target.task != "regression"
-        if self._held_out is None and self._stream_baselines is not None:
+        details = self.details
+        classes = details.target.task != "regression"
+        if not details.on_holdout and details.stream_baselines is not None:
             return "always the most frequent class so far" if classes else "always the mean so far"
-        if self._held_out is None or self._baseline is None:
+        if not details.on_holdout or details.baseline is None:
             return ""
-        answer = self._baseline.answer
+        answer = details.baseline.answer
         if not classes:
             loss = LOSSES[self.model.options.loss]
             what = f"{self.model.options.quantile:g} quantile" if loss.has_quantile else loss.best_constant
-            added = ", with the offset" if self._baseline.has_offsets else ""
+            added = ", with the offset" if details.baseline.has_offsets else ""
             return f"always the {what}, {answer:,.6g}{added}"
-        return f"always {self._target.classes[bool(answer)] if self._target.task == 'binary' else answer!r}"
+        return f"always {details.target.classes[bool(answer)] if details.target.task == 'binary' else answer!r}"
 
     @property
     def last_label_baseline(self) -> dict[str, float]:
         """For a stream: the progressive metrics of predicting the label of the row before. Empty for a fit."""
-        return {} if self._stream_baselines is None else self._stream_baselines.metrics.get(REPEAT, {})
+        baselines = self.details.stream_baselines
+        return {} if baselines is None else baselines.metrics.get(REPEAT, {})
 
     @property
     def skill(self) -> float:
         """The share of the baseline's error that is removed; for numbers of its squared error, which is R²."""
         found, baseline = self.metrics, self.baseline
-        by = self.judged_by
+        by = self.details.judged_by
         return skill(found, baseline, by) if by in found and by in baseline else math.nan
-
-    @property
-    def judged_by(self) -> str:
-        """The metric that `skill` and `metrics_ci` are about: "error_rate", "rmse", or another "loss"."""
-        return self._evaluation.judged_by
-
-    @property
-    def per_class(self) -> dict[Any, dict[str, float]]:
-        """By class: share, precision and recall, on the rows of `metrics`."""
-        return self._measured.per_class
-
-    @property
-    def history(self) -> list[Moment]:
-        """The progressive loss after 1, 2, 4, 8, ... rows."""
-        return self._evaluation.history
-
-    @property
-    def metrics_on_holdout(self) -> bool:
-        """Whether `metrics` describes held-out rows; otherwise they are progressive."""
-        return self._held_out is not None
-
-    @property
-    def _measured(self) -> Evaluation:
-        return self._evaluation if self._held_out is None else self._held_out
 
     # ------------------------------------------------------------------------------------------------ the model
 
     @property
-    def classes(self) -> list[Any]:
-        """The labels as they were in the data, in the order of probabilities; empty where numbers are predicted."""
-        return self.predictor.classes
-
-    @property
     def model_type(self) -> ModelType | None:
-        """What the model can express: the type that was asked for, or what "auto" chose."""
+        """The model type: "linear", "curves" or "trees"; the one that "auto" chose. None if it is not chosen yet."""
         return self.model.model_type
 
     @property
     def features_seen(self) -> int:
-        """How many features the model has met."""
-        return self.details.features_met or self._weighted_features()
-
-    def _weighted_features(self) -> int:
-        return len(self.model.scales) - (BIAS in self.model.scales)
+        """The number of features that the model has met."""
+        return self.details.features_met or self.details.weighted_features
 
     @property
     def max_staleness(self) -> int:
-        """On a cluster: how many rows a progressive prediction may not have known at most."""
+        """For distributed training: the most rows that were learned before a prediction, but not yet merged into it."""
         return max((one.rows - one.rows // one.partitions for one in self.round_log), default=0)
-
-    def top_features(self, count: int = 10) -> list[tuple[str, float]]:
-        """The features that matter most, by |w|·s, which has no unit; for classes, the largest over all of them."""
-        importance: dict[Any, float] = {}
-        model = self.model
-        for one in model.importance.values() if isinstance(model, OneVsAll) else [model.importance]:
-            for name, value in one.items():
-                importance[name] = max(value, importance.get(name, 0.0))
-        importance.pop(BIAS, None)
-        ranked = sorted(importance.items(), key=lambda item: -item[1])
-        return [(str(name), value) for name, value in ranked[:count]]
 
     @property
     def predictor(self) -> Predictor:
-        """The model as a `Predictor`: one row or many, labels, probabilities, intervals and explanations."""
+        """The model as a `Predictor`, for single rows, probabilities, intervals and explanations."""
         return Predictor(self.model)
 
     def predict(self, source: Any, *, reading: Reading | None = None) -> Any:
-        """Labels or numbers for any data of the same kind, in memory; see `Predictor.predict`."""
+        """Predict labels or numbers for any data with the same columns; see `Predictor.predict`.
+
+        Args:
+            source: the rows; see `train`.
+            reading: how the data is read. Default: as the training data was.
+
+        Example:
+            >>> import unitless as ul
+            >>> result = ul.train([{"x": i, "y": 2 * i} for i in range(200)], "y", model_type="linear")
+            >>> [round(number) for number in result.predict([{"x": 10}, {"x": 50}])]
+            [20, 100]
+        """
         return self.predictor.predict(source, reading=reading)
 
     def predict_proba(self, source: Any, *, reading: Reading | None = None) -> Any:
-        """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
+        """Predict probabilities, one column per class of `predictor.classes`: an array, or a frame for a frame.
+
+        Args:
+            source: the rows; see `train`.
+            reading: how the data is read. Default: as the training data was.
+
+        Example:
+            >>> import unitless as ul
+            >>> result = ul.train([{"x": i % 10, "y": "high" if i % 10 > 4 else "low"} for i in range(500)], "y")
+            >>> result.predictor.classes, (result.predict_proba([{"x": 0}, {"x": 9}]) > 0.5).tolist()
+            (['high', 'low'], [[False, True], [True, False]])
+        """
         return self.predictor.predict_proba(source, reading=reading)
 
     def predict_interval(self, source: Any, *, level: float = 0.9, reading: Reading | None = None) -> Any:
-        """Prediction intervals, or prediction sets of classes; see `Predictor.predict_interval`."""
+        """Predict intervals that contain the label with probability `level`, or sets of classes that do.
+
+        Args:
+            source: the rows; see `train`.
+            level: how often an interval or a set contains the true label. Default: 0.9.
+            reading: how the data is read. Default: as the training data was.
+
+        Example:
+            >>> import unitless as ul
+            >>> result = ul.train([{"x": i % 30, "y": 2 * (i % 30) + i % 5} for i in range(1000)], "y")
+            >>> interval = result.predict_interval([{"x": 10}], level=0.8)[0]
+            >>> interval.low < interval.prediction < interval.high
+            True
+        """
         return self.predictor.predict_interval(source, level=level, reading=reading)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file."""
+        """Write the model to a file, from which `ul.load` and `ul.Predictor` read it.
+
+        Args:
+            path: the file.
+
+        Example:
+            >>> import os, tempfile, unitless as ul
+            >>> result = ul.train([{"x": i, "y": 2 * i} for i in range(200)], "y")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     result.save(os.path.join(folder, "double.unitless"))
+            ...     ul.load(os.path.join(folder, "double.unitless")).examples == result.model.examples
+            True
+        """
         self.model.save(path)
 
-    # ------------------------------------------------------------------------------------------------ to look at
-
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Progressive loss (and error) over time; saved if a path is given."""
-        from .. import figures  # noqa: PLC0415  (needs matplotlib)
-
-        name = self.model.options.rule
-        figure = figures.progress({name: self._evaluation.curve}, f"{self.model.options.loss} loss", self.source)
-        if path is not None:
-            figures.save(figure, path)
-        return figure
+    # ------------------------------------------------------------------------------------------------ reports
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page of HTML that needs no other file: data, model, metrics and notes."""
-        from . import report  # noqa: PLC0415  (few ask for it)
+        """Write a report about data, model, metrics and notes as one HTML page that needs no other file.
+
+        Args:
+            path: the file; its name ends in .html.
+
+        Example:
+            >>> import os, tempfile, unitless as ul
+            >>> result = ul.train([{"x": i, "y": 2 * i} for i in range(200)], "y")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     result.report(os.path.join(folder, "report.html"))
+            ...     os.listdir(folder)
+            ['report.html']
+        """
+        from . import report  # noqa: PLC0415  (most users need no report)
 
         report.write(self, path)
 
     def asdict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """All results as plain values, for JSON; None where a number is infinite or not a number.
+
+        Example:
+            >>> import json, unitless as ul
+            >>> result = ul.train([{"x": i, "y": 2 * i} for i in range(200)], "y")
+            >>> json.loads(json.dumps(result.asdict()))["rows"]
+            200
+        """
         details = self.details
 
         def plain(value: float) -> float | None:
@@ -272,16 +271,16 @@ class TrainResult:
         return {
             "source": self.source,
             "output": details.output,
-            "task": self._target.task,
+            "task": details.target.task,
             "classes": [str(name) for name in self.predictor.class_names]
-            if self._target.task != "regression"
+            if details.target.task != "regression"
             else None,
             "rule": self.model.options.rule,
             "loss_function": self.model.options.loss,
             "model_type": self.model_type,
             "members": self.model.members,
             "learning_rate": {str(k): v for k, v in rate.items()} if isinstance(rate, dict) else rate,
-            "fitted": self.fitted,
+            "fitted": details.fitted,
             "rows": self.rows,
             "learned": details.learned,
             "skipped": details.skipped,
@@ -292,9 +291,9 @@ class TrainResult:
             "selected": self.selected,
             "selected_pass": details.selected_pass,
             "shuffled": details.shuffled,
-            "missing": self.missing,
+            "missing": details.missing,
             "invalid_values": self.invalid_values,
-            "features": self._weighted_features(),
+            "features": details.weighted_features,
             "features_seen": self.features_seen,
             "metrics": plain_all(self.metrics),
             "metrics_ci": [plain(edge) for edge in self.metrics_ci],
@@ -304,13 +303,13 @@ class TrainResult:
             "baseline_name": self.baseline_name,
             "skill": plain(self.skill),
             "progressive": plain_all(self.progressive),
-            "in_sample": {} if self._in_sample is None else plain_all(self._in_sample.metrics),
+            "in_sample": {} if details.in_sample is None else plain_all(details.in_sample.metrics),
             "last_label_baseline": plain_all(self.last_label_baseline),
             "round_log": [{name: plain(value) for name, value in vars(one).items()} for one in self.round_log],
             "max_staleness": self.max_staleness,
             "column_report": list(self.column_report),
             "notes": list(self.notes),
-            "per_class": {str(label): plain_all(row) for label, row in self.per_class.items()},
+            "per_class": {str(label): plain_all(row) for label, row in details.per_class.items()},
             "history": [
                 {
                     "examples": moment.examples,
@@ -319,16 +318,16 @@ class TrainResult:
                     "since_last": plain(moment.since_last),
                     "error_rate": moment.error_rate,
                 }
-                for moment in self.history
+                for moment in details.history
             ],
-            "top_features": [[name, value] for name, value in self.top_features()],
+            "top_features": [[name, value] for name, value in details.top_features()],
             "seconds": self.seconds,
             "rows_per_second": details.rows_per_second,
-            "interrupted": self.interrupted,
+            "interrupted": details.interrupted,
         }
 
     def _repr_html_(self) -> str:
-        return notebook.train_result(self.asdict())
+        return html.sections("TrainResult", summary.sections(self))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
@@ -336,13 +335,18 @@ class TrainResult:
 
 
 class TrainDetails:
-    """Counts and settings of a training, for reports and programs.
+    """Counts, settings and further measurements of a training, for reports and programs.
 
     Attributes:
         learned: how many rows were learned.
         skipped: how many rows could not be read; `skipped_rows` has the first of them, with the reason.
         unlabeled: how many rows have no label.
         held_out: how many rows were held out.
+        missing: how many values are missing, by column.
+        interrupted: whether the training was stopped before its end.
+        fitted: whether the data was fitted (random order, hold-out); False for a stream.
+        on_holdout: whether `TrainResult.metrics` describes held-out rows; otherwise they are progressive.
+        judged_by: the metric that `skill` and `metrics_ci` are about: "error_rate", "rmse", or another "loss".
         rows_per_second: rows of all passes that were learned in a second; None if the training was resumed.
         features_met: how many features a sparse model had met before it was pruned; None for others.
         shuffled: how the rows came into random order, in words.
@@ -351,42 +355,98 @@ class TrainDetails:
         output: the file that the model was saved to.
     """
 
-    def __init__(self, run: Run) -> None:
-        progress = run.progress
+    def __init__(self, training: Training) -> None:
+        session, progress, findings, plan = training.session, training.progress, training.findings, training.plan
+        assert session is not None
+        self.model, self.target = session.model, session.target
+        self.rows: int = progress.rows
         self.learned: int = progress.learned
         self.skipped: int = progress.skipped
         self.skipped_rows = [str(bad) for bad in progress.bad]
         self.unlabeled: int = progress.unlabelled
         self.held_out: int = progress.held
+        self.missing: dict[str, int] = dict(progress.missing)
+        self.interrupted: bool = training.interrupted
+        self.fitted: bool = training.fitted
         passed = progress.learned * max(1, progress.passes)
-        self.rows_per_second = passed / progress.seconds if progress.seconds and not run.midway else None
-        self.features_met = run.features_met
-        self.shuffled = run.shuffled
-        self.selected_pass = run.passes.best or progress.passes
-        self.curves = run.curves
-        self.output = run.plan.output
-        self.known_rows = run.known
-        self.holds_out_last = run.plan.holdout == "last"
+        self.rows_per_second = passed / progress.seconds if progress.seconds and not training.earlier.midway else None
+        self.features_met = findings.features_met
+        self.shuffled = findings.shuffled
+        self.selected_pass = training.passes.best or progress.passes
+        self.output = plan.output
+        self.known_rows = training.earlier.known
+        self.holds_out_last = plan.holdout == "last"
         # Rows that are held out at random from a stream are never learned.
-        self.holdout_learned = run.finishing and run.plan.learn_holdout and (run.fitted or self.holds_out_last)
-        self.schema, self.plan, self.reading = run.schema, run.plan, run.reader.options
+        self.holdout_learned = training.holdout_learned
+        self.schema, self.plan, self.reading = training.schema, plan, training.reader.options
         self.when = datetime.datetime.now().astimezone()
+        self.evaluation, self.in_sample, self.curves = session.evaluation, findings.in_sample, findings.curves
+        held_out = None if findings.holdout is findings.in_sample else findings.holdout
+        self.on_holdout = held_out is not None
+        self.measured: Evaluation = session.evaluation if held_out is None else held_out
+        self.baseline = session.metrics.baseline
+        self.stream_baselines = None if training.fitted else session.metrics.stream_baselines
+        self.judged_by: str = session.evaluation.judged_by
 
-    def curves_on(self, result: TrainResult) -> str:
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The confidence interval of the metric that the model is judged by."""
+        return self.measured.hold_out_interval if self.on_holdout else self.evaluation.interval
+
+    @property
+    def per_class(self) -> dict[Any, dict[str, float]]:
+        """By class: share, precision and recall, on the rows of `TrainResult.metrics`."""
+        return self.measured.per_class
+
+    @property
+    def history(self) -> list[Moment]:
+        """The progressive loss after 1, 2, 4, 8, ... rows."""
+        return self.evaluation.history
+
+    def top_features(self, count: int = 10) -> list[tuple[str, float]]:
+        """The features that matter most, by |w|·s, which has no unit; for classes, the largest over all of them."""
+        importance: dict[Any, float] = {}
+        model = self.model
+        for one in model._of_heads("importance"):
+            for name, value in one.items():
+                importance[name] = max(value, importance.get(name, 0.0))
+        importance.pop(BIAS, None)
+        ranked = sorted(importance.items(), key=lambda item: -item[1])
+        return [(str(name), value) for name, value in ranked[:count]]
+
+    @property
+    def holdout_shown(self) -> str:
+        """The held-out rows in words."""
+        rows = f"{self.measured.examples:,}"
+        which = f"the last {rows} rows" if self.holds_out_last else f"{rows} held-out rows"
+        facts = ["an earlier training may have learned them"] if self.known_rows else []
+        facts += ["added to training afterwards"] if self.holdout_learned else []
+        return f"{which} ({'; '.join(facts)})" if facts else which
+
+    @property
+    def curves_on(self) -> str:
         """Which predictions `curves` shows, in words."""
-        if result.metrics_on_holdout:
-            return f"for {result.metrics_on}"
-        past = result._in_sample
-        return "of the first pass" if past is None else f"for a sample of {past.examples:,} learned rows (in-sample)"
+        if self.on_holdout:
+            return f"for {self.holdout_shown}"
+        if self.in_sample is None:
+            return "of the first pass"
+        return f"for a sample of {self.in_sample.examples:,} learned rows (in-sample)"
 
-    def features_shown(self, result: TrainResult) -> str:
+    @property
+    def weighted_features(self) -> int:
+        """How many features have a weight, the bias not counted."""
+        return len(self.model.scales) - (BIAS in self.model.scales)
+
+    @property
+    def features_shown(self) -> str:
         """The number of features in words; for a sparse model with the number of those that it has met."""
         of = "" if self.features_met is None else f" of {self.features_met:,} have a weight"
-        return f"{result._weighted_features():,}{of}"
+        return f"{self.weighted_features:,}{of}"
 
-    def wide_columns(self, result: TrainResult) -> list[tuple[str, int]]:
+    @property
+    def wide_columns(self) -> list[tuple[str, int]]:
         """Columns of text that gave nearly as many features as there are rows, and how many."""
-        names = result.model._snapshot()["names"] or []
+        names = self.model._snapshot()["names"] or []
         counts = Counter(name.partition("=")[0] for name in names if "=" in name)
-        wide = [(name, count) for name, count in counts.items() if count > 1000 and count > 0.5 * result.rows]
+        wide = [(name, count) for name, count in counts.items() if count > 1000 and count > 0.5 * self.rows]
         return sorted(wide, key=lambda item: -item[1])

@@ -1,4 +1,4 @@
-"""Rows that can be learned from, and what is wrong with the others."""
+"""Which rows of a batch can be learned, and what is wrong with the others."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..data.read_options import SKIP_ROWS
 from ..errors import InputError, Phrase
 
 INVALID = "a value is not a number, infinite or too large"
-Problem = tuple[NDArray[np.bool_], Callable[[int], str], str]  # which rows; what is wrong with one; how it must be
+Problem = tuple[NDArray[np.bool_], Callable[[int], str], str]  # which rows; the problem of a row; the advice
 
 
 def usable(batch: Batch, target: Target | None, on_error: str, progress: Progress) -> NDArray[np.bool_]:
-    """Which rows have nothing wrong with them. The others are counted, or the first of them is an error.
+    """Which rows can be learned: with `on_error="skip"` the others are counted, with "fail" the first one is an error.
 
-    What a label must be is known with the target. A row without a label is not wrong: it is not learned.
+    Labels are checked only if the target is known. A row without a label is usable; it will not be learned.
     """
     if batch.labels is None:
         raise InputError("there is no target", **batch.place.at(0))
@@ -32,7 +32,7 @@ def usable(batch: Batch, target: Target | None, on_error: str, progress: Progres
         if not new.any():
             continue
         at = np.flatnonzero(new)
-        if on_error == "fail":  # which only a weight, an offset or a large label can be here: see `_problems`
+        if on_error == "fail":  # the problem is a weight, an offset or a large label: `_problems` stops after these
             advice = Phrase(f"{rule}; ") + SKIP_ROWS
             raise InputError(problem(int(at[0])), advice=advice, **batch.place.at(int(at[0])))
         room = SHOWN_BAD - len(progress.bad)
@@ -43,7 +43,7 @@ def usable(batch: Batch, target: Target | None, on_error: str, progress: Progres
 
 
 def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Problem]:
-    """Which rows have what wrong with them."""
+    """The problems found in a batch, each with the rows that have it."""
     assert batch.labels is not None
     labels = batch.labels
     found: list[Problem] = []
@@ -57,7 +57,7 @@ def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Proble
     if isinstance(labels, Numbers) and (large := limits.beyond(labels.values, limits.MOST_LABEL)) is not None:
         found.append((large, lambda row: f"the target is {labels.values[row]:g}", limits.LABELS))
     if on_error == "fail":
-        return found  # the rest is found on the way
+        return found  # the core refuses the other invalid values when it learns the rows
     if target is not None:
         unknown = target.unknown(labels) & labels.present()
         why = "not finite" if target.task == "regression" else "not one of its values"

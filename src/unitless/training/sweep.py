@@ -1,4 +1,4 @@
-"""Loss against learning rate, for several rules, in one reading of any data.
+"""`sweep`: the progressive loss of many learning rates, for several rules, in one reading of the data.
 
 outcome = ul.sweep("prices.csv", target="price")
 outcome["nag"].best_rate
@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .. import notebook_bar
+from .. import html, notebook_bar
 from .. import rules as update_rules
-from ..data import Batch, Reader, open_source
+from ..data import Batch, Reader, Target, open_source
 from ..data import labels as task_labels
 from ..data.memory import memory_size
+from ..data.progress import Progress
 from ..data.read_options import Reading, given_reading
 from ..errors import InputError, OptionError
 from ..inputs import Float64
@@ -27,13 +27,15 @@ from ..losses import LOSSES
 from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
+from ..models.scored import Scored
 from ..models.sweep import Sweep
 from ..options import ModelType, Rule
-from . import notebook
-from .learning import class_numbers, fed
+from .contest import Contender, Contest, checked_rules
 from .plan import Plan
-from .run import ModelRequest, Run
-from .shared_run import Contender, SharedRun, checked_rules
+from .session import Counted, Session, learn_batch
+from .setup import ModelRequest, Setup
+from .side_by_side import sweep_sections
+from .training import Training
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,20 +59,20 @@ def sweep(
     random_state: int = 0,
     memory: int | str | None = None,
     reading: Reading | None = None,
-    progress: Callable[[SharedRun[SweepRun]], None] | Literal[False] | None = None,
+    progress: Callable[[Contest[SweepTraining]], None] | Literal[False] | None = None,
     **options: Any,
 ) -> SweepResult:
-    """The progressive loss of every learning rate, for several rules, in one reading.
+    """Compute the progressive loss of every learning rate, for several rules, in one reading of the data.
 
     Args:
         source: any data; see `train`.
         target: the column to predict, or the labels themselves.
-        rules: which to try, of those that have a learning rate.
-        rates: which to try; by default the paper's grid, `rate_grid()`.
-        classes: the labels, if there are more than two. A sweep must know them before it begins; if they are not given,
-            the target is read once beforehand.
+        rules: the update rules to try; each must have a learning rate.
+        rates: the learning rates to try. Default: the paper's learning-rate grid.
+        classes: the labels, if there are more than two. A sweep must know them before it begins. Default: the target is
+            read once before the sweep.
         weight: as for `train`; so are task, positive, shuffle, random_state, memory and reading.
-        progress: called after every batch. If not given, a notebook shows a bar; False for none.
+        progress: called after every batch. Default: a bar in notebooks; False for none.
         options: the options of the learners; see `Learner`.
 
     Example:
@@ -86,7 +88,7 @@ def sweep(
     """
     for name in ("rule", "learning_rate", "output", "resume", "checkpoint", "passes", "holdout"):
         if name in options:
-            hint = {"rule": "; give them as rules", "learning_rate": "; give them as rates"}.get(name, "")
+            hint = {"rule": "; give rules instead", "learning_rate": "; give rates instead"}.get(name, "")
             raise OptionError(f"a sweep has no option {name!r}{hint}")
     wanted = checked_rules(rules)
     for rule in wanted:
@@ -98,23 +100,23 @@ def sweep(
     grid = _checked(rates, learning.pop("model_type", "linear"))
     known = _KnownClasses(source, None if classes is None else list(classes))
 
-    def run(data: Any, rule: Rule) -> SweepRun:
+    def training(data: Any, rule: Rule) -> SweepTraining:
         request = ModelRequest(
             task,
             positive,
             {**learning, "rule": rule, "learning_rate": grid[0], "model_type": "linear", "ensemble": False},
         )
-        return SweepRun(data, target, weight, how, request, plan, grid, known)
+        return SweepTraining(Setup.of(data, target, weight, how, request, plan), grid, known)
 
-    runs = SharedRun(wanted, source, run)
+    contest = Contest(wanted, source, training)
     with notebook_bar.watching(progress) as watch:
-        notebook_bar.opened(watch, runs)
-        runs.go(watch)
-    return SweepResult(runs)
+        notebook_bar.opened(watch, contest)
+        contest.go(watch)
+    return SweepResult(contest)
 
 
 def _checked(rates: Iterable[float] | None, model_type: ModelType) -> list[float]:
-    grid: list[float] = Sweep(rates, model_type=model_type).rates.tolist()  # which refuses impossible ones
+    grid: list[float] = Sweep(rates, model_type=model_type).rates.tolist()  # refuses invalid rates
     for rate in grid:
         if grid.count(rate) > 1:
             raise OptionError(f"has {rate:g} twice", option="rates")
@@ -128,37 +130,37 @@ class _KnownClasses:
         self._source, self._given = source, given
         self._found: list[Label] | None = None
 
-    def of(self, run: SweepRun) -> list[Label]:
-        """For a run whose task is classes."""
+    def of(self, training: Training) -> list[Label]:
+        """The classes for a training with several classes."""
         if self._found is None:
-            self._found = self._read(run) if self._given is None else self._labels(run)
+            self._found = self._read(training) if self._given is None else self._labels(training)
             if len(self._found) < 2:
                 raise InputError(
                     f"the target has one value only, {self._found[0]!r}" if self._found else "the target has no classes"
                 )
         return self._found
 
-    def _labels(self, run: SweepRun) -> list[Label]:
-        """Those that were given, as the target has them: text or numbers."""
-        assert run.target is not None
+    def _labels(self, training: Training) -> list[Label]:
+        """The given classes in the form that the target has: text or numbers."""
+        assert training.target is not None
         assert self._given is not None
         try:
-            return [task_labels.plain_number(label) if run.target.number else str(label) for label in self._given]
+            return [task_labels.plain_number(label) if training.target.number else str(label) for label in self._given]
         except (TypeError, ValueError):
             raise OptionError(f"are {self._given!r}, but the target's values are numbers", option="classes") from None
 
-    def _read(self, run: SweepRun) -> list[Label]:
-        if not run.source.repeatable:
+    def _read(self, training: Training) -> list[Label]:
+        if not training.source.repeatable:
             raise OptionError(
-                f"{run.source.name} can be read only once, and a sweep must know the classes before it begins: "
-                "say which there are with classes"
+                f"{training.source.name} can be read only once, and a sweep must know the classes before it begins: "
+                "list them as classes"
             )
-        schema, main = run.reader.schema, run.reader
+        schema, main = training.reader.schema, training.reader
         assert schema is not None
-        assert run.target is not None
+        assert training.target is not None
         if schema.family == "table":
-            schema = replace(schema, columns=schema.columns[:1])  # nothing but the target is needed
-        as_label: Callable[[str], Label] = task_labels.plain_number if run.target.number else str
+            schema = replace(schema, columns=schema.columns[:1])  # only the target is needed
+        as_label: Callable[[str], Label] = task_labels.plain_number if training.target.number else str
         source = open_source(self._source, main.options)
         reader = Reader(source, main.options, schema, main._target, main._weight, drop_invalid=True)
         found: dict[Label, None] = {}
@@ -171,75 +173,70 @@ class _KnownClasses:
             if batch.weight is not None:
                 counted &= batch.weight > 0
             distinct, first, _ = batch.labels.take(counted).distinct()
-            for k in np.argsort(first):  # in the order in which they are met, as one-vs-all has them
+            for k in np.argsort(first):  # in the order in which they are met, as in OneVsAll
                 found.setdefault(as_label(distinct[k]))
         return list(found)
 
 
-class SweepRun(Run):
-    """A run that learns with all rates at once. Its model is only what each of them is like."""
+class SweepTraining(Training):
+    """A training that learns with all rates at once. The model of its session only provides their common options."""
 
-    def __init__(
-        self,
-        source: Any,
-        target: Any,
-        weight: Any,
-        reading: dict[str, Any],
-        request: ModelRequest,
-        plan: Plan,
-        rates: list[float],
-        classes: _KnownClasses,
-    ) -> None:
-        super().__init__(source, target, weight, reading, request, plan, None)
-        self.sweep: Sweep | None = None
-        self._blind = 0.0  # the weight of the row before which there was no label; it is not scored
+    def __init__(self, setup: Setup, rates: list[float], classes: _KnownClasses) -> None:
+        super().__init__(setup)
         self._rates, self._known = rates, classes
 
-    def _feed(self, batch: Batch, weight: Float64 | None, unlabelled: NDArray[np.bool_]) -> None:
-        assert self.target is not None
-        assert batch.labels is not None
-        if self.sweep is None:
-            self.sweep = self._made()
-        if self.target.task == "classes":
-            numbers = self._class_numbers(self.sweep, batch, weight)
-        elif unlabelled.any():
-            numbers = self._with_gaps(batch, unlabelled)
-        else:
-            numbers = self.target.numbers(batch.labels, batch.place)
-        rows = np.arange(len(numbers)) if weight is None else np.flatnonzero(weight)
-        if self._blind == 0.0 and len(rows) and self.sweep.options.target:
-            self._blind = 1.0 if weight is None else float(weight[rows[0]])
-        fed(self.sweep, batch, numbers, weight)
-        self.progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
+    def take(self, model: Learner | OneVsAll, target: Target) -> None:
+        """Begin a session that learns with all rates."""
+        options = model.options.asdict()
+        del options["learning_rate"]
+        self.session = SweepSession(model, target, on_error=self.reader.options.on_error)
+        classes = self._known.of(self) if model.task == "classes" else None
+        self.session.sweep = Sweep(self._rates, classes=classes, **options)
+
+    @property
+    def sweep(self) -> Sweep | None:
+        """The model with all rates; None before the first label."""
+        return self.session.sweep if isinstance(self.session, SweepSession) else None
 
     def scored(self, losses: Float64) -> Float64:
-        """Mean losses over the rows that are scored. The core has counted nothing for the first one, but its weight."""
-        assert self.sweep is not None
-        weight = self.sweep.total_weight
-        return losses * (weight / (weight - self._blind)) if weight > self._blind else np.full(len(losses), np.nan)
+        """Mean losses over the rows that are counted. The core has counted the first row's weight, but not its loss."""
+        assert isinstance(self.session, SweepSession)
+        weight, blind = self.session.sweep.total_weight, self.session.blind_weight
+        return losses * (weight / (weight - blind)) if weight > blind else np.full(len(losses), np.nan)
 
-    def _made(self) -> Sweep:
-        assert self.model is not None
-        options = self.model.options.asdict()
-        del options["learning_rate"]
-        classes = self._known.of(self) if isinstance(self.model, OneVsAll) else None
-        return Sweep(self._rates, classes=classes, **options)
 
-    def _class_numbers(self, sweep: Sweep, batch: Batch, weight: Float64 | None) -> Float64:
-        assert batch.labels is not None
-        assert sweep._classes is not None
-        try:
-            numbers, _ = class_numbers(sweep._classes, batch, weight)
-        except InputError as error:
-            raise error.at(advice="") from None
-        return np.maximum(numbers, 0.0)  # what has no class has no weight either
+class SweepSession(Session):
+    """A session whose batches a `Sweep` learns; it counts the losses of all rates itself."""
+
+    sweep: Sweep
+    blind_weight = 0.0  # the sample weight of the first row, which was predicted before any label was known
+
+    def learn(self, batch: Batch, counted: Counted = "metrics", progress: Progress | None = None) -> Scored:
+        """Learn the rows of a batch with all rates."""
+        counts = Progress() if progress is None else progress
+        batch, weight, present = self._readable(batch, counts)
+        if self.sweep._classes is not None:
+            assert batch.labels is not None
+            try:
+                numbers, _ = self.sweep._classes.numbers_of(batch.labels, batch.place, weight)
+            except InputError as error:
+                raise error.at(advice="") from None
+            numbers = np.maximum(numbers, 0.0)  # a row without a class has no weight either
+        else:
+            numbers, _ = self._numbers(batch, weight, present)
+        rows = np.arange(len(numbers)) if weight is None else np.flatnonzero(weight)
+        if self.blind_weight == 0.0 and len(rows) and self.sweep.options.target:
+            self.blind_weight = 1.0 if weight is None else float(weight[rows[0]])
+        learn_batch(self.sweep, batch, numbers, weight)
+        counts.learned += len(rows)
+        return Scored(np.zeros((batch.rows, 0)), numbers, weight)
 
 
 @dataclass(frozen=True)
 class Swept:
-    """What came of one rule: its rates in ascending order, and the progressive loss and error of each.
+    """The outcome of one rule of `sweep`: its rates in ascending order, with the progressive loss and error of each.
 
-    A rate that diverged has infinite loss; if all did, `diverged` says where the last one.
+    A rate that diverged has infinite loss. If all rates did, `diverged` is where the last one diverged.
     """
 
     rule: Rule
@@ -252,13 +249,13 @@ class Swept:
     sweep: Sweep
 
     @classmethod
-    def of(cls, one: Contender[SweepRun]) -> Swept:
-        """From a run."""
-        sweep = one.run.sweep
+    def of(cls, one: Contender[SweepTraining]) -> Swept:
+        """Make the outcome from a training."""
+        sweep = one.training.sweep
         if sweep is None:  # interrupted before anything was learned
             raise KeyboardInterrupt
         order = np.argsort(sweep.rates)
-        losses = one.run.scored(sweep.losses[order])
+        losses = one.training.scored(sweep.losses[order])
         losses = np.where(np.isfinite(losses) & (one.diverged is None), losses, np.inf)
         two = sweep.classes is not None or LOSSES[sweep.options.loss].for_classes
         squared = not two and LOSSES[sweep.options.loss].is_squared_error
@@ -275,7 +272,7 @@ class Swept:
 
     @property
     def best(self) -> int | None:
-        """The place of the rate with the least loss; None if all diverged."""
+        """The index of the rate with the least loss; None if all diverged."""
         place = int(np.argmin(self.losses))
         return place if math.isfinite(self.losses[place]) else None
 
@@ -298,9 +295,9 @@ class Swept:
 
     @property
     def good_rates(self) -> tuple[float, float]:
-        """From where to where, around the best rate, the loss is within a tenth of the least: how much tuning matters.
+        """The range of rates around the best one whose loss is at most 10% above the least.
 
-        Losses that can be negative have no such tenth: then only the best rate is given.
+        A wide range means that tuning matters little. If a loss is negative, this is only the best rate.
         """
         if self.best is None:
             return math.nan, math.nan
@@ -314,24 +311,28 @@ class Swept:
 
     @property
     def model(self) -> Learner | OneVsAll:
-        """The model of the best rate, as if it had been alone; an ordinary one, which can be used and saved."""
+        """The model of the best rate, the same as if it had been trained alone; it can be used and saved."""
         return self.sweep.best
 
 
 class SweepResult:
-    """The outcome of `sweep_rates`: `outcome["nag"]` is one rule's."""
+    """The outcome of `sweep`: `outcome["nag"]` is that of one rule."""
 
-    def __init__(self, runs: SharedRun[SweepRun]) -> None:
-        self.rules: dict[str, Swept] = {one.rule: Swept.of(one) for one in runs.contenders}
-        self.source = runs.source.name
-        self.interrupted = runs.interrupted
-        self.seconds = runs.progress.seconds
-        run = (runs.going or runs.contenders)[0].run
-        assert run.target is not None
-        self.target = run.target
+    def __init__(self, contest: Contest[SweepTraining]) -> None:
+        self.rules: dict[str, Swept] = {one.rule: Swept.of(one) for one in contest.contenders}
+        self.source = contest.source.name
+        self.interrupted = contest.interrupted
+        self.seconds = contest.progress.seconds
+        training = (contest.going or contest.contenders)[0].training
+        assert training.target is not None
+        self.target = training.target
         self.loss = next(iter(self.rules.values())).sweep.options.loss
-        self.rows, self.learned, self.skipped = runs.progress.rows, run.progress.learned, run.progress.skipped
-        self.unlabeled, self.skipped_rows = run.progress.unlabelled, [str(bad) for bad in run.progress.bad]
+        self.rows, self.learned, self.skipped = (
+            contest.progress.rows,
+            training.progress.learned,
+            training.progress.skipped,
+        )
+        self.unlabeled, self.skipped_rows = training.progress.unlabelled, [str(bad) for bad in training.progress.bad]
 
     def __getitem__(self, rule: str) -> Swept:
         return self.rules[rule]
@@ -348,7 +349,7 @@ class SweepResult:
         return None if swept.best_rate is None else (swept.rule, swept.best_rate)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Loss against learning rate, a line for each rule; saved if a path is given."""
+        """Plot the loss against the learning rate, a line for each rule; saved if a path is given."""
         from .. import figures  # noqa: PLC0415  (needs matplotlib)
 
         losses = {rule: dict(zip(one.rates, one.losses, strict=True)) for rule, one in self.rules.items()}
@@ -358,7 +359,7 @@ class SweepResult:
         return figure
 
     def asdict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON; the loss of a rate that diverged is null."""
+        """All results as plain values, for JSON; None for the loss of a rate that diverged."""
         best = self.best
 
         def rows(one: Swept) -> list[dict[str, float | None]]:
@@ -395,7 +396,7 @@ class SweepResult:
         }
 
     def _repr_html_(self) -> str:
-        return notebook.rate_sweep(self.asdict())
+        return html.sections("SweepResult", sweep_sections(self, every_rate=True))
 
     def __repr__(self) -> str:
         shown = ", ".join(

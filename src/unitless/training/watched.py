@@ -1,4 +1,4 @@
-"""A run that is watched while it goes, and asked to stop."""
+"""Progress callbacks of a training, and its interruption."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..data.progress import Progress
 
 
 class Watched:
-    """Who looks on: told after every batch, with the clock of the run moved on.
+    """Calls a callback after every batch, keeps the elapsed time, and tells whether the user has interrupted.
 
     Args:
-        run: what is watched; it has `progress`.
-        watch: called with the run, if anybody wants to be.
-        stopped: whether the user has asked to stop.
+        run: the training; it has `progress`.
+        watch: the callback, called with the training. None: no callback.
+        stopped: whether the user has interrupted the training.
     """
 
     def __init__(self, run: Any, watch: Callable[[Any], None] | None, stopped: Callable[[], bool]) -> None:
@@ -28,7 +28,7 @@ class Watched:
         return progress
 
     def tell(self) -> bool:
-        """After a batch; gives whether to stop."""
+        """Update the time and call the callback; returns whether to stop."""
         self._progress.seconds = self._before + time.perf_counter() - self._start
         if self._watch is not None:
             self._watch(self._run)

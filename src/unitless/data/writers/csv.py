@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import Any, ClassVar
 
 from ..arrow import pyarrow
 from .cells import cells, columns, joined
@@ -10,11 +10,9 @@ from .tables import TableWriter
 
 
 class Csv(TableWriter):
-    """Text separated by commas or another delimiter; quotes only where they are needed."""
+    """Text separated by commas; quotes only where they are needed."""
 
-    def __init__(self, file: IO[bytes], delimiter: str = ",") -> None:
-        super().__init__(file)
-        self._delimiter = delimiter
+    _delimiter: ClassVar[str] = ","
 
     def _begin(self) -> None:
         names = pyarrow().array(self._names)
@@ -35,3 +33,9 @@ class Csv(TableWriter):
             return cells
         doubled = compute.replace_substring(cells, '"', '""')
         return compute.if_else(special, compute.binary_join_element_wise('"', doubled, '"', ""), cells)
+
+
+class Tsv(Csv):
+    """Text separated by tabs."""
+
+    _delimiter = "\t"

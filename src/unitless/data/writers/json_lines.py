@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrow import pyarrow
-from ..located_rows import Chunk
+from ..sources.located_rows import Chunk
 from .cells import cells, columns, joined, json_cells
 from .lines import LineWriter, combined, features_by_row
 from .tables import TableWriter

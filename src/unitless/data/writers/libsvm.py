@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ...inputs import FlagColumn, Float64, Frame, TextColumn, WordsColumn
 from ..arrow import pyarrow
-from ..located_rows import Chunk
+from ..sources.located_rows import Chunk
 from .cells import cells
 from .lines import LineWriter, combined, features_by_row
 from .vw import number_cells

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...inputs import Float64, Frame
 from ..arrow import pyarrow
-from ..located_rows import Chunk
+from ..sources.located_rows import Chunk
 from .cells import cells
 
 

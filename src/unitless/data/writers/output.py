@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from ... import whole_file
-from .. import compression
-from ..files import STDIN
+from ..sources import compression
+from ..sources.files import STDIN
 
 STDOUT = STDIN  # both are called "-"
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...inputs import FlagColumn, Float64, Frame, TextColumn, WordsColumn
 from ..arrow import pyarrow
-from ..located_rows import Chunk
-from ..words import found_in
+from ..columns.words import found_in
+from ..sources.located_rows import Chunk
 from .cells import cells
 from .lines import LineWriter, before_each, features_by_row, text_column
 

@@ -109,7 +109,7 @@ def _made(found: Readable, loss: Loss | None, quantile: float, names: Iterable[s
 
 def _record(model: Learner | OneVsAll, found: Readable) -> dict[str, Any]:
     """What `train` would have noted: that the data was VW text, what its labels were, and that it came to its end."""
-    if isinstance(model, OneVsAll):
+    if model.task == "classes":
         target = Target("classes")
     elif losses.LOSSES[model.options.loss].for_classes:
         target = Target("binary", ["-1", "1"])

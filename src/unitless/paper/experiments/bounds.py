@@ -246,29 +246,29 @@ def results(kept: Kept, told: Told | None = None) -> tuple[list[Tested], Attack]
     return [Tested(**one) for one in answer["bounds"]], Attack(**answer["attack"])
 
 
+@figures.styled
 def plot(tested: Sequence[Tested], attacked: Attack) -> Figure:
-    """How much of each bound was reached; and what a change of units does to AG and NAG."""
+    """Draw the share of each bound that was reached, and the regret of AG and NAG against the unit of one feature."""
     figure, (left, right) = figures.panels(2, width=6.2, height=4.8)
     shown = [one for one in tested if one.losses in ("linear", "hinge") and not one.misprinted]
     for place, one in enumerate(reversed(shown)):
         jitter = np.random.default_rng(0).uniform(-0.25, 0.25, len(one.ratios))
-        left.plot(one.ratios, place + jitter, ".", markersize=2, alpha=0.4, color="C0", rasterized=True)
-        left.plot(one.largest_ratio, place, "|", markersize=16, markeredgewidth=2.5, color="C3")
+        left.plot(one.ratios, place + jitter, ".", markersize=2, alpha=0.4, color=figures.color(0), rasterized=True)
+        left.plot(one.largest_ratio, place, "|", markersize=16, markeredgewidth=2.5, color=figures.color(1))
     left.axvline(1, color="0.3", linewidth=1)
     left.set_yticks(range(len(shown)), [one.bound for one in reversed(shown)])
     left.set(xlabel="regret / bound (1: the bound is reached)", xlim=(-1, 1.08))
     left.set_title(f"{max(one.sequences for one in shown):,} sequences for each bound", fontsize=11)
-    figures.finish(left, None)
     scales = [2.0**k for k in attacked.exponents]
-    right.plot(scales, attacked.adaptive, color="C2", linewidth=2, label="AG, one feature's unit")
-    right.plot(scales, attacked.normalized, color="C0", linewidth=4, label="NAG, one feature's unit")
+    right.plot(scales, attacked.adaptive, color=figures.color(4), linewidth=2, label="AG")
+    right.plot(scales, attacked.normalized, color=figures.color(0), linewidth=4, label="NAG")
     right.set(xscale="log", xlabel="unit of one feature", ylabel="regret at the best rate in hindsight")
     right.set_ylim(bottom=0)
     right.set_title(
-        f"a search over five units: AG {attacked.searched_adaptive[0]:.1f} → {attacked.searched_adaptive[-1]:.1f}, "
+        f"five units searched: AG {attacked.searched_adaptive[0]:.1f} → {attacked.searched_adaptive[-1]:.1f}, "
         f"NAG {attacked.searched_normalized[0]:.1f} → {attacked.searched_normalized[-1]:.1f}",
         fontsize=11,
     )
-    figures.finish(right, "")
-    figure.suptitle("No bound is exceeded; units ruin AG and leave NAG as it was")
+    figures.name_lines(right)
+    figure.suptitle("No bound is exceeded; a change of units raises the regret of AG and not that of NAG")
     return figure

@@ -1,4 +1,4 @@
-"""A picture of the comparison. It needs matplotlib: `pip install 'unitless[plot]'`."""
+"""Draw the comparison of rules. This needs matplotlib: `pip install 'unitless[plot]'`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ACROSS = 3
-_RAW, _RETUNED, _UNNOTICED = "#1f77b4", "#2ca02c", "#d62728"
 
 
+@figures.styled
 def plot(results: Sequence[Result]) -> Figure:
-    """Raw against rescaled loss of every rule, one panel per dataset; unit-free rules in bold.
+    """Draw the loss of every rule before and after a change of units, one panel per dataset; unit-free rules in bold.
 
-    A dot is the loss in the data's units, a circle that with other units and the hyperparameter chosen anew, a cross
-    that with other units and the hyperparameter from before. Of a unit-free rule all three coincide.
+    A dot is the loss in the data's units. A circle is the loss in other units after the hyperparameter was tuned again,
+    a cross the loss in other units with the hyperparameter from before. For a unit-free rule all three coincide.
     """
     if not results:
         raise OptionError("there are no results to show")
@@ -39,7 +39,7 @@ def plot(results: Sequence[Result]) -> Figure:
             label.set_fontweight("bold" if label.get_text() in unit_free else "normal")
     handles, texts = panels[0].get_legend_handles_labels()
     figure.legend(handles[::-1], texts[::-1], loc="outside lower center", ncols=3, frameon=False)
-    figure.suptitle("The best of each grid, before and after a change of units (bold: unit-free)")
+    figure.suptitle("Best loss of each grid, before and after a change of units (bold: unit-free rules)")
     return figure
 
 
@@ -59,18 +59,20 @@ def _panel(panel: Axes, results: Sequence[Result], rules: Sequence[str]) -> None
     low = [min(group) for group in zip(raw, retuned, unnoticed, strict=True)]
     high = [min(edge, max(group)) for group in zip(raw, retuned, unnoticed, strict=True)]
     panel.hlines(places, low, high, color="0.8", linewidth=2, zorder=1)
-    panel.plot(unnoticed, places, "x", color=_UNNOTICED, markersize=6, label="other units, tuned before")
-    panel.plot(retuned, places, "o", color=_RETUNED, markersize=9, fillstyle="none", label="other units, tuned anew")
-    panel.plot(raw, places, "o", color=_RAW, markersize=4.5, label="the data's own units, tuned")
+    panel.plot(unnoticed, places, "x", color=figures.color(1), markersize=6, label="other units, not tuned again")
+    panel.plot(
+        retuned, places, "o", color=figures.color(2), markersize=9, fillstyle="none", label="other units, tuned again"
+    )
+    panel.plot(raw, places, "o", color=figures.color(0), markersize=4.5, label="the data's units, tuned")
     for result in results:
         if result.skipped:
             at = (0.03, rules.index(result.rule))
             panel.annotate(result.skipped, at, xycoords=("axes fraction", "data"), va="center", color="0.5", fontsize=8)
     first = results[0]
-    panel.set_title(f"{first.dataset}: {first.rows:,} rows, {first.features} features", fontsize=10)
+    panel.set_title(f"{first.dataset}: {first.rows:,} rows, {first.features} features", fontsize=10, loc="center")
     panel.set_xlabel("progressive error, %" if scale == 100 else "progressive squared loss / range²")
     panel.set_xlim(least - room, edge)
     panel.set_ylim(len(rules) - 0.4, -0.6)
-    panel.grid(alpha=0.3, axis="x")
+    panel.grid(visible=False, axis="y")
     panel.tick_params(axis="y", length=0)
-    panel.spines[["top", "right", "left"]].set_visible(False)
+    panel.spines["left"].set_visible(False)

@@ -105,14 +105,15 @@ def _losses(task: Task, rule: Rule, rates: list[float], X: Float64, y: Any) -> F
     return sweep.losses if task == "regression" else sweep.errors
 
 
+@figures.styled
 def plot(curves: Sequence[Curve]) -> Figure:
-    """Both tasks side by side: solid the best rate at every scale, dashed the rate that is best at scale 1."""
+    """Draw both tasks: solid for the best rate at every scale, dotted for the rate that is best at scale 1."""
     figure, panels = figures.panels(2)
     titles = {"regression": "y = x₁ + x₂ + noise", "classification": "sign of x₁ + x₂"}
     for panel, (task, title) in zip(panels, titles.items(), strict=True):
         shown = [curve for curve in curves if curve.task == task]
         for place, curve in enumerate(shown):
-            style: dict[str, Any] = {"color": f"C{place}", "linewidth": 5 if curve.rule == "nag" else 1.8}
+            style: dict[str, Any] = {"color": figures.color(place), "linewidth": 5 if curve.rule == "nag" else 1.8}
             scales = [2.0**k for k in curve.exponents]
             panel.plot(scales, curve.best_loss, label=RULE_NAMES[curve.rule], **style)
             if not curve.flat:
@@ -121,13 +122,9 @@ def plot(curves: Sequence[Curve]) -> Figure:
         panel.set_ylabel("progressive squared loss" if task == "regression" else "progressive error rate")
         least = min(min(curve.best_loss) for curve in shown)
         panel.set_ylim(least / 1.6, 2.0 if task == "regression" else 1.0)
-        figures.finish(panel, None)
-    figure.legend(
-        *panels[0].get_legend_handles_labels(),
-        loc="outside right center",
-        title="solid: best rate\nat each scale\ndotted: tuned\nat scale 1",
-        frameon=False,
-        alignment="left",
+        figures.name_lines(panel)
+    figure.suptitle(
+        "The unit of one feature does not change the loss of the normalized rules\n"
+        "(solid: best rate at each scale; dotted: the rate that is best at scale 1)"
     )
-    figure.suptitle("One feature in another unit: the normalized rules do not notice")
     return figure

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def figure2_points(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """For each dataset and normalized rule: its loss on the data as it is, and AG's on pre-normalized data."""
+    """For each dataset and normalized rule: its loss on raw data, and the loss of AG on pre-normalized data."""
     results = list(results)
     points = []
     for ours in results:
@@ -36,6 +36,7 @@ def figure2_points(results: Iterable[Result]) -> list[dict[str, Any]]:
     return points
 
 
+@figures.styled
 def figure2(points: Sequence[dict[str, Any]]) -> Figure:
     """NAG on raw data against AG on pre-normalized data: on the diagonal, pre-normalizing is not needed."""
     figure, (panel,) = figures.panels(1)
@@ -52,7 +53,7 @@ def figure2(points: Sequence[dict[str, Any]]) -> Figure:
                     point["loss"],
                     point["pre_normalised_ag_loss"],
                     marker,
-                    color=f"C{place}",
+                    color=figures.color(place),
                     markersize=9,
                     label=name if rule == "nag" else None,
                 )
@@ -62,18 +63,18 @@ def figure2(points: Sequence[dict[str, Any]]) -> Figure:
                         point["printed_pre_normalised_ag_loss"],
                         marker,
                         markersize=13,
-                        color=f"C{place}",
+                        color=figures.color(place),
                         fillstyle="none",
                     )
     panel.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
     panel.set(xlabel="loss of NAG (●) and sNAG (■), raw data", ylabel="loss of AG, pre-normalized data")
-    figures.finish(panel, "hollow: as printed")
-    figure.suptitle("Normalized rules on raw data beside AG on pre-normalized data")
+    panel.legend(title="hollow: as printed", loc="center left", bbox_to_anchor=(1.02, 0.5), alignment="left")
+    figure.suptitle("Normalized rules on raw data against AG on pre-normalized data")
     return figure
 
 
 def figure3_ranges(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """For each rule and kind of data: the best rate of each dataset, ours and the printed one."""
+    """For each rule and kind of data: the best rate of each dataset, as computed and as printed."""
     kinds: dict[str, list[Result]] = {}
     for one in results:
         normalisation = {2: "max-norm", 3: "rms"}[one.table] if one.normalized else "raw"
@@ -96,25 +97,25 @@ def figure3_ranges(results: Iterable[Result]) -> list[dict[str, Any]]:
     ]
 
 
+@figures.styled
 def figure3(ranges: Sequence[dict[str, Any]]) -> Figure:
     """The range of best rates over datasets: for the normalized rules it is small and near 1."""
     figure, (panel,) = figures.panels(1, width=6.5)
     for place, one in enumerate(ranges):
         height = len(ranges) - place
-        colour = "C0" if one["kind"].startswith("NAG") else "C1" if one["kind"].startswith("sNAG") else "C3"
-        panel.plot([one["low"], one["high"]], [height, height], color=colour, linewidth=6, solid_capstyle="round")
-        panel.plot([one["printed_low"], one["printed_high"]], [height - 0.28] * 2, color=colour, linewidth=2, alpha=0.5)
+        color = figures.color(0 if one["kind"].startswith("NAG") else 1 if one["kind"].startswith("sNAG") else 4)
+        panel.plot([one["low"], one["high"]], [height, height], color=color, linewidth=6, solid_capstyle="round")
+        panel.plot([one["printed_low"], one["printed_high"]], [height - 0.28] * 2, color=color, linewidth=2, alpha=0.5)
         for dataset, rate in one["rates"].items():
-            filling = colour if dataset in one["samples"] else "white"
-            panel.plot(rate, height, "o", color=colour, markerfacecolor=filling, markersize=8, zorder=3)
+            filling = color if dataset in one["samples"] else "white"
+            panel.plot(rate, height, "o", color=color, markerfacecolor=filling, markersize=8, zorder=3)
         for rate in one["printed_rates"].values():
-            panel.plot(rate, height - 0.28, "|", color=colour, markersize=7, alpha=0.6)
+            panel.plot(rate, height - 0.28, "|", color=color, markersize=7, alpha=0.6)
     panel.set(
         xscale="log",
         xlabel="best learning rate of each dataset (thick: ours, dots filled for samples; thin: as printed)",
     )
     panel.set_yticks(range(len(ranges), 0, -1), [one["kind"] for one in ranges])
-    panel.axvspan(0.01, 20, color="C0", alpha=0.06)
-    figures.finish(panel, None)
+    panel.axvspan(0.01, 20, color=figures.color(0), alpha=0.06)
     figure.suptitle("The rates that are best in hindsight")
     return figure

@@ -1,4 +1,4 @@
-"""Who may do what: tokens, kept as their hashes, and the role that each one gives.
+"""Access: tokens, kept as their hashes, and the role that each one gives.
 
 A token file has one line for each token: its role and its hash, such as `write sha256:9f86d0…`. Lines that begin with
 # do not count. Without such a file everyone is an admin, and only this machine can reach the server.
@@ -19,7 +19,7 @@ from ..problems import Problem
 
 
 class Role(IntEnum):
-    """What someone may do; each role may do what those before it may."""
+    """The rights of a client; each role includes those before it."""
 
     read = 1  # predict, and look at everything
     write = 2  # learn
@@ -55,7 +55,7 @@ class Access:
         return cls(None if file is None else _read(file))
 
     def reload(self, file: Path) -> None:
-        """Take the tokens that a file has now; those of before stay if it cannot be read.
+        """Take the tokens that a file has now; the current ones stay if it cannot be read.
 
         Raises:
             OptionError: the file cannot be read, or has a line that is not a token.
@@ -64,10 +64,10 @@ class Access:
         self._remembered.clear()
 
     def role(self, authorization: bytes | None, host: bytes | None = None) -> Role:
-        """The role of whoever sent these headers.
+        """The role of the client that sent these headers.
 
         Raises:
-            Problem: 401 if the token is missing or wrong; 403 if there are no tokens and another site asks.
+            Problem: 401 if the token is missing or wrong; 403 if there are no tokens and another site sent the request.
         """
         if self._tokens is None:
             if host is not None and not _LOCAL_HOST.fullmatch(host):
@@ -93,10 +93,10 @@ class Access:
         return max(found)
 
     def check_site(self, host: bytes | None, origin: bytes | None, site: bytes | None) -> None:
-        """See that a request that may change something does not come from a page of another site.
+        """Check that a request that may change something does not come from a page of another site.
 
-        Without tokens a browser on this machine may do everything, and so may any page that it shows. Browsers say
-        where a request comes from. With tokens there is no need to ask: a page does not have one.
+        Without tokens a browser on this machine may do everything, and so may any page that it shows. Browsers send
+        the origin of a request. With tokens no check is needed: a page of another site does not have one.
 
         Args:
             host: the header Host.
@@ -121,7 +121,7 @@ class Access:
 
 
 def require(role: Role, least: Role) -> None:
-    """See that a role is enough.
+    """Check that a role is sufficient.
 
     Raises:
         Problem: 403 if it is not.

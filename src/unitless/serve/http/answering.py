@@ -1,7 +1,7 @@
-"""Which rows of a request of many get an answer of their own, and what is said of all of them at the end.
+"""Which rows of a request of many get an answer of their own, and the summary of all of them at the end.
 
 A client that sends everything before it reads anything would wait for ever if the server waited until its answers are
-read. So a large body is answered by its problems alone, unless the client asks for more.
+read. So a large body is answered by its problems alone, unless the client requests more.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ LARGE = 1 << 20  # bytes: a longer body, or one of unknown length, is large
 MOST_PROBLEMS = 1000  # that are listed where not all rows are
 
 
-def mode(asked: str | None, action: str, length: str | None) -> str:
+def mode(wish: str | None, action: str, length: str | None) -> str:
     """How a request is answered.
 
     Args:
-        asked: what the client says.
-        action: predictions that nobody reads are of no use: they are all given.
+        wish: the parameter `answers` of the request.
+        action: "predict" gives all answers, which is what it is for.
         length: the header Content-Length.
 
     Raises:
         Problem: 422 if there is no such way.
     """
-    if asked is None:
+    if wish is None:
         small = length is not None and int(length) <= LARGE
         return ALL if small or action == "predict" else PROBLEMS
-    if asked not in MODES:
-        raise Problem(422, "not a kind of answers", f"answers is {asked!r}; it must be one of {', '.join(MODES)}.")
-    return asked
+    if wish not in MODES:
+        raise Problem(422, "not a kind of answers", f"answers is {wish!r}; it must be one of {', '.join(MODES)}.")
+    return wish
 
 
 class Answering:

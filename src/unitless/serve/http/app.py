@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import AsyncIterator, Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -17,16 +17,16 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ...errors import Error, InputError, OptionError
-from .. import sse, views
+from .. import sse, views, wire
 from ..events import Form
-from ..problems import Problem
+from ..problems import Problem, unexpected
 from . import inference_v2, rows
 from .access import Role, require
-from .answering import Answering, mode
+from .answering import LARGE, MODES, Answering, mode
 from .batches import Batch
-from .bodies import BODIES, LINES
-from .contents import JSON, content_type, read_object, unsupported
-from .openapi import document
+from .bodies import ARROW, BODIES, CSV, LINES
+from .contents import JSON, answer, content_type, read_object, unsupported
+from .openapi import Address, Endpoint, document, query
 from .pages import POLICY, File, read_all
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from ..live import LiveStream
     from .protocol import Service
 
-Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
-
 FILE = "application/octet-stream"
+_ANSWERS = (
+    "Which of many rows have a line of their own. Where not all have one, the last line is a summary. Default: all; "
+    f"problems for rows to learn if the body has more than {LARGE:,} bytes or no Content-Length."
+)
 _log = logging.getLogger("unitless.serve")
 
 
@@ -45,7 +47,7 @@ def make(service: Service) -> ASGIApp:
     """The application of a server."""
     routes = _Routes(service)
     handlers: dict[Any, Callable[..., Any]] = {
-        Problem: _said_no,
+        Problem: _with_problem,
         HTTPException: _not_found,
         ClientDisconnect: _gone,
         InputError: _refused,
@@ -53,20 +55,20 @@ def make(service: Service) -> ASGIApp:
         Exception: _failed,
     }
     app = Starlette(
-        routes=routes.all(),
+        routes=routes.routes(),
         exception_handlers=handlers,
     )
     return _Headers(app, service)
 
 
 class _Headers:
-    """What every answer has: it is what it says it is, nobody frames it, and answers of the API are not kept."""
+    """Headers of every answer: browsers do not guess its type, do not show it in frames, and do not cache it."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answered, began, verb = False, perf_counter_ns(), ""
+        answered, began, verb = False, perf_counter(), ""
 
         async def sent(message: Message) -> None:
             nonlocal answered, verb
@@ -82,7 +84,7 @@ class _Headers:
             await send(message)
             answered = message["type"] == "http.response.body" and not message.get("more_body", False)
             if answered and verb:
-                self._service.house.tallies.latencies[verb].add(perf_counter_ns() - began)
+                self._service.store.tallies.latencies[verb].observe(perf_counter() - began)
 
         try:
             await self._app(scope, receive, sent)
@@ -92,7 +94,7 @@ class _Headers:
 
 
 def _verb(path: str, headers: list[tuple[bytes, bytes]]) -> str:
-    """What was asked, as latencies are counted; nothing for events, which have no end."""
+    """The name under which the latency of an answer is counted; none for events, which have no end."""
     kind, verb = dict(headers).get(b"content-type", b""), path.rpartition("/")[2]
     if kind.startswith(b"text/event-stream"):
         return ""
@@ -108,7 +110,7 @@ def problem_response(request: Request, problem: Problem) -> Response:
     return Response(problem.body() + b"\n", problem.status, problem.headers, "application/problem+json")
 
 
-async def _said_no(request: Request, problem: Problem) -> Response:
+async def _with_problem(request: Request, problem: Problem) -> Response:
     return problem_response(request, problem)
 
 
@@ -129,17 +131,12 @@ async def _refused(request: Request, error: Error) -> Response:
 
 
 async def _gone(_: Request, error: ClientDisconnect) -> Response:
-    return Response(status_code=400)  # nobody reads it
+    return Response(status_code=400)  # the client has disconnected
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem_response(request, Problem(500, "an error of the server", "Its log says more."))
-
-
-def answer(fields: Any, status: int = 200) -> Response:
-    """An answer of JSON."""
-    return Response(rows.encode(fields) + b"\n", status, media_type=JSON)
+    return problem_response(request, unexpected())
 
 
 class _Routes:
@@ -151,36 +148,124 @@ class _Routes:
         self._document: bytes | None = None
 
     @property
-    def _house(self) -> Any:
-        return self._service.house
+    def _store(self) -> Any:
+        return self._service.store
 
-    def all(self) -> list[Route]:
-        """Every address, who may use it, and what it does."""
-        read, admin = self._for(Role.read), self._for(Role.admin)
+    def addresses(self) -> list[Address]:
+        """Every address: the role that may use it, and what it does."""
+        read, write, admin = Role.read, Role.write, Role.admin
         one = "/v1/models/{name}"
+        new = (400, 409, 415, 422, 429, 503)
+        model, file, html = {JSON: wire.Model}, {FILE: None}, {"text/html": None}
+        there = ("It is there already, made by the same request.", wire.Model)
+        learns = "It learns from the history of its stream first, and joins when it has."
+        other = query("model", "Another model of the stream.")
+        rows_too = (
+            other,
+            query("label", "The column with the labels, in CSV and Arrow. Default: label."),
+            query("answers", _ANSWERS, enum=list(MODES)),
+            {
+                "name": "Unitless-Min-Seq",
+                "in": "header",
+                "description": "Wait until this record has been applied, at most five seconds.",
+                "schema": {"type": "integer"},
+            },
+        )
+        ready = "Rows can be learned: 503 if the disk is full or a log has failed."
+        waits = "Why a model predicts what it predicts, for a prediction that waits or for features."
+        explained = {JSON: wire.Explanation}
+
+        def row(action: str, about: str, role: Role, takes: Any, gives: Any, *more: int) -> Address:
+            return Address(
+                *("POST", f"{one}/{action}", about, self._rows(action), role),
+                takes={JSON: takes, LINES: takes, CSV: None, ARROW: None},
+                gives={JSON: gives, LINES: gives},
+                problems=(400, 409, 413, 415, 422, 429, 503, *more),
+                parameters=rows_too,
+            )
+
         return [
-            Route("/", self.page, methods=["GET"]),
-            Route("/page/{path:path}", self.page, methods=["GET"]),
-            Route("/health/live", self.live, methods=["GET"]),
-            Route("/health/ready", self.ready, methods=["GET"]),
-            Route("/openapi.json", self.openapi, methods=["GET"]),
-            Route("/metrics", read(self.prometheus), methods=["GET"]),
-            Route("/v1/models", read(self.models), methods=["GET"]),
-            Route(one, self.model, methods=["GET", "PUT", "DELETE"]),
-            Route(one + "/promote", admin(self.promote), methods=["POST"]),
-            Route(one + "/replay", admin(self.replay), methods=["POST"]),
-            Route(one + "/snapshot", admin(self.snapshot), methods=["POST"]),
-            Route(one + "/snapshots", read(self.snapshots), methods=["GET"]),
-            Route(one + "/file", admin(self.file), methods=["GET"]),
-            *(Route(f"{one}/{action}", self._rows(action), methods=["POST"]) for action in rows.KINDS),
-            Route(one + "/explain", read(self.explain), methods=["GET", "POST"]),
-            Route(one + "/weights", read(self.weights), methods=["GET"]),
-            Route(one + "/metrics", read(self.metrics), methods=["GET"]),
-            Route(one + "/events", read(self.events), methods=["GET"]),
-            *inference_v2.routes(self._service, read),
+            Address("GET", "/", "The live page.", self.page, gives=html),
+            Address("GET", "/page/{path:path}", "A file of the page.", self.page, gives={"*/*": None}),
+            Address("GET", "/health/live", "The process lives.", self.live, gives={JSON: wire.Status}),
+            Address("GET", "/health/ready", ready, self.ready, gives={JSON: wire.Status}, problems=(503,)),
+            Address("GET", "/openapi.json", "This description.", self.openapi, gives={JSON: None}),
+            Address("GET", "/metrics", "Numbers for Prometheus.", self.prometheus, read, gives={"text/plain": None}),
+            Address("GET", "/v1/models", "All models.", self.models, read, gives={JSON: wire.Models}),
+            Address("GET", one, "A model.", self.model, read, gives=model),
+            Address(
+                *("PUT", one, "Make a model. The same request again changes nothing.", self.create, admin),
+                takes={JSON: wire.CreateRequest, FILE: None},
+                gives=model,
+                status=201,
+                also={200: there, 202: (learns, wire.Summary)},
+                problems=new,
+            ),
+            Address(
+                *("DELETE", one, "Delete a model; with the last one its stream.", self.delete, admin),
+                status=204,
+                problems=(409,),
+            ),
+            Address(
+                "POST", f"{one}/promote", "Make a model the champion of its stream.", self.promote, admin, gives=model
+            ),
+            Address(
+                *("POST", f"{one}/replay", "Make a model like this one, without some rows; it joins as a challenger."),
+                *(self.replay, admin),
+                takes={JSON: wire.ReplayRequest},
+                gives={JSON: wire.Summary},
+                status=202,
+                also={200: there},
+                problems=new,
+            ),
+            Address(
+                *("POST", f"{one}/snapshot", "Write a snapshot now.", self.snapshot, admin),
+                gives={JSON: wire.Written},
+                problems=(503,),
+            ),
+            Address(
+                *("GET", f"{one}/snapshots", "The snapshots of its stream.", self.snapshots, read),
+                gives={JSON: wire.Snapshots},
+            ),
+            Address("GET", f"{one}/file", "The model as a file.", self.file, admin, gives=file, problems=(422,)),
+            row("predict", "Predict a row, or many.", read, wire.PredictRequest, wire.Prediction),
+            row("learn", "Learn a row, or many.", write, wire.LearnRequest, wire.Learned),
+            row("label", "Learn the labels of earlier predictions.", write, wire.LabelRequest, wire.Learned, 410),
+            Address(
+                *("GET", f"{one}/explain", waits, self.explain, read),
+                gives=explained,
+                problems=(400, 422),
+                parameters=(query("id", "Of a prediction."), query("features", "JSON."), other),
+            ),
+            Address(
+                *("POST", f"{one}/explain", "Why a model predicts what it predicts.", self.explain, read),
+                takes={JSON: wire.ExplainRequest},
+                gives=explained,
+                problems=(400, 415, 422),
+                parameters=(other,),
+            ),
+            Address(
+                *("GET", f"{one}/weights", "The most important features of a model.", self.weights, read),
+                gives={JSON: wire.Weights},
+                problems=(422,),
+                parameters=(query("most", "How many features.", type="integer"),),
+            ),
+            Address("GET", f"{one}/metrics", "How good a model is.", self.metrics, read, gives={JSON: wire.Metrics}),
+            Address(
+                *("GET", f"{one}/events", "What happens, as it happens.", self.events, read),
+                gives={"text/event-stream": None},
+            ),
+            *inference_v2.addresses(self._service),
         ]
 
-    # ----- who may do what
+    def routes(self) -> list[Route]:
+        """The addresses as Starlette has them, with access checked."""
+        found: dict[str, dict[str, Endpoint]] = {}
+        for one in self.addresses():
+            found.setdefault(one.path, {})[one.method] = self._guarded(one)
+        return [Route(path, _by_method(endpoints), methods=list(endpoints)) for path, endpoints in found.items()]
+
+    # ----- access
 
     def _role(self, request: Request) -> Role:
         def header(name: str) -> bytes | None:
@@ -200,18 +285,19 @@ class _Routes:
         except Problem:
             return False
 
-    def _for(self, least: Role) -> Callable[[Endpoint], Endpoint]:
-        def guarded(endpoint: Endpoint) -> Endpoint:
-            async def answered(request: Request) -> Response:
-                require(self._role(request), least)
-                return await endpoint(request)
+    def _guarded(self, address: Address) -> Endpoint:
+        least = address.role
+        if least is None:
+            return address.endpoint
 
-            return answered
+        async def endpoint(request: Request) -> Response:
+            require(self._role(request), least)
+            return await address.endpoint(request)
 
-        return guarded
+        return endpoint
 
     def _find(self, request: Request) -> tuple[LiveStream, str]:
-        return rows.find(self._house, request.path_params["name"], request.query_params.get("model"))
+        return rows.find(self._store, request.path_params["name"], request.query_params.get("model"))
 
     # ----- the server
 
@@ -231,60 +317,56 @@ class _Routes:
 
     async def ready(self, request: Request) -> Response:
         self._service.check_ready()
-        return answer({"status": "ready", **views.readiness(self._house, in_full=self._may_read(request))})
+        return answer({"status": "ready", **views.readiness(self._store, in_full=self._may_read(request))})
 
     async def openapi(self, request: Request) -> Response:
         if self._document is None:
-            self._document = document()
+            self._document = document(self.addresses())
         return Response(self._document, media_type=JSON)
 
     async def prometheus(self, request: Request) -> Response:
         from .. import prometheus  # noqa: PLC0415  (its library is needed only here)
 
         self._service.check_ready()
-        return Response(await prometheus.rendered(self._house), headers={"content-type": prometheus.CONTENT_TYPE})
+        return Response(await prometheus.rendered(self._store), headers={"content-type": prometheus.CONTENT_TYPE})
 
     # ----- models
 
     async def models(self, request: Request) -> Response:
-        return answer(await views.models(self._house))
+        return answer(await views.models(self._store))
 
     async def model(self, request: Request) -> Response:
-        role, name = self._role(request), request.path_params["name"]
-        if request.method == "PUT":
-            require(role, Role.admin)
-            return self._made(name, await self._create(request, name))
-        if request.method == "DELETE":
-            require(role, Role.admin)
-            await self._house.delete(name)
-            return Response(status_code=204)
-        require(role, Role.read)
-        if name in self._house.backtests:
-            return answer(views.replaying(self._house, name))
+        name = request.path_params["name"]
+        if name in self._store.backtests:
+            return answer(views.replaying(self._store, name))
         return answer(views.details(*self._find(request)))
 
-    def _made(self, name: str, is_new: bool) -> Response:
-        if name in self._house.backtests:
-            return answer(views.replaying(self._house, name), 202)
-        return answer(views.details(*self._house.find(name)), 201 if is_new else 200)
-
-    async def _create(self, request: Request, name: str) -> bool:
-        kind = content_type(request)
+    async def create(self, request: Request) -> Response:
+        name, kind = request.path_params["name"], content_type(request)
+        if kind == JSON:
+            return self._made(name, await self._store.create(name, await read_object(request)))
         if kind != FILE:
-            if kind != JSON:
-                raise unsupported(kind, JSON, FILE)
-            return bool(await self._house.create(name, await read_object(request)))
-        asked: dict[str, Any] = dict(request.query_params)
-        if "replay" in asked:
-            asked["replay"] = asked["replay"] == "true"
-        return bool(await self._house.create(name, asked, await request.body()))
+            raise unsupported(kind, JSON, FILE)
+        options: dict[str, Any] = dict(request.query_params)
+        if "replay" in options:
+            options["replay"] = options["replay"] == "true"
+        return self._made(name, await self._store.create(name, options, await request.body()))
+
+    async def delete(self, request: Request) -> Response:
+        await self._store.delete(request.path_params["name"])
+        return Response(status_code=204)
+
+    def _made(self, name: str, is_new: bool) -> Response:
+        if name in self._store.backtests:
+            return answer(views.replaying(self._store, name), 202)
+        return answer(views.details(*self._store.find(name)), 201 if is_new else 200)
 
     async def promote(self, request: Request) -> Response:
-        await self._house.promote(request.path_params["name"])
-        return answer(views.details(*self._house.find(request.path_params["name"])))
+        await self._store.promote(request.path_params["name"])
+        return answer(views.details(*self._store.find(request.path_params["name"])))
 
     async def replay(self, request: Request) -> Response:
-        return self._made(*await self._house.replay(request.path_params["name"], await read_object(request)))
+        return self._made(*await self._store.replay(request.path_params["name"], await read_object(request)))
 
     async def snapshot(self, request: Request) -> Response:
         live, _ = self._find(request)
@@ -292,7 +374,7 @@ class _Routes:
 
     async def snapshots(self, request: Request) -> Response:
         live, _ = self._find(request)
-        return answer(await asyncio.to_thread(views.snapshots, live.name, self._house.folders.get(live.name)))
+        return answer(await asyncio.to_thread(views.snapshots, live.name, self._store.folders.get(live.name)))
 
     async def file(self, request: Request) -> Response:
         live, name = self._find(request)
@@ -308,7 +390,6 @@ class _Routes:
             kind = content_type(request)
             if kind != JSON and kind not in BODIES:
                 raise unsupported(kind, JSON, *BODIES)
-            require(role, Role.read if action == "predict" else Role.write)
             live, model = self._find(request)
             answers = mode(request.query_params.get("answers"), action, request.headers.get("content-length"))
             await _reached(request, live)
@@ -367,12 +448,19 @@ class _Routes:
 
     async def events(self, request: Request) -> Response:
         live, _ = self._find(request)
-        headers = {"x-accel-buffering": "no"}  # proxies are not to collect them
+        headers = {"x-accel-buffering": "no"}  # proxies must not buffer events
         return StreamingResponse(sse.events(live), headers=headers, media_type="text/event-stream")
 
 
+def _by_method(endpoints: dict[str, Endpoint]) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        return await endpoints["GET" if request.method == "HEAD" else request.method](request)
+
+    return endpoint
+
+
 class _Lines(StreamingResponse):
-    """Answers while the rows still come: nobody but their reader takes parts of the request."""
+    """Answers while the rows still come: only their reader takes parts of the request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.stream_response(send)
@@ -389,8 +477,8 @@ async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]
 
 async def _reached(request: Request, live: LiveStream) -> None:
     """Wait until the stream has what the client has written before."""
-    asked = request.headers.get("unitless-min-seq")
-    if asked is not None:
-        if not re.fullmatch(r"\d{1,18}", asked, re.ASCII):
+    seq = request.headers.get("unitless-min-seq")
+    if seq is not None:
+        if not re.fullmatch(r"\d{1,18}", seq, re.ASCII):
             raise Problem(400, "not a number", "Unitless-Min-Seq has to be a whole number.")
-        await live.reached(int(asked))
+        await live.reached(int(seq))

@@ -6,8 +6,8 @@ import datetime
 from typing import Any
 
 from ...data.arrow import pyarrow
-from ...data.columns import as_text, number
-from ...data.schema import DATES, kind_of
+from ...data.columns.arrow_column import as_text, number
+from ...data.columns.schema import DATES, kind_of
 from ..problems import Problem
 
 _EPOCH = datetime.datetime(1970, 1, 1)

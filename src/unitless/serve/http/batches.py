@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 SLICE = 256  # rows of one record, at most
 SLICE_BYTES = 64 << 10  # after which a record has no more rows
-MOMENT = 0.01  # seconds between two looks at other requests
+MOMENT = 0.01  # seconds of work before other requests are answered
 IN_FLIGHT = 4  # slices that wait for the disk at the same time
-PATIENCE = 30.0  # seconds to wait for room in the queue
+PATIENCE = 30.0  # seconds to wait for a place in the queue
 
 
 class Batch:
@@ -31,7 +31,7 @@ class Batch:
 
     Args:
         live: the stream.
-        model: who answers predictions.
+        model: the one that predicts.
         action: "predict", "learn" or "label".
         role: of the client.
         body: reads the rows.
@@ -85,7 +85,7 @@ class Batch:
             async for piece in pieces:
                 await self._feed(self._body.feed(piece), waiting)
             await self._feed(self._body.end(), waiting)
-        finally:  # what was taken is answered, whatever comes after it
+        finally:  # accepted rows are answered, even after an error
             await waiting.put(None)
             await speaking
 

@@ -16,13 +16,12 @@ from ..row_limits import RowLimits
 from . import arrow_columns
 
 LINES, CSV, ARROW = "application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream"
-OWN = ("id", "weight", "label")  # columns of a table that are not features
 MOST_COLUMNS = 10_000
 PART, _VALUES = 256, 500_000  # rows, and values, of an Arrow batch that are read at a time
 _PAUSES = 100  # columns between two pauses
 
 Item: TypeAlias = "bytes | Problem"  # a row, or why there is none
-PAUSE = None  # given instead of a row by what takes long, so that others have their turn
+PAUSE = None  # yielded instead of a row during long work, so that other requests are answered
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 _WHOLE = re.compile(r"\s*[+-]?\d{1,18}\s*")

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from starlette.requests import Request
+from starlette.responses import Response
 
 from ..problems import Problem
 from . import rows
@@ -14,7 +15,7 @@ JSON = "application/json"
 
 
 def content_type(request: Request) -> str:
-    """What a body is, without parameters."""
+    """The content type of a body, without parameters."""
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
         raise Problem(415, "encoded body", f"The body is encoded with {encoding!r}; send it as it is.")
@@ -22,7 +23,7 @@ def content_type(request: Request) -> str:
 
 
 def check_json(request: Request) -> None:
-    """See that a body is called JSON. A page of another site cannot call it so without asking first.
+    """Check that the content type is JSON: browsers let a page of another site send it only with permission.
 
     Raises:
         Problem: 415 if it is called something else.
@@ -36,7 +37,7 @@ async def read_json(request: Request) -> Any:
     """The JSON of a body.
 
     Raises:
-        Problem: 415 if it says that it is something else, 400 if it is not JSON.
+        Problem: 415 if its content type is another, 400 if it is not JSON.
     """
     check_json(request)
     try:
@@ -46,15 +47,20 @@ async def read_json(request: Request) -> Any:
 
 
 async def read_object(request: Request) -> dict[str, Any]:
-    """The same where it has to be an object."""
+    """The JSON of a body, which has to be an object."""
     found = await read_json(request)
     if not isinstance(found, dict):
         raise Problem(422, "not an object", f"The body has to be a JSON object, not {type(found).__name__}.")
     return found
 
 
+def answer(fields: Any, status: int = 200) -> Response:
+    """An answer of JSON."""
+    return Response(rows.encode(fields) + b"\n", status, media_type=JSON)
+
+
 def unsupported(kind: str, *taken: str) -> Problem:
     """A body of a kind that is not taken."""
-    said = f"is {kind!r}" if kind else "is missing"
+    found = f"is {kind!r}" if kind else "is missing"
     hint = " (curl: --json instead of -d)" if taken[0] == JSON else ""
-    return Problem(415, "not this content", f"The content type {said}; send {' or '.join(taken)}{hint}.")
+    return Problem(415, "not this content", f"The content type {found}; send {' or '.join(taken)}{hint}.")

@@ -9,31 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ...errors import Error
 from ...version import __version__
 from .. import views
 from ..problems import Problem, refused
-from ..served import Said, describe
+from ..served import Prediction, describe
 from . import rows
+from .access import Role
 from .batches import MOMENT
-from .contents import check_json
+from .contents import JSON, answer, check_json
+from .openapi import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from ..live import LiveStream
     from .protocol import Service
-
-    Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 NUMBERS = ("FP64", "FP32", "FP16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8")
 TYPES = (*NUMBERS, "BOOL", "BYTES")
@@ -53,7 +49,7 @@ class Tensor(msgspec.Struct, omit_defaults=True):
 
 
 class WantedOutput(msgspec.Struct):
-    """An output that is asked for."""
+    """An output that the request wants."""
 
     name: str
     parameters: dict[str, Any] | None = None
@@ -86,19 +82,35 @@ class InferError(msgspec.Struct):
 _read = msgspec.json.Decoder(InferRequest).decode
 
 
-def routes(service: Service, read: Callable[[Endpoint], Endpoint]) -> list[Route]:
+def addresses(service: Service) -> list[Address]:
     """The addresses of the protocol."""
-    found = _Routes(service)
-    version = f"/versions/{VERSION}"
-    models = ["/v2/models/{name}", "/v2/models/{name}" + version]
-    return [
-        Route("/v2", found.server, methods=["GET"]),
-        Route("/v2/health/live", found.live, methods=["GET"]),
-        Route("/v2/health/ready", found.ready, methods=["GET"]),
-        *(Route(one, read(found.model), methods=["GET"]) for one in models),
-        *(Route(one + "/ready", read(found.model_ready), methods=["GET"]) for one in models),
-        *(Route(one + "/infer", read(found.infer), methods=["POST"]) for one in models),
+    found, read = _Endpoints(service), Role.read
+    error, anything = (JSON, InferError), {JSON: None}
+    server = "The server, for the Open Inference Protocol."
+    ready = "Requests are taken."
+    every = [
+        Address("GET", "/v2", server, found.server, gives=anything, error=error),
+        Address("GET", "/v2/health/live", "The process lives.", found.live, gives=anything, error=error),
+        Address("GET", "/v2/health/ready", ready, found.ready, gives=anything, problems=(503,), error=error),
     ]
+    columns = "A model's versions, inputs and outputs."
+    for one in ("/v2/models/{name}", f"/v2/models/{{name}}/versions/{VERSION}"):
+        every += [
+            Address("GET", one, columns, found.model, read, gives=anything, error=error),
+            Address(
+                *("GET", f"{one}/ready", "Whether a model is ready.", found.model_ready, read),
+                gives=anything,
+                error=error,
+            ),
+            Address(
+                *("POST", f"{one}/infer", "Predict rows.", found.infer, read),
+                takes={JSON: InferRequest},
+                gives={JSON: InferResponse},
+                problems=(400, 413, 415, 422),
+                error=error,
+            ),
+        ]
+    return every
 
 
 def error_response(problem: Problem) -> Response:
@@ -107,29 +119,29 @@ def error_response(problem: Problem) -> Response:
     return Response(body, problem.status, problem.headers, "application/json")
 
 
-class _Routes:
+class _Endpoints:
     """The functions behind the addresses."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def server(self, request: Request) -> Response:
-        return _answer({"name": "unitless", "version": __version__, "extensions": []})
+        return answer({"name": "unitless", "version": __version__, "extensions": []})
 
     async def live(self, request: Request) -> Response:
-        return _answer({"live": True})
+        return answer({"live": True})
 
     async def ready(self, request: Request) -> Response:
         self._service.check_ready()
-        views.readiness(self._service.house, in_full=False)
-        return _answer({"ready": True})
+        views.readiness(self._service.store, in_full=False)
+        return answer({"ready": True})
 
     async def model_ready(self, request: Request) -> Response:
-        _, name = self._service.house.find(request.path_params["name"])
-        return _answer({"name": name, "ready": True})
+        _, name = self._service.store.find(request.path_params["name"])
+        return answer({"name": name, "ready": True})
 
     async def model(self, request: Request) -> Response:
-        live, name = self._service.house.find(request.path_params["name"])
+        live, name = self._service.store.find(request.path_params["name"])
         served = live.model(name)
         outputs = [
             {"name": "prediction", "datatype": _kind(served.classes), "shape": [-1]},
@@ -139,45 +151,45 @@ class _Routes:
             outputs.append({"name": "probability", "datatype": "FP64", "shape": [-1]})
         inputs = _inputs(await asyncio.to_thread(describe.columns, served))
         found = {"name": name, "versions": [VERSION], "platform": "unitless", "inputs": inputs, "outputs": outputs}
-        return _answer(found)
+        return answer(found)
 
     async def infer(self, request: Request) -> Response:
-        live, name = rows.find(self._service.house, request.path_params["name"], request.query_params.get("model"))
+        live, name = rows.find(self._service.store, request.path_params["name"], request.query_params.get("model"))
         check_json(request)
         try:
-            asked = _read(_small(await request.body(), 2 * live.row_limits.bytes))
+            wanted = _read(_small(await request.body(), 2 * live.row_limits.bytes))
         except msgspec.ValidationError as error:
             raise Problem(422, "not an inference request", str(error)) from None
         except rows.NOT_JSON as error:
             raise Problem(400, "this is not JSON", str(error)) from None
         try:
-            said = await _predicted(live, name, _rows(asked.inputs))
+            predicted = await _predicted(live, name, _rows(wanted.inputs))
         except Error as error:
             raise refused(error) from None
         outputs = [
-            _output("prediction", [one.prediction for one in said]),
-            _output("score", [one.score for one in said]),
+            _output("prediction", [one.prediction for one in predicted]),
+            _output("score", [one.score for one in predicted]),
         ]
-        if any(one.probability is not None for one in said):
-            outputs.append(_output("probability", [one.probability for one in said]))
-        if asked.outputs is not None:
+        if any(one.probability is not None for one in predicted):
+            outputs.append(_output("probability", [one.probability for one in predicted]))
+        if wanted.outputs is not None:
             known = {output.name: output for output in outputs}
-            for output in asked.outputs:
+            for output in wanted.outputs:
                 if output.name not in known:
                     raise Problem(422, "no such output", f"{output.name!r} is not one of {', '.join(known)}")
-            outputs = [known[output.name] for output in asked.outputs]
-        return _answer(InferResponse(name, outputs, asked.id, VERSION))
+            outputs = [known[output.name] for output in wanted.outputs]
+        return answer(InferResponse(name, outputs, wanted.id, VERSION))
 
 
-async def _predicted(live: LiveStream, model: str, features: list[Any]) -> list[Said]:
+async def _predicted(live: LiveStream, model: str, features: list[Any]) -> list[Prediction]:
     """What a model predicts for each row. Other requests have their turn between two rows."""
-    said, ends = list[Said](), time.perf_counter() + MOMENT
+    predicted, ends = list[Prediction](), time.perf_counter() + MOMENT
     for row in features:
-        said.append(live.predict(row, model))
+        predicted.append(live.predict(row, model))
         if time.perf_counter() > ends:
             await asyncio.sleep(0)
             ends = time.perf_counter() + MOMENT
-    return said
+    return predicted
 
 
 def _small(body: bytes, most: int) -> bytes:
@@ -185,10 +197,6 @@ def _small(body: bytes, most: int) -> bytes:
         detail = f"The request has {len(body):,} bytes; here it can have {most:,} (two times max_row_bytes)."
         raise Problem(413, "the request is too large", f"{detail} Send the rows in several requests.")
     return body
-
-
-def _answer(fields: Any) -> Response:
-    return Response(rows.encode(fields) + b"\n", media_type="application/json")
 
 
 def _inputs(columns: list[tuple[str, str]] | int | None) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a client can ask of the server at most, and what one hears that asks for more."""
+"""Limits of requests and connections, and the answers to clients that exceed them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..settings import Settings
 KEEP_ALIVE = 60.0  # seconds that a connection can stay without a request
 MOST_OUTSTANDING = 64  # answers that one connection can wait for; beyond, nothing more is read from it
 PROGRESS = 64 << 10  # bytes of a long body after which its time begins again
-LINGER = 1.0  # seconds in which a client that still sends can read why it is not heard
-LAST_REQUEST = 0.25  # seconds after the order to stop in which a request that is on its way is still taken
+LINGER = 1.0  # seconds in which a client that still sends can read why it was refused
+LAST_REQUEST = 0.25  # seconds after the signal to stop in which an arriving request is still accepted
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import re
 import urllib.parse
 from collections import deque
 from collections.abc import Awaitable, Callable
-from time import perf_counter_ns
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httptools
@@ -69,13 +69,13 @@ class Service:
     """What all connections share.
 
     Args:
-        house: the models.
-        access: who may do what.
+        store: the models.
+        access: checks tokens and roles.
         limits: of requests.
     """
 
-    def __init__(self, house: Any, access: Access, limits: Limits) -> None:
-        self.house, self.access, self.limits = house, access, limits
+    def __init__(self, store: Any, access: Access, limits: Limits) -> None:
+        self.store, self.access, self.limits = store, access, limits
         self.snapshot: Callable[[LiveStream], Awaitable[int]] = _no_snapshot
         self.heads: dict[bytes, Head] = {}
         self.now = 0.0  # of the event loop's clock, as of the last sweep
@@ -84,14 +84,14 @@ class Service:
         self._good = b""
 
     def check_ready(self) -> None:
-        """See that requests can be answered.
+        """Check that requests can be answered.
 
         Raises:
             Problem: 503 if they cannot.
         """
         if self.closing:
             raise Problem(503, "stopping", "The server is about to stop.", retry_after=5)
-        if not self.house.ready:
+        if not self.store.ready:
             raise Problem(503, "recovering", "The server reads its logs. Try again soon.", retry_after=1)
 
     def reload_tokens(self, file: Path) -> None:
@@ -101,11 +101,11 @@ class Service:
             OptionError: the file cannot be read; the tokens of before stay.
         """
         self.access.reload(file)
-        self.heads.clear()  # they say what their tokens may do
+        self.heads.clear()  # they include the role of their token
 
-    def count(self, asked: str, status: int) -> None:
+    def count(self, verb: str, status: int) -> None:
         """Count an answer."""
-        self.house.tallies.requests[asked if asked in rows.KINDS else "other", status] += 1
+        self.store.tallies.requests[verb if verb in rows.KINDS else "other", status] += 1
 
     def head(self, default: list[tuple[bytes, bytes]], status: int, kind: bytes, more: dict[str, str]) -> bytes:
         """The head of an answer, up to its length."""
@@ -114,14 +114,14 @@ class Service:
         return STATUS_LINE[status] + b"".join(b"%b: %b\r\n" % line for line in lines) + b"content-length: "
 
     def good(self, default: list[tuple[bytes, bytes]], action: str, body: bytes) -> bytes:
-        """An answer with what was asked for."""
-        self.house.tallies.requests[_GOOD[action]] += 1
+        """An answer of status 200."""
+        self.store.tallies.requests[_GOOD[action]] += 1
         if default is not self._default:  # they hold the time, and are new each second
             self._good, self._default = self.head(default, 200, b"application/json", {}), default
         return b"%b%d\r\n\r\n%b\n" % (self._good, len(body) + 1, body)
 
     def bad(self, default: list[tuple[bytes, bytes]], action: str, problem: Problem) -> bytes:
-        """An answer that says no."""
+        """An answer with a problem."""
         self.count(action, problem.status)
         body = problem.body()
         head = self.head(default, problem.status, b"application/problem+json", problem.headers)
@@ -137,7 +137,7 @@ class Slot:
 
     __slots__ = ("action", "answer", "began", "close", "protocol")
 
-    def __init__(self, protocol: Protocol, action: str, close: bool, began: int = 0) -> None:
+    def __init__(self, protocol: Protocol, action: str, close: bool, began: float = 0.0) -> None:
         self.protocol, self.action, self.close, self.began = protocol, action, close, began
         self.answer: bytes | None = None
 
@@ -149,7 +149,7 @@ class Slot:
         else:
             fields = rows.fields(self.action, result[0])  # type: ignore[index]
             self.answer = protocol.good(self.action, rows.encode(fields))
-        protocol.service.house.tallies.latencies[self.action].add(perf_counter_ns() - self.began)
+        protocol.service.store.tallies.latencies[self.action].observe(perf_counter() - self.began)
         protocol.advance()
 
 
@@ -176,17 +176,17 @@ class Protocol(HttpToolsProtocol):
         self._since = 0.0  # when it began, or when the connection was last used
         self._unread_since = 0.0  # when the client stopped to read its answers
         self._heard_once = False
-        self._deaf = False  # nothing more is read
+        self._reading_ended = False  # further bytes are ignored
         self._closing = False  # after the answers that are due
 
     # ----- answers
 
     def good(self, action: str, body: bytes) -> bytes:
-        """An answer with what was asked for."""
+        """An answer of status 200."""
         return self.service.good(self.server_state.default_headers, action, body)
 
     def bad(self, action: str, problem: Problem) -> bytes:
-        """An answer that says no."""
+        """An answer with a problem."""
         return self.service.bad(self.server_state.default_headers, action, problem)
 
     def advance(self) -> None:
@@ -201,7 +201,7 @@ class Protocol(HttpToolsProtocol):
                 return
             order.popleft()
             self._write(first.answer, first.close)
-        if self.flow.read_paused and not self.flow.write_paused and not self._deaf:
+        if self.flow.read_paused and not self.flow.write_paused and not self._reading_ended:
             self.flow.resume_reading()
 
     def _write(self, answer: bytes, close: bool) -> None:
@@ -214,8 +214,8 @@ class Protocol(HttpToolsProtocol):
             self.transport.write(answer)
 
     def _finish(self) -> None:
-        """Say that nothing more comes, and close when the other side has, or after a while."""
-        self._deaf = True
+        """End the answers, and close when the client has closed, or after a while."""
+        self._reading_ended = True
         self._order.clear()
         if self.transport.can_write_eof():
             self.transport.write_eof()
@@ -226,9 +226,9 @@ class Protocol(HttpToolsProtocol):
 
     def _refuse(self, problem: Problem) -> None:
         """Answer with a problem, after the answers that are due, and close."""
-        if self._deaf:
+        if self._reading_ended:
             return
-        self._deaf = True
+        self._reading_ended = True
         slot = Slot(self, "", True)
         slot.answer = self.bad("", problem)
         last = self._order[-1] if self._order else None
@@ -246,10 +246,10 @@ class Protocol(HttpToolsProtocol):
     # ----- the way of a request of one row
 
     def _take(self, head: Head, body: bytes) -> None:
-        action, began = head.action, perf_counter_ns()
+        action, began = head.action, perf_counter()
         try:
             row = rows.read(body)
-            live, model = rows.find(self.service.house, head.name, head.model)
+            live, model = rows.find(self.service.store, head.name, head.model)
             if action == "predict" and row.id is None:
                 answer = self.good(action, rows.encode(rows.predict(live, model, row)))
             else:
@@ -262,7 +262,7 @@ class Protocol(HttpToolsProtocol):
             answer = self.bad(action, problem)
         except Exception as error:
             answer = self.bad(action, rows.failed(error))
-        self.service.house.tallies.latencies[action].add(perf_counter_ns() - began)
+        self.service.store.tallies.latencies[action].observe(perf_counter() - began)
         if not self._order:
             self._write(answer, not head.keep_alive)
             return
@@ -270,7 +270,7 @@ class Protocol(HttpToolsProtocol):
         slot.answer = answer
         self._order.append(slot)
 
-    def _submit(self, live: LiveStream, action: str, row: Row, payload: bytes, close: bool, began: int) -> None:
+    def _submit(self, live: LiveStream, action: str, row: Row, payload: bytes, close: bool, began: float) -> None:
         slot = Slot(self, action, close, began)
         self._order.append(slot)
         try:
@@ -297,12 +297,12 @@ class Protocol(HttpToolsProtocol):
             if isinstance(waiting, RequestResponseCycle):
                 waiting.disconnected = True
                 waiting.message_event.set()
-        self._deaf = True
+        self._reading_ended = True
         self._order.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._deaf:
+        if self._reading_ended:
             return
         if self._receiving == _BETWEEN:
             heads, at, size = self.service.heads, 0, len(data)
@@ -313,7 +313,7 @@ class Protocol(HttpToolsProtocol):
                     break
                 start, at = end + 4, end + 4 + head.length
                 self._take(head, data[start:at])
-                if at == size or self._deaf:
+                if at == size or self._reading_ended:
                     self._since = self.service.now
                     return
             data = data[at:] if at else data
@@ -323,7 +323,7 @@ class Protocol(HttpToolsProtocol):
 
     def _parse(self, data: bytes) -> None:
         began = self._receiving
-        while data and not self._deaf:
+        while data and not self._reading_ended:
             try:
                 self.parser.feed_data(data)
                 break
@@ -333,10 +333,10 @@ class Protocol(HttpToolsProtocol):
             except httptools.HttpParserError:
                 self._refuse(Problem(400, "this is not HTTP", "The request could not be parsed."))
         self._raw = None
-        if self._deaf:
+        if self._reading_ended:
             return
         if self._receiving == _HEAD:
-            if began == _HEAD:  # else what there is of it has been counted
+            if began == _HEAD:  # else its bytes have been counted
                 self._length += len(data)
             if self._length > self.service.limits.header:
                 self._refuse(self.service.limits.header_too_large())
@@ -349,7 +349,7 @@ class Protocol(HttpToolsProtocol):
                 self._progress, self._since = 0, self.service.now
 
     def _stay(self, rest: bytes) -> bytes:
-        """What a request that asks for another protocol would be if it did not: the parser reads no body after it.
+        """Treat a request for another protocol as an ordinary one: the parser reads no body after it.
 
         Args:
             rest: what came behind its head.
@@ -407,8 +407,8 @@ class Protocol(HttpToolsProtocol):
             self._length += len(name) + len(value) + 4
 
     def on_headers_complete(self) -> None:
-        """Decide who answers."""
-        if self._deaf or self.parser.should_upgrade():  # then the parser stops behind the head
+        """Decide whether the protocol or the application answers."""
+        if self._reading_ended or self.parser.should_upgrade():  # then the parser stops behind the head
             return
         limits, found = self.service.limits, dict(reversed(self.headers))
         if self._length > limits.header:
@@ -482,7 +482,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
-        if self._deaf:
+        if self._reading_ended:
             return
         self._length += len(body)
         if self._length > self.service.limits.body:
@@ -497,7 +497,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """A request is here as a whole."""
-        if self._deaf or self._receiving == _HEAD:  # it asks for another protocol
+        if self._reading_ended or self._receiving == _HEAD:  # a request for another protocol
             return
         self._receiving = _BETWEEN
         raw, self._raw = self._raw, None  # it is the head of this request, and of none that comes in the same data
@@ -532,7 +532,7 @@ class Protocol(HttpToolsProtocol):
         self.advance()
 
     def shutdown(self) -> None:
-        """Answer what was taken, and what is on its way, then close."""
+        """Answer what was taken, and what is being received, then close."""
         self._closing = True
         last = self._order[-1] if self._order else None
         if isinstance(last, RequestResponseCycle):
@@ -541,7 +541,7 @@ class Protocol(HttpToolsProtocol):
             self.loop.call_later(LAST_REQUEST, self._close_unused)
 
     def _close_unused(self) -> None:
-        if not self._order and self._receiving == _BETWEEN and not self._deaf:
+        if not self._order and self._receiving == _BETWEEN and not self._reading_ended:
             self.transport.close()
 
     def give_up(self) -> None:
@@ -550,10 +550,10 @@ class Protocol(HttpToolsProtocol):
             self._refuse(Problem(503, "stopping", "The server has stopped before the request was here.", retry_after=5))
 
     def sweep(self, now: float) -> None:
-        """Close the connection if its request does not come, its answers are not read, or nobody uses it."""
+        """Close the connection if its request does not come, its answers are not read, or it is not used."""
         if self.flow.write_paused and now - self._unread_since > KEEP_ALIVE:
             self.transport.abort()
-        if self._deaf:
+        if self._reading_ended:
             return
         if self._receiving != _BETWEEN:
             if self.flow.read_paused:  # it is the server that is slow

@@ -1,4 +1,4 @@
-"""One row of a request: from its bytes to what is logged, and from what came of it to the answer."""
+"""One row of a request: from its bytes to the log, and from its outcome to the answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from ...errors import Error
 from ..events import TOO_DEEP, Kind, Row, is_too_deep, read_sent_row
-from ..problems import Problem, refused
+from ..problems import Problem, refused, unexpected
 from .access import Role
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 encode = msgspec.json.Encoder().encode
 
-LONGEST_ID = 256  # ids are kept in memory
+LONGEST_ID = 256  # characters; ids are held in memory
 _log = logging.getLogger("unitless.serve")
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 FIELDS = ("features", "label", "weight", "id", "level")
@@ -28,22 +28,22 @@ FEATURES = 'the features by name, such as {"age": 31, "job": "clerk"}'
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
 
 
-def find(house: Any, name: str, model: str | None = None) -> tuple[LiveStream, str]:
+def find(store: Any, name: str, model: str | None = None) -> tuple[LiveStream, str]:
     """The stream that a name stands for, and which of its models answers.
 
     Args:
-        house: all models.
+        store: all models.
         name: of a stream, or of a model.
         model: another one of the stream.
 
     Raises:
         Problem: 404 if there is no such model.
     """
-    live, found = house.find(name)
+    live, found = store.find(name)
     if model is None:
         return live, found
     if model not in live.stream.models:
-        raise Problem(404, "no such model", f"{name!r} has no model {model!r} beside it")
+        raise Problem(404, "no such model", f"{name!r} is not the name of a stream with a model {model!r}")
     return live, model
 
 
@@ -82,7 +82,7 @@ def _wrong(body: bytes, error: str) -> str:
 
 
 def check(action: str, row: Row, limits: RowLimits, size: int) -> None:
-    """See that a row has what an action needs, and is not too large to be kept.
+    """Check that a row has what an action needs, and is not too large to be stored.
 
     Args:
         action: "predict", "learn" or "label".
@@ -112,12 +112,12 @@ def _lacks(field: str, what: str) -> Problem:
 
 
 def needed(action: str, row: Row) -> Role:
-    """The role that a row needs: predictions that are kept are written."""
+    """The role that a row needs: a prediction with an id is written to the log, so it needs more than read."""
     return Role.read if action == "predict" and row.id is None else Role.write
 
 
 def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
-    """What is written into the log: the row as it was sent, and of a prediction also who answers.
+    """What is written into the log: the row as it was sent, and for a prediction also the model that answers.
 
     The row becomes what is read from those bytes.
     """
@@ -143,19 +143,19 @@ def predict(live: LiveStream, model: str, row: Row) -> dict[str, Any]:
 
 
 def failed(error: Exception) -> Problem:
-    """Something that nobody thought of."""
+    """The problem of an unexpected error."""
     _log.error("a row could not be answered", exc_info=error)
-    return Problem(500, "an error of the server", "Its log says more.")
+    return unexpected()
 
 
 def fields(action: str, outcome: Outcome) -> dict[str, Any]:
     """The answer to a row that was taken."""
-    said = outcome.said
+    predicted = outcome.prediction
     if action == "predict":
-        found = {} if said is None else said.answer()
+        found = {} if predicted is None else predicted.answer()
         found["seq"] = outcome.seq
         found["model"] = outcome.model
         if outcome.status == "duplicate":
             found["status"] = "duplicate"
         return found
-    return {"score": 0.0 if said is None else said.known_score, "seq": outcome.seq, "status": outcome.status}
+    return {"score": 0.0 if predicted is None else predicted.known_score, "seq": outcome.seq, "status": outcome.status}

@@ -3,7 +3,6 @@
 records.py    one record: its bytes, and how they are read and checked
 segments.py   one file of the log: its header, its name, its records
 log.py        Log: appends, reads, rotates, recovers
-syncing.py    Syncer: the thread that brings what was written to the disk
 tail.py       Tail: reads what another process writes, as it comes
 reader.py     Reader: reads single records of what another process writes
 damage.py     LogError: what is wrong with a log, where, and what to do
@@ -13,7 +12,6 @@ from __future__ import annotations
 
 from .damage import LogError
 from .log import Cut, Log
-from .syncing import Syncer
 from .tail import Tail
 
-__all__ = ["Cut", "Log", "LogError", "Syncer", "Tail"]
+__all__ = ["Cut", "Log", "LogError", "Tail"]

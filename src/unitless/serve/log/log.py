@@ -20,6 +20,7 @@ from .records import Event, encode
 from .segments import (
     LIBRARY_BYTES,
     SEGMENT_HEADER_BYTES,
+    OpenFiles,
     Segment,
     TornHeaderError,
     checksum,
@@ -30,18 +31,17 @@ from .segments import (
     parsed,
     record_at,
     records_of,
+    scanned,
     sync_folder,
-    walked,
     write_whole,
 )
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Observer: TypeAlias = Callable[[Path, int], None]  # told which file is on the disk, and up to which byte
+Observer: TypeAlias = Callable[[Path, int], None]  # is called with the file that was synced, and up to which byte
 
 _FEW_FILES = 8  # which are checked one after the other
-_OPEN_FILES = 8  # older files that stay open for single reads
 _LIBRARY = __version__[:LIBRARY_BYTES]
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
@@ -70,13 +70,12 @@ class Log:
         b'{}'
     """
 
-    def __init__(self, folder: Path, segment_bytes: int, read_only: bool, observer: Observer | None) -> None:
+    def __init__(self, folder: Path, segment_bytes: int, observer: Observer | None) -> None:
         self.folder = folder
         self.cut: Cut | None = None
         self.end = self.synced_end = 0
         self.next_seq = 1
         self._segment_bytes = segment_bytes
-        self._read_only = read_only
         self._observer = observer
         self._segments: list[Segment] = []
         self._limit = 0  # how large the last file may become
@@ -84,7 +83,7 @@ class Log:
         self._crc = 0  # of the whole last file
         self._time = 0  # of the last record
         self._handle = -1  # of the last file
-        self._older: dict[Path, int] = {}  # files that are open for single reads
+        self._older = OpenFiles()  # all but the last
         self._changing = threading.Lock()  # held while the last file is synced or replaced by a new one
         self._sync_failure: OSError | None = None
         self._refusal: LogError | None = None  # why no more records are taken
@@ -95,17 +94,14 @@ class Log:
         folder: Path,
         *,
         segment_bytes: int = 64 << 20,
-        read_only: bool = False,
         observer: Observer | None = None,
     ) -> Self:
         """Check the whole log, cut off what was not completely written at its end, and bring the rest to the disk.
 
-        Read only, nothing is changed: what was not completely written is not seen.
-
         Raises:
             LogError: a file is damaged anywhere but at the end of the last one, or is missing.
         """
-        log = cls(folder, segment_bytes, read_only, observer)
+        log = cls(folder, segment_bytes, observer)
         try:
             log._open()
         except BaseException:
@@ -113,7 +109,7 @@ class Log:
             raise
         return log
 
-    # What there is
+    # Its extent
 
     @property
     def first_seq(self) -> int:
@@ -132,11 +128,6 @@ class Log:
         if not self._segments:
             return 0
         return self.end - self._segments[0].base + SEGMENT_HEADER_BYTES * len(self._segments)
-
-    @property
-    def descriptor(self) -> int:
-        """That of the file which takes records now; -1 if none does."""
-        return self._handle
 
     def versions_from(self, seq: int) -> set[str]:
         """The versions of the library that wrote the records from a sequence number on."""
@@ -182,7 +173,7 @@ class Log:
     def sync(self) -> int:
         """Bring what is written to the disk; gives the position up to which it is there.
 
-        An error is final: nobody knows what of the data the system still has, so the log takes no more records.
+        An error is final: it is not known what of the data the system still has, so the log takes no more records.
         """
         with self._changing:
             return self._sync()
@@ -222,8 +213,6 @@ class Log:
 
     def _make_room(self) -> None:
         """Begin a new file if the last one is full or was written by another version."""
-        if self._read_only:
-            raise LogError("the log was opened to be read only", file=str(self.folder))
         if self.next_seq > self._segments[-1].first_seq:  # a record that is larger than a file stands alone in one
             with self._changing:
                 self._sync()
@@ -257,8 +246,7 @@ class Log:
         self._handle = handle
         self._size = SEGMENT_HEADER_BYTES
         self._crc = crc32(segment.header())
-        writable = not self._read_only and segment.library == _LIBRARY
-        self._limit = self._segment_bytes if writable else 0
+        self._limit = self._segment_bytes if segment.library == _LIBRARY else 0
 
     # Reading
 
@@ -275,12 +263,7 @@ class Log:
             if index < 0:
                 raise dropped_at(self.folder, position)
             segment = self._segments[index]
-            handle = self._older.pop(segment.path, -1)
-            if handle < 0:
-                handle = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
-            self._older[segment.path] = handle
-            if len(self._older) > _OPEN_FILES:
-                os.close(self._older.pop(next(iter(self._older))))
+            handle = self._older.handle(segment.path)
         if not segment.base <= position < self.end:
             raise LogError(f"there is no record at position {position:,}", file=str(self.folder))
         return segment, handle
@@ -307,7 +290,7 @@ class Log:
             except FileNotFoundError:
                 raise dropped(segment.path.parent, segment.first_seq) from None
             try:
-                start = walked(segment, handle, size, from_seq)
+                start = scanned(segment, handle, size, from_seq)
                 for records in records_of(segment, handle, start.used, start.seq, size):
                     yield from records
             finally:
@@ -322,8 +305,7 @@ class Log:
             path = self._segments[0].path
             os.unlink(path)  # oldest first, so that no gap can come about
             del self._segments[0]
-            if (handle := self._older.pop(path, -1)) >= 0:
-                os.close(handle)
+            self._older.close(path)
             gone.append(path)
         if gone:
             sync_folder(self.folder)
@@ -332,10 +314,9 @@ class Log:
     def close(self) -> None:
         """Close all files; what was written since the last sync is left to the system."""
         with self._changing:
-            for handle in (*self._older.values(), self._handle):
-                if handle >= 0:
-                    os.close(handle)
-            self._older.clear()
+            self._older.close_all()
+            if self._handle >= 0:
+                os.close(self._handle)
             self._handle = -1
             self._refusal = LogError("the log is closed", file=str(self.folder))
 
@@ -348,22 +329,16 @@ class Log:
     # Recovery
 
     def _open(self) -> None:
-        if not self._read_only and not self.folder.is_dir():
+        if not self.folder.is_dir():
             self.folder.mkdir(mode=0o700, parents=True)
             sync_folder(self.folder.parent)
-        try:
-            paths = listed(self.folder)
-        except FileNotFoundError:
-            raise LogError("there is no log here", file=str(self.folder)) from None
-        torn = self._read_headers(paths)
+        torn = self._read_headers(listed(self.folder))
         if len(self._segments) > 1:
             with ThreadPoolExecutor() as pool:  # checksums are computed without the interpreter's lock
                 each = pool.map if len(self._segments) > _FEW_FILES else map
                 deque(each(_check, self._segments[:-1], self._segments[1:]), maxlen=0)
         if self._segments:
             self._recover(self._segments.pop(), torn is not None)
-        if self._read_only:
-            return
         if torn is not None:
             torn.unlink()
         if not self._segments:
@@ -384,21 +359,16 @@ class Log:
 
     def _recover(self, segment: Segment, was_full: bool) -> None:
         """Find the end of the last file, cut off what is not valid behind it, and go on there."""
-        flags = os.O_RDONLY if self._read_only else os.O_RDWR | os.O_APPEND
-        handle = os.open(segment.path, flags | os.O_CLOEXEC)
+        handle = os.open(segment.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         self._take(segment, handle)
         size = os.fstat(handle).st_size
-        self._size, self.next_seq, self._time, torn_group = walked(segment, handle, size)
+        self._size, self.next_seq, self._time, torn_group = scanned(segment, handle, size)
         self.end = segment.position(self._size)
         self._crc = checksum(handle, self._size)
         if self._size < size:
             if was_full:  # it was synced before the next file was made: so this write was finished
                 raise damaged(segment.path, self._size)
             self.cut = Cut(segment.path, self._size, size - self._size)
-        if self._read_only:
-            os.close(handle)
-            self._handle = -1
-            return
         if self.cut is not None:
             os.ftruncate(handle, self._size)
         os.fsync(handle)
@@ -406,7 +376,7 @@ class Log:
         self._observe(self._size)
         if segment.library != _LIBRARY and self.next_seq == segment.first_seq:
             self._rewrite_header()
-        if torn_group:  # what is left of it counts from now on; whoever waits for the rest of it sees the new file
+        if torn_group:  # what is left of it counts from now on; readers that wait for the rest of it see the new file
             self._begin()
 
     def _rewrite_header(self) -> None:
@@ -425,7 +395,7 @@ def _check(segment: Segment, after: Segment) -> None:
         size = os.fstat(handle).st_size
         if segment.position(size) == after.base and checksum(handle, size) == after.previous_crc:
             return
-        end = walked(segment, handle, size)
+        end = scanned(segment, handle, size)
         if end.used < size:
             raise damaged(segment.path, end.used)
         if end.seq < after.first_seq:

@@ -10,7 +10,7 @@ from .tail import Tail
 
 
 def time_of(text: str) -> int | None:
-    """A time as ISO 8601 has it, in microseconds since 1970; None if it is none. Without a zone it is UTC."""
+    """A time in the form of ISO 8601, in microseconds since 1970; None if it is not one. Without a zone it is UTC."""
     try:
         found = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text)
         found = found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
@@ -50,7 +50,7 @@ def first_since(folder: Path, time: int) -> int:
 
 
 def _segment(path: Path) -> Segment | None:
-    """What the header of a file says; None if the file is being made or was removed."""
+    """The header of a file; None if the file is being made or was removed."""
     try:
         with opened(path) as handle:
             return parsed(path, handle)

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from ..events import Record
 from .damage import dropped_at
-from .segments import Segment, TornHeaderError, listed, opened, parsed, record_at
-
-_OPEN_FILES = 8
+from .segments import OpenFiles, Segment, TornHeaderError, listed, opened, parsed, record_at
 
 
 class Reader:
@@ -23,18 +21,17 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._segments: list[Segment] = []
-        self._open: dict[Path, int] = {}
+        self._open = OpenFiles()
         self._end = 0  # of the last file, as it was when it was looked at
 
     def read(self, position: int) -> Record:
         """The record that begins at a position."""
         segment = self._at(position)
-        return record_at(segment, self._opened(segment), position)
+        return record_at(segment, self._open.handle(segment.path), position)
 
     def close(self) -> None:
         """Close all files."""
-        while self._open:
-            os.close(self._open.popitem()[1])
+        self._open.close_all()
 
     def _at(self, position: int) -> Segment:
         """The file that holds a position."""
@@ -49,7 +46,7 @@ class Reader:
         """Whether the last file that is known holds a position by now."""
         if self._segments:
             last = self._segments[-1]
-            self._end = last.position(os.fstat(self._opened(last)).st_size)
+            self._end = last.position(os.fstat(self._open.handle(last.path)).st_size)
         return position < self._end
 
     def _look(self) -> None:
@@ -65,12 +62,3 @@ class Reader:
             except (FileNotFoundError, TornHeaderError):  # it was dropped meanwhile, or is being made
                 continue
             self._segments.append(segment)
-
-    def _opened(self, segment: Segment) -> int:
-        handle = self._open.pop(segment.path, -1)
-        if handle < 0:
-            handle = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
-        self._open[segment.path] = handle
-        if len(self._open) > _OPEN_FILES:
-            os.close(self._open.pop(next(iter(self._open))))
-        return handle

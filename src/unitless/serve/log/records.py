@@ -88,37 +88,28 @@ def decode(buffer: bytes, seq: int, position: int) -> list[Record]:
     return records
 
 
-class Walk(NamedTuple):
-    """How far a walk over records came."""
+class Scan(NamedTuple):
+    """How far a scan over records came."""
 
     used: int  # bytes
     seq: int  # that of the next record
     time: int  # that of the last record
-    more: bool  # was the last record not the last of its group?
+    more: bool  # whether the last record is not the last of its group
 
 
-def walk(buffer: bytes, seq: int, time: int, stop_seq: int) -> Walk:
+def scan(buffer: bytes, seq: int, time: int, stop_seq: int) -> Scan:
     """Over the valid records at the beginning of a buffer, up to the one that holds a sequence number."""
-    unpack, size, at, last_form = _HEADER.unpack_from, len(buffer), 0, 0
-    last_start = size - HEADER_BYTES
-    view = memoryview(buffer)
-    while at <= last_start:
-        length, kind, form, rows, crc, number, when = unpack(buffer, at)
-        stop = at + HEADER_BYTES + length
-        if number != seq or stop > size or crc32(view[at + 12 : stop], crc32(view[at : at + 8], SEED)) != crc:
-            break
-        if kind not in _KINDS or form not in _FORMS:
-            raise UnknownRecordError(at)
-        if seq + rows > stop_seq:
-            break
-        time, last_form = when, form
-        at = stop
-        seq += rows
-    return Walk(at, seq, time, last_form >= MORE)
+    records = decode(buffer, seq, 0)
+    while records and records[-1].seq + records[-1].rows > stop_seq:
+        records.pop()
+    if not records:
+        return Scan(0, seq, time, False)
+    last = records[-1]
+    return Scan(last.end, last.seq + last.rows, last.time, bool(buffer[last.position + FORM_AT] & MORE))
 
 
 def claimed(buffer: bytes) -> int:
-    """How many bytes the record at the beginning of a buffer says that it takes."""
+    """How many bytes the record at the beginning of a buffer takes, by its header."""
     return HEADER_BYTES + int.from_bytes(buffer[:4], "little") if len(buffer) >= HEADER_BYTES else HEADER_BYTES
 
 

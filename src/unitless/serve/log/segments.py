@@ -23,7 +23,7 @@ from zlib import crc32
 
 from ..events import Record
 from .damage import damaged, unknown
-from .records import UnknownRecordError, Walk, claimed, decode, seq_of, walk
+from .records import Scan, UnknownRecordError, claimed, decode, scan, seq_of
 
 FORMAT = 1
 LIBRARY_BYTES = 44
@@ -44,7 +44,7 @@ class TornHeaderError(Exception):
 
 @dataclass(frozen=True)
 class Segment:
-    """What the header of a file says."""
+    """The header of a file."""
 
     path: Path
     library: str
@@ -79,7 +79,7 @@ def listed(folder: Path) -> list[Path]:
 
 
 def parsed(path: Path, handle: int) -> Segment:
-    """What the header of an open file says; TornHeaderError if the file was never complete."""
+    """The header of an open file; TornHeaderError if the file was never complete."""
     header = os.pread(handle, SEGMENT_HEADER_BYTES, 0)
     whole = len(header) == SEGMENT_HEADER_BYTES
     if not whole or _CRC.unpack_from(header, _HEADER.size)[0] != crc32(header[: _HEADER.size]):
@@ -102,6 +102,35 @@ def opened(path: Path) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+class OpenFiles:
+    """Files that stay open for single reads; of too many, the one that was not used for the longest time is closed."""
+
+    _MOST = 8
+
+    def __init__(self) -> None:
+        self._handles: dict[Path, int] = {}
+
+    def handle(self, path: Path) -> int:
+        """The descriptor of a file, which is opened if it is not open."""
+        handle = self._handles.pop(path, -1)
+        if handle < 0:
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._handles[path] = handle
+        if len(self._handles) > self._MOST:
+            self.close(next(iter(self._handles)))
+        return handle
+
+    def close(self, path: Path) -> None:
+        """Close a file, if it is open."""
+        if (handle := self._handles.pop(path, -1)) >= 0:
+            os.close(handle)
+
+    def close_all(self) -> None:
+        """Close all files."""
+        for path in list(self._handles):
+            self.close(path)
 
 
 def create(segment: Segment) -> int:
@@ -139,13 +168,13 @@ def checksum(handle: int, size: int) -> int:
     return crc
 
 
-def walked(segment: Segment, handle: int, size: int, stop_seq: int = NEVER) -> Walk:
+def scanned(segment: Segment, handle: int, size: int, stop_seq: int = NEVER) -> Scan:
     """Over the valid records of a file, up to the one that holds a sequence number; `used` is a byte of the file."""
-    place, chunk = Walk(SEGMENT_HEADER_BYTES, segment.first_seq, segment.time, False), CHUNK
+    place, chunk = Scan(SEGMENT_HEADER_BYTES, segment.first_seq, segment.time, False), CHUNK
     while place.used < size:
         buffer = os.pread(handle, min(chunk, size - place.used), place.used)
         try:
-            step = walk(buffer, place.seq, place.time, stop_seq)
+            step = scan(buffer, place.seq, place.time, stop_seq)
         except UnknownRecordError as error:
             raise unknown(segment.path, place.used + error.args[0], "the kind of the record") from None
         if step.used:
@@ -187,7 +216,7 @@ def record_at(segment: Segment, handle: int, position: int) -> Record:
     return records[0]
 
 
-def _larger(buffer: bytes, asked: int, left: int) -> int:
+def _larger(buffer: bytes, chunk: int, left: int) -> int:
     """How much to read for the record at the beginning of a buffer, which does not hold it; 0 if that will not help."""
     size = claimed(buffer)
-    return size if asked == len(buffer) < size <= left else 0
+    return size if chunk == len(buffer) < size <= left else 0

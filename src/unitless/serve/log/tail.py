@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..events import Record
 from .damage import LogError, damaged, dropped, unknown
-from .records import FORM_AT, HEADER_BYTES, MORE, UnknownRecordError, claimed, decode, walk
-from .segments import NEVER, SEGMENT_HEADER_BYTES, Segment, TornHeaderError, listed, named, parsed, walked
+from .records import FORM_AT, HEADER_BYTES, MORE, UnknownRecordError, claimed, decode, scan
+from .segments import NEVER, SEGMENT_HEADER_BYTES, Segment, TornHeaderError, listed, named, parsed, scanned
 
 
 class Tail:
@@ -26,7 +26,7 @@ class Tail:
         self._offset = 0  # in the file, behind the last record that was given or passed over
         self._seq = from_seq  # that of the record there
         self._valid_seq = 0  # that behind the last valid record, which may belong to a group that is not whole
-        self._left = False  # are there bytes behind what was given?
+        self._left = False  # whether there are bytes behind what was given
         self._final = False  # there is a later file, so this one does not change any more
         self._last = (0, b"")  # where the last record given begins, and its header
 
@@ -49,7 +49,7 @@ class Tail:
                     records = [record for record in records if record.seq + record.rows > self._from_seq]
                 if records:
                     return records
-            elif not self._follow():
+            elif not self._next_file():
                 return []
 
     def check_end(self) -> None:
@@ -61,7 +61,7 @@ class Tail:
         if self._segment is None:
             return
         rest = os.pread(self._handle, os.fstat(self._handle).st_size - self._offset, self._offset)
-        whole = walk(rest, self._seq, 0, NEVER).used
+        whole = scan(rest, self._seq, 0, NEVER).used
         if len(rest) - whole >= max(HEADER_BYTES, claimed(rest[whole:])):
             raise LogError(
                 f"what stands from byte {self._offset + whole:,} on is not a record",
@@ -115,7 +115,7 @@ class Tail:
         self._segment, self._handle = segment, handle
         self._offset, self._seq, self._final, self._last = SEGMENT_HEADER_BYTES, segment.first_seq, False, (0, b"")
         if self._seq < self._from_seq:
-            passed = walked(segment, handle, os.fstat(handle).st_size, self._from_seq)
+            passed = scanned(segment, handle, os.fstat(handle).st_size, self._from_seq)
             self._offset, self._seq = passed.used, passed.seq
         return True
 
@@ -154,7 +154,7 @@ class Tail:
         self._seq = last.seq + last.rows
 
     def _check_history(self, size: int) -> None:
-        """Does the file still hold what was read?"""
+        """Check that the file still has what was read."""
         at, header = self._last
         if size < self._offset or os.pread(self._handle, len(header), at) != header:
             raise LogError(
@@ -163,10 +163,10 @@ class Tail:
                 advice="start again from a snapshot: the writer has lost its last records, as in a power cut",
             )
 
-    def _follow(self) -> bool:
+    def _next_file(self) -> bool:
         """Go on to the next file, if there is one and this one has nothing more to give; False to wait."""
         assert self._segment is not None
-        gone = os.fstat(self._handle).st_nlink == 0  # asked before the next file is looked for, which is made before
+        gone = os.fstat(self._handle).st_nlink == 0  # the next file is made before this one is removed
         path = named(self.folder, self._valid_seq)
         if path == self._segment.path:  # nothing is in it yet; another version puts its own in its place
             if gone and not self._open(path):

@@ -1,8 +1,8 @@
-// Talks to the server that the page came from: requests with the token, and events that are followed.
+// Requests to the server that sent the page, with its token, and the events that the server sends.
 
 import { byId } from "./elements.js";
 
-const SILENCE = 20000; // milliseconds without a byte after which a connection is given up
+const SILENCE = 20000; // milliseconds without a byte after which the page connects again
 
 export class Refused extends Error {
   constructor(status, problem) {
@@ -11,24 +11,24 @@ export class Refused extends Error {
   }
 }
 
-let asking = null; // the question for a token, while it is open
+let tokenPrompt = null; // resolved when the dialog for a token closes
 
-/** Asks for a token, once however many requests need it. */
+/** Opens the dialog for a token; requests that need one at the same time share it. */
 function askForToken(reason) {
-  asking ??= new Promise((resolve) => {
+  tokenPrompt ??= new Promise((resolve) => {
     const dialog = byId("token-dialog");
     if (reason) byId("token-reason").textContent = reason;
     const answered = () => {
       const token = byId("token").value.trim();
       if (token) sessionStorage.setItem("token", token);
       byId("token").value = "";
-      asking = null;
+      tokenPrompt = null;
       resolve();
     };
     dialog.addEventListener("close", answered, { once: true });
     dialog.showModal();
   });
-  return asking;
+  return tokenPrompt;
 }
 
 async function send(path, options = {}) {
@@ -40,7 +40,7 @@ async function send(path, options = {}) {
     if (response.ok) return response;
     const problem = await response.json().catch(() => ({}));
     if (response.status !== 401) throw new Refused(response.status, problem);
-    await askForToken(token ? "The server does not know this token. Give another one." : null);
+    await askForToken(token ? "The server does not know this token. Enter another one." : null);
   }
 }
 
@@ -57,30 +57,30 @@ export async function post(path, body) {
 }
 
 /**
- * Follows server-sent events until the connection ends. They are read with fetch, because an EventSource sends no token.
- * begun() is called when events begin to be sent, event(name, data) for each.
+ * Reads server-sent events until the connection ends. It uses fetch, because an EventSource cannot send a token.
+ * begun() is called with the first bytes, event(name, data) with each event.
  */
-export async function follow(path, signal, begun, event) {
+export async function readEvents(path, signal, begun, event) {
   const silence = new AbortController();
   let timer;
-  const heard = () => {
+  const restartTimer = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(new Error("The server is silent.")), SILENCE);
+    timer = setTimeout(() => silence.abort(new Error("The server sends nothing.")), SILENCE);
   };
-  heard();
+  restartTimer();
   try {
     const response = await send(path, { signal: AbortSignal.any([signal, silence.signal]), headers: { Accept: "text/event-stream" } });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let waiting = "";
+    let unfinished = "";
     let first = true;
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      heard();
+      restartTimer();
       if (first) begun();
       first = false;
-      const parts = (waiting + value).split("\n\n");
-      waiting = parts.pop();
+      const parts = (unfinished + value).split("\n\n");
+      unfinished = parts.pop();
       for (const part of parts) {
         const fields = Object.fromEntries(part.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
         if (fields.event) event(fields.event, JSON.parse(fields.data));

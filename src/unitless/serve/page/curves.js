@@ -1,11 +1,11 @@
-// What single features add to the score: curves of numbers, bars of text.
+// What single features add to the score: a curve for a number, bars for text.
 
 import { bar, make } from "./elements.js";
 import { signed } from "./numbers.js";
 
 const MOST_TEXTS = 6;
 
-/** A curve over the values of a number, as a small drawing that needs no axis. */
+/** A small drawing of the curve of a numeric feature. */
 export function curve(feature, x, y, format) {
   const [width, height, edge] = [240, 96, 6];
   const extent = (values) => [Math.min(...values), Math.max(...values)];
@@ -28,7 +28,7 @@ export function curve(feature, x, y, format) {
   return make("figure", { class: "card" }, make("figcaption", {}, make("h3", {}, feature)), picture, ends);
 }
 
-/** What each text of a feature adds, the largest first. */
+/** Bars of what each text value of a feature adds to the score, the largest first. */
 export function steps(feature, texts, y) {
   const most = Math.max(...y.map(Math.abs)) || 1;
   const ranked = texts.map((text, k) => [text, y[k]]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));

@@ -1,9 +1,9 @@
-// Small pieces of the document. Text is always text, never HTML.
+// Elements of the document. Text is never parsed as HTML.
 
 /** The element of the page with this id. */
 export const byId = (id) => document.getElementById(id);
 
-/** A new element; children are elements or text. Properties beginning with a capital letter or a dash are attributes. */
+/** A new element. Properties are attributes, those that begin with "on" event listeners; children are elements or text. */
 export function make(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -15,13 +15,13 @@ export function make(name, properties = {}, ...children) {
   return element;
 }
 
-/** Sets the text of an element if it is another one, so that nothing is drawn or read aloud without need. */
-export function say(element, text) {
+/** Sets the text of an element if it differs, so that screen readers do not repeat it. */
+export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 /**
- * A table that can be moved sideways where it is too wide.
+ * A table that scrolls sideways where it is too wide.
  * columns: [{title, number}], rows: arrays of text or elements.
  */
 export function table(label, columns, rows, properties = {}) {
@@ -37,7 +37,7 @@ export function table(label, columns, rows, properties = {}) {
   return make("div", { class: "sideways", tabindex: "0", role: "region", "aria-label": label }, made);
 }
 
-/** A bar from zero to the left or to the right; share is between -1 and 1. With `from` zero it begins at the left. */
+/** A bar for a share between -1 and 1. A signed bar begins in the middle, another one at the left. */
 export function bar(share, signed = false) {
   const inside = make("i", { class: share < 0 ? "fall" : "rise" });
   const width = Math.min(Math.abs(share), 1) * (signed ? 50 : 100);

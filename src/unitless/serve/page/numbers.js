@@ -1,4 +1,4 @@
-// Numbers, times and values as people read them.
+// Numbers, times and values as text.
 
 const whole = new Intl.NumberFormat("en");
 
@@ -27,14 +27,14 @@ export function signed(value) {
   return value > 0 ? `+${number(value)}` : number(value);
 }
 
-/** A share: 98.4 %. */
+/** A share: 98.4%. */
 export function percent(value) {
   if (value == null || !Number.isFinite(value)) return "–";
   const share = 100 * value;
-  return `${share.toFixed(share > 99 && share < 100 ? 2 : 1)} %`;
+  return `${share.toFixed(share > 99 && share < 100 ? 2 : 1)}%`;
 }
 
-/** A number without zeros at the end of its decimals. */
+/** Removes zeros at the end of the decimals of a number. */
 export function short(text) {
   return text.replace(/\.(\d*?)0+(?=\D|$)/, (_, digits) => (digits ? `.${digits}` : ""));
 }
@@ -81,12 +81,12 @@ export function value(given) {
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }
 
-/** The metrics of a model, and of classes also the accuracy. */
+/** The metrics of a model; the accuracy is added for classes. */
 export function scores(metrics) {
   return metrics?.error_rate == null ? metrics ?? {} : { accuracy: 1 - metrics.error_rate, ...metrics };
 }
 
-/** A metric by its name, in its own form. */
+/** The value of a metric as text: a percentage or a number. */
 export function metric(name, value) {
   const shares = new Set(["accuracy", "error_rate", "precision", "recall", "f1"]);
   return shares.has(name) ? percent(value) : number(value);

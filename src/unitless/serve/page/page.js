@@ -1,14 +1,15 @@
-// The live page: which model is looked at, what the server says about it, and where it is shown.
+// The live page: which model it shows, what the server sends about the model, and where that is shown.
 
-import { follow, get, post } from "./api.js";
-import { Chart, colour } from "./charts.js";
+import { get, post, readEvents } from "./api.js";
+import { Chart, lineColor } from "./charts.js";
 import { curve, steps } from "./curves.js";
-import { byId, make, say } from "./elements.js";
-import { History } from "./history.js";
-import { bytes, clock, count, duration, metric, metricName, number, percent, rate, scores, value } from "./numbers.js";
+import { byId, make, setText } from "./elements.js";
+import { History, SMOOTH } from "./history.js";
+import { bytes, clock, count, duration, number, percent, rate, scores, value } from "./numbers.js";
 import { showExplanation, showImportance, showModels, showRecent } from "./tables.js";
+import { showTiles } from "./tiles.js";
 
-/** Commands for the terminal that make a model and teach it a row. */
+/** Commands for a terminal that create a model and send it a row. */
 function commands() {
   const model = new URL("v1/models/houses", document.baseURI);
   const token = sessionStorage.getItem("token") ? ' -H "Authorization: Bearer $TOKEN"' : "";
@@ -19,38 +20,41 @@ curl${token} ${model}/learn --json \\
 
 const state = {
   models: [], // summaries of all models
-  chosen: null, // the name of the model that is looked at
+  chosen: null, // the name of the model that the page shows
   range: "seconds",
   history: new History(),
   metrics: null, // the last answer of /metrics
-  now: null, // how the stream stands, as the last moment said
+  now: null, // the state of the stream, from the last moment
   recent: [],
 };
-let watching = null; // stops looking at a model
-let lost = 0; // how often connecting failed in a row
+let watching = null; // ends the connection that shows a model
+let lost = 0; // failed attempts to connect, one after the other
 let everConnected = false;
 
+const BEFORE = `mean of ${SMOOTH} seconds, each row predicted before it was learned`;
+
 const charts = {
-  loss: new Chart({ title: "Loss", about: "before each row was learned; less is better", format: number, robust: true, always: true }),
-  accuracy: new Chart({ title: "Accuracy", about: "of the champion, before each row was learned", format: percent, most: 1 }),
+  loss: new Chart({ title: "Loss", about: "", format: number, robust: true, always: true }),
+  accuracy: new Chart({ title: "Accuracy", about: `${BEFORE}; large is good`, format: percent, most: 1 }),
   throughput: new Chart({ title: "Throughput", about: "rows per second", format: rate, tick: (value) => number(value, 2), zero: true, always: true }),
-  drift: new Chart({ title: "Drift", about: "loss against its long-run mean", format: number, level: 1, robust: true }),
-  scales: new Chart({ title: "Scales that grew", about: "features that were larger than ever before", format: count, zero: true, bars: true, whole: true }),
+  drift: new Chart({ title: "Drift", about: "loss compared with all rows; 1 is usual", format: number, level: 1, robust: true }),
+  scales: new Chart({ title: "Scales that grew", about: "features with a value larger than all before", format: count, zero: true, bars: true, whole: true }),
   delay: new Chart({ title: "Delay of labels", about: "from a prediction to its label", format: duration, log: true }),
-  life: new Chart({ title: "Since the beginning", about: "loss by the number of examples", format: number, robust: true, examples: true }),
+  life: new Chart({ title: "Since the beginning", about: "", format: number, robust: true, byRows: true }),
 };
 
-// --- what is shown -----------------------------------------------------------------------------------------------------
+// --- showing -----------------------------------------------------------------------------------------------------
 
+const chosenModel = () => state.models.find((model) => model.name === state.chosen);
 const streamOf = (name) => state.models.find((model) => model.name === name)?.stream;
 
-/** The address of something about a model. The name of a stream alone would mean its champion. */
-function about(name, what, more = "") {
+/** The address of information about a model. The name of a stream alone would mean its champion. */
+function addressOf(name, what, more = "") {
   return `v1/models/${streamOf(name) ?? name}/${what}?model=${name}${more}`;
 }
 
-/** The models of the stream that is looked at, with the latest numbers. */
-function companions() {
+/** The models of the stream that the page shows, with the latest numbers. */
+function modelsOfStream() {
   const stream = streamOf(state.chosen);
   const latest = new Map((state.now?.models ?? state.metrics?.models ?? []).map((model) => [model.name, model]));
   return state.models.filter((model) => model.stream === stream).map((model) => ({ ...model, ...latest.get(model.name), role: model.role }));
@@ -59,7 +63,7 @@ function companions() {
 function connection(kind, text) {
   const box = byId("connection");
   box.dataset.state = kind;
-  say(box.lastElementChild, text);
+  setText(box.lastElementChild, text);
 }
 
 function show(section) {
@@ -83,13 +87,12 @@ function showChoice() {
 }
 
 function showTitle(model) {
-  say(byId("name"), model.name);
+  setText(byId("name"), model.name);
   document.title = `${model.name} · unitless`;
-  const classes = model.classes ? (model.classes.length > 4 ? `${model.classes.length} classes` : model.classes.join(", ")) : null;
-  const beside = model.stream === model.name ? null : `of the stream ${model.stream}`;
-  const words = [model.role, beside, model.task, model.loss && `${model.loss} loss`, model.model_type, classes, model.bytes && bytes(model.bytes)];
-  const text = words.filter(Boolean).join(" · ");
-  if (byId("facts").textContent !== text) byId("facts").replaceChildren(text);
+  const classes = model.classes ? (model.classes.length > 4 ? `${model.classes.length} classes` : `classes ${model.classes.join(", ")}`) : null;
+  const stream = model.stream === model.name ? null : `stream ${model.stream}`;
+  const words = [model.role, stream, model.task, model.loss && `${model.loss} loss`, model.model_type && `model type ${model.model_type}`, classes, model.bytes && bytes(model.bytes)];
+  setText(byId("facts"), words.filter(Boolean).join(" · "));
   const notes = model.notes ?? [];
   if (byId("notes").dataset.key !== notes.join("\n")) {
     byId("notes").dataset.key = notes.join("\n");
@@ -97,96 +100,55 @@ function showTitle(model) {
   }
 }
 
-/** Finds or makes a tile, and gives what fills it. */
-function tile(name) {
-  const box = byId("tiles");
-  let made = box.querySelector(`[data-name="${name}"]`);
-  if (!made) {
-    made = make("div", { class: "tile", "data-name": name }, make("dt", {}), make("dd", {}, make("b", {}), make("small", {})));
-    box.append(made);
-  }
-  return (title, text, small) => {
-    say(made.querySelector("dt"), title);
-    say(made.querySelector("b"), text);
-    say(made.querySelector("small"), small ?? "");
-  };
-}
+let announcedAt = 0;
 
-function showTiles(model) {
-  const { history, metrics } = state;
-  const now = state.now ?? metrics ?? {};
-  const found = scores(model.metrics);
-  const recently = (read) => history.smooth("seconds", read).at(-1);
-  const loss = recently((moment) => moment.by_model?.[model.name]);
-  const main = ["accuracy", "rmse", "mae"].find((name) => found[name] != null);
-  const wrong = model.role === "champion" ? recently((moment) => moment.error) : null;
-  const log = now.log ?? metrics?.log ?? {};
-  tile("examples")("Examples", count(model.examples), "learned");
-  tile("rate")("Rows per second", rate(history.rate("learned")), `${rate(history.rate("predicted"))} predicted`);
-  const recent = main === "accuracy" && wrong != null ? 1 - wrong : main === "rmse" && loss != null && model.loss === "squared" ? Math.sqrt(loss) : null;
-  if (main) tile("score")(metricName(main), metric(main, found[main]), recent == null ? "of all examples" : `${metric(main, recent)} recently`);
-  else byId("tiles").querySelector('[data-name="score"]')?.remove();
-  tile("loss")("Loss", number(found.loss), loss == null ? "of all examples" : `${number(loss)} recently`);
-  tile("waiting")("Waiting labels", count(now.waiting ?? model.waiting), delayed(metrics) ?? "predicted, label to come");
-  tile("lag")("Log lag", count(log.lag), log.seq == null ? "rows not on disk yet" : `rows, of ${count(log.seq)}`);
-}
-
-/** What it costs that labels come late: the loss of what was served beside that of predictions at learning time. */
-function delayed(metrics) {
-  if (!metrics?.served || !(metrics.joined?.loss > 0)) return null;
-  const cost = metrics.served.loss / metrics.joined.loss - 1;
-  return `delay: loss ${cost < 0 ? "−" : "+"}${percent(Math.abs(cost))}`;
-}
-
-let spokenAt = 0;
-
-/** What a screen reader says: rarely, and in one sentence. */
-function speak(model) {
-  if (Date.now() - spokenAt < 30000) return;
-  spokenAt = Date.now();
+/** Tells screen readers how the model stands, in one sentence and at most twice a minute. */
+function announce(model) {
+  if (Date.now() - announcedAt < 30000) return;
+  announcedAt = Date.now();
   const { accuracy, rmse } = scores(model.metrics);
   const score = accuracy != null ? `, accuracy ${percent(accuracy)}` : rmse != null ? `, RMSE ${number(rmse)}` : "";
-  say(byId("spoken"), `${model.name}: ${count(model.examples)} examples, loss ${number(model.metrics?.loss)}${score}.`);
+  setText(byId("spoken"), `${model.name}: ${count(model.examples)} rows learned, loss ${number(model.metrics?.loss)}${score}.`);
 }
 
-/** Of squared losses the root of their mean, the RMSE, which is in the unit of the labels; other losses as they are. */
-function inUnits(models) {
+/** Names the charts of the loss, and gives a function for its values: a squared loss becomes the RMSE, in the unit of the labels. */
+function inUnitOfLabels(models) {
   const squared = models.length > 0 && models.every((model) => model.loss === "squared");
-  charts.loss.rename(squared ? "RMSE" : "Loss", "before each row was learned; less is better");
-  charts.life.rename("Since the beginning", `${squared ? "RMSE" : "loss"} by the number of examples`);
+  charts.loss.rename(squared ? "RMSE" : "Loss", `${BEFORE}; small is good`);
+  charts.life.rename("Since the beginning", `${squared ? "RMSE" : "loss"} by the number of rows learned`);
   return (values) => (squared ? values.map((value) => (value == null ? null : Math.sqrt(value))) : values);
 }
 
 function showCharts() {
   const { history, range } = state;
-  const models = companions();
-  const units = inUnits(models);
+  const models = modelsOfStream();
+  const units = inUnitOfLabels(models);
   const champion = models.find((model) => model.role === "champion")?.name ?? state.chosen;
   const x = history.column(range, (moment) => moment.time);
   const between = history.between(range);
   const perSecond = range === "seconds" ? 1 : 60;
   const ordered = [...models].sort((a, b) => (b.name === champion) - (a.name === champion));
-  const losses = ordered.map((model, k) => ({ name: model.name, colour: colour(k), values: units(history.smooth(range, (moment) => moment.by_model?.[model.name])) }));
-  const total = { name: `${champion}, all examples`, colour: colour(0), thin: true, dashed: true, values: units(history.column(range, (moment) => moment.total_loss)) };
+  const losses = ordered.map((model, k) => ({ name: model.name, color: lineColor(k), values: units(history.smooth(range, (moment) => moment.by_model?.[model.name])) }));
+  const total = { name: `${champion}, all rows`, color: lineColor(0), thin: true, dashed: true, values: units(history.column(range, (moment) => moment.total_loss)) };
   charts.loss.update(x, [...losses, total], between);
   const right = (moment) => (moment.error == null ? null : 1 - moment.error);
-  charts.accuracy.update(x, [{ name: champion, colour: colour(0), values: history.smooth(range, right) }], between);
+  charts.accuracy.update(x, [{ name: champion, color: lineColor(0), values: history.smooth(range, right) }], between);
   charts.throughput.update(
     x,
     [
-      { name: "learned", colour: colour(0), values: history.steady(range, (moment) => moment.learned / perSecond) },
-      { name: "predicted", colour: colour(1), values: history.steady(range, (moment) => moment.predicted / perSecond) },
+      { name: "learned", color: lineColor(0), values: history.steady(range, (moment) => moment.learned / perSecond) },
+      { name: "predicted", color: lineColor(1), values: history.steady(range, (moment) => moment.predicted / perSecond) },
     ],
     between,
   );
-  charts.drift.update(x, [{ name: champion, colour: colour(0), values: history.smooth(range, (moment) => moment.drift) }], between);
+  charts.drift.update(x, [{ name: champion, color: lineColor(0), values: history.smooth(range, (moment) => moment.drift) }], between);
   const [times, growths] = history.grouped(range, (moment) => moment.scale_growth, 10);
-  charts.scales.update(times, [{ name: range === "seconds" ? "in 10 seconds" : "in 10 minutes", colour: colour(3), values: growths }], between);
+  charts.scales.update(times, [{ name: range === "seconds" ? "in 10 seconds" : "in 10 minutes", color: lineColor(3), values: growths }], between);
   charts.delay.update(
     x,
     [
-      { name: "half within", colour: colour(0), thin: true, values: history.column(range, (moment) => moment.delay_p50) },
-      { name: "99 % within", colour: colour(1), thin: true, values: history.column(range, (moment) => moment.delay_p99) },
+      { name: "median", color: lineColor(0), thin: true, values: history.column(range, (moment) => moment.delay_p50) },
+      { name: "99th percentile", color: lineColor(1), thin: true, values: history.column(range, (moment) => moment.delay_p99) },
     ],
     between,
   );
@@ -194,10 +156,14 @@ function showCharts() {
   charts.life.update(
     points.map((point) => point[0]),
     [
-      { name: "since the point before", colour: colour(0), values: units(points.map((point) => point[2])) },
-      { name: "all until then", colour: colour(0), thin: true, dashed: true, values: units(points.map((point) => point[1])) },
+      { name: "since the last point", color: lineColor(0), values: units(points.map((point) => point[2])) },
+      { name: "all rows", color: lineColor(0), thin: true, dashed: true, values: units(points.map((point) => point[1])) },
     ],
   );
+}
+
+function showRecentRows() {
+  showRecent(byId("recent"), state.recent, chosenModel()?.task === "regression", explain);
 }
 
 function showCurves(curves) {
@@ -205,24 +171,24 @@ function showCurves(curves) {
   byId("curves").replaceChildren(...curves.slice(0, 24).map((one) => (one.text ? steps(one.feature, one.x, one.y) : curve(one.feature, one.x, one.y, value))));
 }
 
-/** Everything that the latest moment may have changed. */
+/** Draws everything that the latest moment may have changed. */
 function draw() {
-  const model = companions().find((one) => one.name === state.chosen);
+  const model = modelsOfStream().find((one) => one.name === state.chosen);
   if (!model) return;
   showTitle(model);
-  showTiles(model);
+  showTiles(model, state.history, state.now ?? state.metrics ?? {}, state.metrics);
   showCharts();
-  speak(model);
-  showModels(byId("models"), companions(), state.chosen, choose, promote);
+  announce(model);
+  showModels(byId("models"), modelsOfStream(), state.chosen, choose, promote);
 }
 
-let asked = 0; // redraws that were asked for; a hidden page draws when it is seen again
+let frame = 0; // the next redraw; browsers draw a hidden page when it becomes visible
 
 function drawSoon() {
-  if (!asked) asked = requestAnimationFrame(() => ((asked = 0), draw()));
+  if (!frame) frame = requestAnimationFrame(() => ((frame = 0), draw()));
 }
 
-// --- what can be done --------------------------------------------------------------------------------------------------
+// --- actions --------------------------------------------------------------------------------------------------
 
 function choose(name) {
   if (name === state.chosen) return;
@@ -231,62 +197,62 @@ function choose(name) {
 }
 
 function explain(example) {
-  showExplanation(example, post(about(state.chosen, "explain"), { features: example.features }));
+  showExplanation(example, chosenModel()?.task === "regression", post(addressOf(state.chosen, "explain"), { features: example.features }));
 }
 
 function promote(model) {
   const dialog = byId("promote-dialog");
-  const champion = companions().find((one) => one.role === "champion")?.name;
+  const champion = modelsOfStream().find((one) => one.role === "champion")?.name;
   byId("promote-title").textContent = `Promote ${model.name}?`;
-  byId("promote-text").textContent = `From then on ${model.name} answers for the stream ${model.stream}. ${champion} stays beside it as a challenger. Promote ${champion} to go back.`;
+  byId("promote-text").textContent = `Afterwards ${model.name} answers for the stream ${model.stream}, and ${champion} continues as a challenger. To undo this, promote ${champion}.`;
   dialog.returnValue = "no";
-  const answered = async () => {
+  const closed = async () => {
     if (dialog.returnValue !== "yes") return;
     try {
       await post(`v1/models/${model.name}/promote`);
       await refreshModels();
-      tellNote(`${model.name} is the champion now.`);
+      showNote(`${model.name} is the champion now.`);
     } catch (error) {
-      tellNote(error.status === 403 ? "Your token may not promote models: that takes the role admin." : error.message);
+      showNote(error.status === 403 ? "Your token may not promote models; that needs the role admin." : error.message);
     }
   };
-  dialog.addEventListener("close", answered, { once: true });
+  dialog.addEventListener("close", closed, { once: true });
   dialog.showModal();
 }
 
-function tellNote(text) {
+function showNote(text) {
   const note = make("p", { class: "note passing", role: "status" }, text);
   byId("notes").before(note);
   setTimeout(() => note.remove(), 12000);
 }
 
-// --- what the server says ----------------------------------------------------------------------------------------------
+// --- the server ----------------------------------------------------------------------------------------------
 
 async function refreshModels() {
   const answer = await get("v1/models");
   state.models = answer.models;
   const { version, started, durability, replica } = answer.server ?? {};
-  const words = [version && `unitless ${version}`, started && `since ${new Date(started * 1000).toLocaleDateString("en")} ${clock(started, false)}`, durability && `durability ${durability}`, answer.quarantined?.length && `not recovered: ${answer.quarantined.map((one) => one.name).join(", ")}`, replica && "replica: it only predicts"];
-  say(byId("about"), words.filter(Boolean).join(" · "));
+  const words = [version && `unitless ${version}`, started && `since ${new Date(started * 1000).toLocaleDateString("en")} ${clock(started, false)}`, durability && `durability ${durability}`, answer.quarantined?.length && `not recovered: ${answer.quarantined.map((one) => one.name).join(", ")}`, replica && "replica: predicts, does not learn"];
+  setText(byId("about"), words.filter(Boolean).join(" · "));
   if (state.chosen) showChoice();
   drawSoon();
 }
 
 async function refreshWeights(name, signal) {
-  const { features, curves } = await get(about(name, "weights", "&most=100"), signal);
+  const { features, curves } = await get(addressOf(name, "weights", "&most=100"), signal);
   if (signal.aborted) return;
   showImportance(byId("importance"), features ?? [], new URL(`v1/models/${streamOf(name) ?? name}/learn`, document.baseURI));
   showCurves(curves ?? []);
 }
 
 async function refreshMetrics(name, signal) {
-  const metrics = await get(about(name, "metrics"), signal);
+  const metrics = await get(addressOf(name, "metrics"), signal);
   if (signal.aborted) return;
   state.metrics = metrics;
   state.history.merge("seconds", metrics.moments?.seconds ?? []);
   state.history.merge("minutes", metrics.moments?.minutes ?? []);
   state.recent = metrics.recent ?? [];
-  showRecent(byId("recent"), state.recent, explain);
+  showRecentRows();
   draw();
 }
 
@@ -305,11 +271,11 @@ const take = {
     refreshModels().catch(() => {});
   },
   note(note) {
-    tellNote(note.text);
+    showNote(note.text);
   },
 };
 
-/** Looks at one model until another is chosen (returns) or the connection ends (throws). */
+/** Shows one model until another is chosen (returns) or the connection ends (throws). */
 async function watch(name) {
   const stop = (watching = new AbortController());
   if (state.chosen == null || streamOf(state.chosen) !== streamOf(name)) state.history = new History();
@@ -322,22 +288,22 @@ async function watch(name) {
     if (error.status === 404) stop.abort();
   };
   const begun = () => {
-    if (lost && everConnected) tellNote("Connected again.");
+    if (lost && everConnected) showNote("Connected again.");
     lost = 0;
     everConnected = true;
     connection("live", "Live");
     refreshMetrics(name, signal).catch(failed);
     refreshWeights(name, signal).catch(failed);
   };
-  // The tables change more slowly than the charts, so that they can be read.
+  // The tables change more slowly than the charts, so that people can read them.
   const timers = [
-    setInterval(() => state.newExamples && !byId("explain-dialog").open && ((state.newExamples = false), showRecent(byId("recent"), state.recent, explain)), 1500),
-    setInterval(() => document.hidden || refreshWeights(name, signal).catch(failed), 20000), // they take the server some time
+    setInterval(() => state.newExamples && !byId("explain-dialog").open && ((state.newExamples = false), showRecentRows()), 1500),
+    setInterval(() => document.hidden || refreshWeights(name, signal).catch(failed), 20000), // expensive for the server
     setInterval(() => state.models.some((model) => model.status !== "ready") && refreshModels().catch(() => {}), 2000),
     setInterval(() => document.hidden || Promise.all([refreshModels(), refreshMetrics(name, signal)]).catch(failed), 30000),
   ];
   try {
-    await follow(about(name, "events"), signal, begun, (event, data) => take[event]?.(data));
+    await readEvents(addressOf(name, "events"), signal, begun, (event, data) => take[event]?.(data));
     throw new Error("The connection ended.");
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -347,7 +313,7 @@ async function watch(name) {
   }
 }
 
-/** The model that the address names, or the champion that has learned most. */
+/** The model that the address names, or the champion that has learned the most rows. */
 function wanted() {
   const name = decodeURIComponent(location.hash.slice(1));
   const ready = state.models.filter((model) => model.status !== "replaying");
@@ -367,7 +333,7 @@ async function run() {
       } else {
         state.chosen = null;
         document.title = "unitless";
-        say(byId("create"), commands());
+        setText(byId("create"), commands());
         show("empty");
         connection("live", "Live");
         lost = 0;
@@ -381,7 +347,7 @@ async function run() {
         continue;
       }
       lost += 1;
-      connection("lost", everConnected ? "Connection lost, trying again" : `Cannot connect, trying again`);
+      connection("lost", everConnected ? "Connection lost, trying again" : "Cannot connect, trying again");
       await pause(Math.min(500 * 1.6 ** (lost - 1), 5000));
     }
   }
@@ -396,14 +362,14 @@ function chooseTheme() {
     try {
       localStorage.setItem("theme", root.dataset.theme);
     } catch {
-      // Then the choice holds until the page is loaded again.
+      // Without storage the choice lasts until the page is loaded again.
     }
     drawSoon();
   });
   dark.addEventListener("change", drawSoon);
 }
 
-byId("copy").addEventListener("click", () => navigator.clipboard?.writeText(commands()).then(() => say(byId("copy"), "Copied")));
+byId("copy").addEventListener("click", () => navigator.clipboard?.writeText(commands()).then(() => setText(byId("copy"), "Copied")));
 byId("charts").append(...Object.values(charts).map((chart) => chart.element));
 byId("model").addEventListener("change", (event) => choose(event.target.value));
 addEventListener("hashchange", () => watching?.abort());

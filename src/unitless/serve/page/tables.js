@@ -1,15 +1,17 @@
-// The tables: models of the stream, importance of features, recent examples, and the explanation of one.
+// The tables: models of the stream, importance of features, recent rows, and the explanation of one row.
 
 import { bar, byId, make, table } from "./elements.js";
-import { clock, count, metric, metricName, number, percent, scores, signed, value } from "./numbers.js";
+import { clock, count, metric, metricName, number, percent, scores, short, signed, value } from "./numbers.js";
 
 const shown = ["accuracy", "rmse", "auc", "mae", "r2", "loss"];
-const members = { trees: "curves and trees", newton: "second order", forgetting: "forgetting second order", snag: "sNAG" };
+const members = { newton: "second order", snag: "sNAG" }; // others are called what the server calls them
 
 /** The models of a stream, the champion first. */
 export function showModels(box, models, chosen, choose, promote) {
-  const names = shown.filter((name) => models.some((model) => scores(model.metrics)[name] != null)).slice(0, 4);
-  const columns = [{ title: "Model" }, { title: "Role" }, { title: "Model type" }, { title: "Examples", number: true }];
+  const known = (name) => models.some((model) => scores(model.metrics)[name] != null);
+  const squared = models.every((model) => model.loss == null || model.loss === "squared"); // then the RMSE is the loss, in a unit that people know
+  const names = shown.filter((name) => known(name) && !(name === "loss" && squared)).slice(0, 4);
+  const columns = [{ title: "Model" }, { title: "Role" }, { title: "Model type" }, { title: "Rows learned", number: true }];
   columns.push(...names.map((name) => ({ title: metricName(name), number: true })), { title: "Promote", kind: "action" });
   const rank = { champion: 0, challenger: 1, shadow: 2 };
   const rows = [...models].sort((a, b) => rank[a.role] - rank[b.role]).map((model) => [
@@ -29,13 +31,15 @@ function progress(model) {
   return make("span", { class: "progress" }, `${model.status} `, made, model.progress == null ? "" : ` ${percent(model.progress)}`);
 }
 
+/** The model type, and the share that each member of an ensemble has in predictions. */
 function describe(model) {
   const shares = Object.entries(model.members ?? {}).sort((a, b) => b[1] - a[1]);
   if (shares.length < 2) return model.model_type ?? "–";
-  return make("span", { title: shares.map(([name, share]) => `${members[name] ?? name} ${percent(share)}`).join(", ") }, `${model.model_type ?? ""} (${members[shares[0][0]] ?? shares[0][0]} ${Math.round(100 * shares[0][1])} %)`);
+  const parts = shares.map(([name, share]) => `${members[name] ?? name} ${Math.round(100 * share)}%`);
+  return make("span", {}, model.model_type ?? "", make("small", {}, `ensemble: ${parts.join(", ")}`));
 }
 
-/** A table that is made anew keeps the focus where it was. */
+/** Replaces a table without moving the focus and the scroll position. */
 function keepFocus(box, change) {
   const all = () => [...box.querySelectorAll("button")];
   const at = all().indexOf(document.activeElement);
@@ -45,59 +49,66 @@ function keepFocus(box, change) {
   if (moved) box.querySelector(".sideways").scrollLeft = moved;
 }
 
-/** What the model listens to; if it has heard nothing yet, where to send rows. */
+/** The features by importance; for a new model, where to send rows. */
 export function showImportance(box, features, address) {
   if (!features.length) {
-    box.replaceChildren(make("p", { class: "quiet" }, `Nothing has been learned yet. Rows are sent to ${address}.`));
+    box.replaceChildren(make("p", { class: "quiet" }, `No row has been learned yet. Send rows to ${address}.`));
     return;
   }
   const size = (feature) => Math.abs(feature.importance ?? feature.weight ?? 0);
   const ranked = [...features].sort((a, b) => size(b) - size(a)).slice(0, 20);
   const most = size(ranked[0]) || 1;
   const total = features.reduce((sum, feature) => sum + size(feature), 0) || 1;
-  const weighed = ranked.some((feature) => feature.weight != null); // of several classes there are several weights
-  const columns = [{ title: "Feature" }, { title: "Importance", kind: "bars" }, { title: "Share", number: true }, ...(weighed ? [{ title: "Weight", number: true }] : []), { title: "Scale", number: true }];
+  const hasCoefficients = ranked.some((feature) => feature.weight != null); // with several classes, a feature has one per class
+  const columns = [{ title: "Feature" }, { title: "Importance", kind: "bars" }, { title: "Share", number: true }, ...(hasCoefficients ? [{ title: "Coefficient", number: true }] : []), { title: "Scale", number: true }];
   const rows = ranked.map((feature) => [
     feature.feature,
     bar(size(feature) / most),
     percent(size(feature) / total),
-    ...(weighed ? [feature.weight == null ? "–" : signed(feature.weight)] : []),
-    number(feature.scale),
+    ...(hasCoefficients ? [feature.weight == null ? "–" : signed(feature.weight)] : []),
+    short(number(feature.scale)),
   ]);
-  box.replaceChildren(table("Importance of features", columns, rows));
+  const about = "Importance: how far a feature moves the prediction, in the unit of the score, so that features can be compared. Scale: the size of the feature's values.";
+  box.replaceChildren(table("Importance of features", columns, rows), make("p", { class: "quiet" }, about));
 }
 
-/** The last rows that were learned; each can be explained. */
-export function showRecent(box, examples, explain) {
+/** The latest rows that were learned, each with a button that explains it. Numbers have an error, classes a loss. */
+export function showRecent(box, examples, isNumber, explain) {
   if (!examples.length) {
-    box.replaceChildren(make("p", { class: "quiet" }, "Rows that are learned from JSON are shown here."));
+    box.replaceChildren(make("p", { class: "quiet" }, "This table shows rows that were sent as JSON."));
     return;
   }
-  const columns = [{ title: "Row" }, { title: "Time" }, { title: "Label", number: true }, { title: "Predicted", number: true }, { title: "Loss", number: true }];
+  const columns = [{ title: "Row" }, { title: "Time" }, { title: "Label", number: true }, { title: "Predicted", number: true }, { title: isNumber ? "Error" : "Loss", number: true }];
   const rows = examples.slice(0, 12).map((example) => [
     make("button", { type: "button", class: "link", onclick: () => explain(example), "aria-label": `Explain row ${count(example.seq)}` }, count(example.seq)),
     clock(example.time),
     value(example.label),
     value(example.prediction),
-    number(example.loss),
+    isNumber ? error(example) : number(example.loss),
   ]);
   keepFocus(box, () => {
-    box.replaceChildren(table("Recent examples", columns, rows), make("p", { class: "quiet" }, "Choose a row to see why it was predicted so."));
+    box.replaceChildren(table("Recent rows", columns, rows), make("p", { class: "quiet" }, "Choose a row for an explanation of its prediction."));
   });
 }
 
-/** Opens the explanation of a row: what is known of it at once, the contributions when they come. */
-export function showExplanation(example, asked) {
+/** The error of a predicted number; its squared loss would be in a unit that nobody reads. */
+function error(example) {
+  const known = typeof example.prediction === "number" && typeof example.label === "number";
+  return known ? signed(example.prediction - example.label) : "–";
+}
+
+/** Opens the explanation of a row: its facts at once, the contributions when the server has answered. */
+export function showExplanation(example, isNumber, answer) {
   const box = byId("explain");
   byId("explain-title").textContent = `Row ${count(example.seq)}`;
-  const facts = [["Label", value(example.label)], ["Predicted before", value(example.prediction)], ["Loss", number(example.loss)], ["Time", clock(example.time)], ["Id", example.id]];
+  const facts = [["Label", value(example.label)], ["Predicted before it was learned", value(example.prediction)], isNumber ? ["Error", error(example)] : ["Loss", number(example.loss)], ["Time", clock(example.time)], ["Id", example.id]];
   const list = make("dl", { class: "pairs" }, ...facts.filter(([, text]) => text != null).map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));
-  const answer = make("div", { role: "status" }, make("p", { class: "quiet" }, "The model is asked…"));
-  box.replaceChildren(list, answer);
+  const status = make("div", { role: "status" }, make("p", { class: "quiet" }, "Loading…"));
+  box.replaceChildren(list, status);
   byId("explain-dialog").showModal();
-  asked.then(
-    (found) => answer.replaceChildren(...contributions(found, example)),
-    (error) => answer.replaceChildren(make("p", { class: "note" }, error.message)),
+  answer.then(
+    (found) => status.replaceChildren(...contributions(found, example)),
+    (error) => status.replaceChildren(make("p", { class: "note" }, error.message)),
   );
 }
 
@@ -109,7 +120,7 @@ function contributions(found, example) {
   const columns = [{ title: "Feature" }, { title: "Value", number: true }, { title: "Less ← → more", kind: "bars" }, { title: "Adds", number: true }];
   const left = Math.max(parts.length - 30, 0) + (example.left_out ?? 0);
   return [
-    make("p", {}, "The model as it is now predicts ", make("b", {}, value(found.prediction)), `. Its score${found.label == null ? "" : ` of ${value(found.label)}`}, ${number(found.score)}, is the sum of:`),
+    make("p", {}, "The current model predicts ", make("b", {}, value(found.prediction)), `. Its score${found.label == null ? "" : ` of ${value(found.label)}`}, ${number(found.score)}, is the sum of these contributions:`),
     table("What each feature adds to the score", columns, rows),
     left ? make("p", { class: "quiet" }, `${count(left)} more features are not shown.`) : "",
   ];

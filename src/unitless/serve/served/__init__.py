@@ -1,6 +1,6 @@
-"""One model in service: how it reads rows and labels, what it answers, how good it was."""
+"""One model in service: how it reads rows and labels, its predictions and its metrics."""
 
 from .growth import Limits
-from .model import Said, ServedModel
+from .model import Prediction, ServedModel
 
-__all__ = ["Limits", "Said", "ServedModel"]
+__all__ = ["Limits", "Prediction", "ServedModel"]

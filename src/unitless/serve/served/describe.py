@@ -1,26 +1,26 @@
-"""What there is to say about a model in service, as JSON has it: its summary, its weights, why it says what it says."""
+"""Descriptions of a model in service as JSON: summary, metrics, features and explanations of predictions."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from ...data.text_columns import FOR_NAMES
+from ...data.columns.text_columns import FOR_NAMES
 from ...errors import InputError
 from ...inference.explanation import explain
 from ...metrics.evaluation import Evaluation
 from ...models.by_feature import ranked
 from ...models.curve_panels import panels
 from ...models.model import BIAS
-from ...models.one_vs_all import OneVsAll
+from ..wire import Curve, Explained, Explanation, Judged, OfModel, Weight, Weights
 from .model import ServedModel
 
-_SENT_AS = {"number": "number", "flag": "number", "boolean": "boolean"}  # by the kind of a column; others as text
-LARGE = 64 << 20  # bytes: of a larger model neither features nor members are listed, because that takes too long
+_SENT_AS = {"number": "number", "flag": "number", "boolean": "boolean"}  # by column type; others: text
+LARGE = 64 << 20  # bytes; features and members of a larger model are not listed, because that would take too long
 
 
 def finite(value: Any) -> Any:
-    """Numbers that JSON does not have become null, also within lists and mappings."""
+    """Replace NaN and infinity, which JSON cannot express, by None, also inside lists and mappings."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -29,20 +29,22 @@ def finite(value: Any) -> Any:
 
 
 def metrics_of(evaluation: Evaluation) -> dict[str, Any]:
-    """Metrics by name, and the training loss, of which curves are drawn."""
+    """Metrics by name, and the training loss, which the charts of the live page show."""
     return {**evaluation.metrics, "loss": evaluation.loss} if evaluation.examples else {}
 
 
-def summary(served: ServedModel) -> dict[str, Any]:
-    """What a list of models says of each."""
+def summary(served: ServedModel) -> OfModel:
+    """Describe a model in the list of models."""
     model, evaluation = served.model, served.evaluation
     notes = []
     if served.task == "regression" and served.examples and served.options.get("task") is None:
-        low, high = (math.nan, math.nan) if evaluation is None else evaluation._labels
+        low, high = (math.nan, math.nan) if evaluation is None else evaluation.label_limits
         if {low, high} <= {0.0, 1.0} and low != high:
             notes.append('labels 0 and 1 are learned as numbers; for two classes create it with "task": "binary"')
     if model is not None and model.limited_labels:
         notes.append(f"{model.limited_labels:,} labels far outside the range of all others were learned as its limit")
+    if model is not None and model.options.penalty_note is not None:
+        notes.append(str(model.options.penalty_note))
     if (columns := served.columns) is not None:
         for name, differed in columns.left_out.items():
             notes.append(
@@ -69,8 +71,8 @@ def summary(served: ServedModel) -> dict[str, Any]:
     }
 
 
-def progress(served: ServedModel) -> dict[str, Any]:
-    """How good it was, in all detail."""
+def progress(served: ServedModel) -> Judged:
+    """Progressive metrics with their confidence interval, learning curve, baselines, and the cost of late labels."""
     evaluation = served.evaluation
     if evaluation is None or served.model is None:
         return {"progressive": {}, "metrics_ci": None, "curve": [], "baseline": None, "served": None, "joined": None}
@@ -91,14 +93,14 @@ def progress(served: ServedModel) -> dict[str, Any]:
     }
 
 
-def explanation(served: ServedModel, features: Any, label: Any = None) -> dict[str, Any]:
-    """Each feature's part in a prediction."""
+def explanation(served: ServedModel, features: Any) -> Explanation:
+    """Explain a prediction: what each feature adds to the score."""
     if served.model is None:
-        raise InputError("the model has learned nothing yet, so there is nothing to explain")
-    why = explain(served.model, features, label)
-    said = served.predict(features)
+        raise InputError("the model has learned no rows yet, so it cannot explain predictions")
+    why = explain(served.model, features)
+    predicted: Explained = finite(served.predict(features).answer())
     return {
-        **finite(said.answer()),
+        **predicted,
         "score": finite(why.score),
         "label": why.label,
         "bias": finite(why.bias),
@@ -115,8 +117,8 @@ def explanation(served: ServedModel, features: Any, label: Any = None) -> dict[s
     }
 
 
-def features(served: ServedModel, most: int = 100) -> dict[str, Any]:
-    """The features that matter most, first those that matter most of all; of several classes, by class."""
+def features(served: ServedModel, most: int = 100) -> Weights:
+    """The most important features, in order of importance; with several classes, also by class."""
     model = served.model
     if model is None or not model.examples:
         return {"features": [], "curves": []}
@@ -125,19 +127,19 @@ def features(served: ServedModel, most: int = 100) -> dict[str, Any]:
     scales = model.scales
     weights: Any = model.weights
     importance: Any = model.importance
-    if isinstance(model, OneVsAll):
-        by_class: dict[Any, Any] = {
-            str(label): _listed(weights[label], scales, importance[label], most) for label in model.classes
+    if model.task == "classes":
+        by_class = {
+            str(label): _listed(weights[label], scales, importance[label], most) for label in model._class_labels
         }
         return {"classes": by_class, "features": _joined(by_class, most), "curves": _curves(served)}
     return {"features": _listed(weights, scales, importance, most), "curves": _curves(served)}
 
 
 def columns(served: ServedModel) -> list[tuple[str, str]] | int | None:
-    """What a row has for the model: names, each of "number", "boolean" or "text".
+    """The columns of the model's rows: pairs of a name and "number", "boolean" or "text".
 
-    A model that was trained on arrays has no names: then the number of columns. None: that is not known. Of text the
-    model knows features `name=value`; the name stands before the first `=`.
+    For a model that was trained on arrays, which have no names: the number of columns. None if the columns are unknown.
+    A text value is a feature `name=value`, so the name of the column ends before the first `=`.
     """
     model = served.model
     if model is None or model.nbytes > LARGE:
@@ -152,7 +154,7 @@ def columns(served: ServedModel) -> list[tuple[str, str]] | int | None:
     return list({name: "text" if text else "number" for name, text, _ in names}.items())
 
 
-def _listed(weights: Any, scales: Any, importance: Any, most: int) -> list[dict[str, Any]]:
+def _listed(weights: Any, scales: Any, importance: Any, most: int) -> list[Weight]:
     return [
         {
             "feature": name,
@@ -165,9 +167,9 @@ def _listed(weights: Any, scales: Any, importance: Any, most: int) -> list[dict[
     ]
 
 
-def _joined(by_class: dict[Any, Any], most: int) -> list[dict[str, Any]]:
-    """By feature: the largest importance that it has for any class."""
-    found: dict[Any, dict[str, Any]] = {}
+def _joined(by_class: dict[str, list[Weight]], most: int) -> list[Weight]:
+    """Features with their largest importance over all classes."""
+    found: dict[str | int, Weight] = {}
     for own in by_class.values():
         for one in own:
             known = found.get(one["feature"])
@@ -176,9 +178,9 @@ def _joined(by_class: dict[Any, Any], most: int) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda one: -(one["importance"] or 0.0))[:most]
 
 
-def _curves(served: ServedModel) -> list[dict[str, Any]]:
+def _curves(served: ServedModel) -> list[Curve]:
     model = served.model
-    if model is None or not model._bends() or isinstance(model, OneVsAll):
+    if model is None or not model._bends() or model.task == "classes":
         return []
     return [
         {

@@ -1,4 +1,4 @@
-"""Which names of features a model has seen, so that an answer can name those that it has not."""
+"""The feature names that a model has learned, so that an answer can list unknown ones."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...shown import short
 
-MOST_NAMED = 20  # unknown names of one answer
+MOST_NAMED = 20  # unknown names that an answer lists
 LONGEST_NAME = 80  # characters of a name in an answer
-MOST_NAMES = 1 << 16  # of a model; one that has more, or that hashes names, names none as unknown
-_LARGE = 64 << 20  # bytes: a model that takes more has more names, and listing them takes too long
+MOST_NAMES = 1 << 16  # of a model; a model with more names, or with hashed ones, lists no unknown names
+_LARGE = 64 << 20  # bytes; listing the names of a larger model would take too long
 
 
 class KnownNames:
-    """The names of one model's features: those of rows that are learned one by one at once, others when asked for.
+    """The names of a model's features. Names of single rows are added at once, those of batches when they are needed.
 
     Example:
         >>> known = KnownNames(Learner())
@@ -29,28 +29,28 @@ class KnownNames:
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._model = model
         self._names: set[str] = set()
-        self._complete = False  # whether the names of all learned rows are here
-        self.has_all: Callable[[Iterable[str]], bool] = self._names.issuperset  # of each row: as quick as can be
+        self._complete = False  # whether the set has the names of all learned rows
+        self.has_all: Callable[[Iterable[str]], bool] = self._names.issuperset  # bound once: called for each row
         if model.options.bits is not None:
             self._end()
 
     def _end(self) -> None:
-        """Know every name from now on."""
+        """Stop tracking names: every name counts as known."""
         self._names, self.has_all = set(), _always
 
     def forget(self) -> None:
-        """Rows were learned whose names are not here."""
+        """Note that rows were learned whose names were not added."""
         self._complete = False
 
     def add(self, row: Iterable[str]) -> None:
-        """A row with these names was learned."""
+        """Add the names of a row that was learned."""
         if not self.has_all(row):
             self._names.update(row)
             if len(self._names) > MOST_NAMES:
                 self._end()
 
     def unknown(self, row: Iterable[str]) -> list[str] | None:
-        """The names that the model has never seen, the first of them; None if it has seen all."""
+        """The first names that the model has never seen; None if it has seen all."""
         if not self._complete and not self.has_all(row):
             self._complete = True
             if self._model.nbytes > _LARGE:
@@ -71,14 +71,14 @@ class ColumnNames:
     """The columns of the table that a model was trained on.
 
     Args:
-        names: of the columns.
+        names: the names of the columns.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = set(names)
 
     def unknown(self, row: Any) -> list[str] | None:
-        """The names that are no columns, the first of them; None if all are."""
+        """The first names that are not columns of the table; None if all are."""
         if self._names.issuperset(row):
             return None
         unknown = (name for name in row if name not in self._names)

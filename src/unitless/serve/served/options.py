@@ -1,4 +1,4 @@
-"""What a new model is asked to be: the options of a request, and the defaults of models that follow a stream."""
+"""The options of a new model, and the defaults of models that learn a stream."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ...training.defaults import DataFacts, new_model, resolve
 
 TASKS = ("regression", "binary", "classes")
 MISSING = ("indicator", "absent", "error")
-_OWN = ("task", "classes", "missing", "text")  # the others are options of learners
+_OWN = ("task", "classes", "missing", "text")  # all other options are those of `Learner`
 
 
-class Asked:
-    """Options as they were given, checked; what they leave open the first label decides.
+class ModelRequest:
+    """The checked options of a new model. The first label decides what they leave open.
 
     Args:
-        given: "task", "classes", "missing", "text" (columns whose texts are names of categories, whatever they look
-            like), and options of `Learner` by name.
+        given: "task", "classes", "missing", "text" (columns whose texts are categories, whatever they look like), and
+            options of `Learner` by name.
     """
 
     def __init__(self, given: dict[str, Any]) -> None:
@@ -60,11 +60,11 @@ class Asked:
         return self.loss is None or LOSSES[self.loss].for_classes == (task != "regression")
 
     def settle(self, label: Any) -> tuple[str, list[Label] | None]:
-        """The task, and of two classes which they are (the negative one first), when the first label is this."""
+        """The task and, for two classes, their labels (the negative one first), given the first label."""
         task = self.task
         if task is None:
             task = "classes" if isinstance(label, str) else "binary" if isinstance(label, bool) else "regression"
-            if task == "regression" and self.loss is not None:  # one that is for classes
+            if task == "regression" and self.loss is not None:  # a loss for classes, such as logistic
                 task = "binary" if label in (-1, 0, 1) else "classes"
         if task != "binary":
             return task, self.classes
@@ -77,7 +77,7 @@ class Asked:
         return task, [-1 if label == -1 else 0, 1]
 
     def model(self, task: str, classes: list[Label] | None) -> Learner | OneVsAll:
-        """A model that has seen nothing."""
+        """Make a new model."""
         given = {**self._learner, "loss": self.loss}
         options = resolve(task, DataFacts(classes=len(classes or ())), given)
         return new_model(options, task, classes)

@@ -1,4 +1,4 @@
-"""How the features of requests reach a model: by name, as rows of the table that it was trained on, or as lists."""
+"""Readers of the features in requests: by name, as rows of the table that a model was trained on, or as lists."""
 
 from __future__ import annotations
 
@@ -8,62 +8,56 @@ from typing import Any, Protocol
 import numpy as np
 
 from ... import inputs
-from ...data.frame_reader import read_mapping
-from ...data.policy import Policy
-from ...data.row_reader import RowReader
-from ...data.text_columns import TextColumns
+from ...data.columns.policy import Policy
+from ...data.columns.row_reader import NamedRowReader, NumberRowReader
 from ...errors import InputError
-from ...inference.predictor import Predictor, numbered
+from ...inference.predictor import Predictor
 from ...inference.row_learning import RowLearning
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
+from ...training.first_row import learn_first_row
 from .known_names import ColumnNames, KnownNames
 
-# The core's own methods, without looking them up for each row.
+# The methods of the core, bound once: a lookup for each row would cost time.
 _learn_one: Any = Learner.learn_one
 _predict_one: Any = Learner.predict_one
 
-_DATE_PARTS = 8  # features that a date becomes, at most
+_NUMBERS = NumberRowReader()
+_DATE_PARTS = 8  # largest number of features that a date becomes
 
 
 class Rows(Protocol):
-    """How one kind of model reads features. Scores are a number, of several classes an array."""
+    """Reads the features of one kind of model. A score is a number, or an array for several classes."""
 
     def score(self, features: Any) -> tuple[Any, list[str] | None]:
-        """What the model says of a row, and which of its names the model has never seen; changes nothing."""
+        """The score of a row, and its names that are unknown to the model (None if it knows all). Changes nothing."""
 
     def learn(self, features: Any, label: Any, weight: float) -> Any:
-        """The same, and then learns the row; nothing is changed if it is refused."""
+        """Learn a row; returns the score from before. A row that is refused changes nothing."""
 
     def most_names(self, features: Any) -> int:
-        """How many features a row has at most."""
+        """An upper bound of the number of features in a row."""
 
     def names(self, features: Any) -> Iterable[str]:
         """The names of a row's features."""
 
     def together(self, features: list[Any]) -> inputs.Input | None:
-        """Rows as they can be learned in one call, with the same bits; None if they are learned one by one."""
+        """Rows as the input of one call that gives the same bits; None if they must be learned one by one."""
 
     def learned_elsewhere(self) -> None:
-        """The model has learned rows that were read by others."""
+        """Note that the model has learned rows that this object did not read."""
 
 
 class NamedFeatures:
-    """Rows of named features. Text becomes a feature `name=value`, and null is what `policy` says.
+    """Rows of named features. Text becomes a feature `name=value`; the reader's policy decides what null means.
 
-    Rows go to the core as they are; only where it refuses one are the values looked at here.
+    Rows go to the core unchanged. Only if the core refuses one does Python look at its values.
     """
 
-    def __init__(
-        self,
-        model: Learner | OneVsAll,
-        policy: Policy,
-        as_text: tuple[str, ...] = (),
-        columns: TextColumns | None = None,
-    ) -> None:
-        self.model, self._policy, self._as_text, self.columns = model, policy, as_text, columns
-        self._several = isinstance(model, OneVsAll)
-        self._direct = not as_text and policy.booleans == "indicator"
+    def __init__(self, model: Learner | OneVsAll, reader: NamedRowReader) -> None:
+        self.model, self._reader, self.columns = model, reader, reader.columns
+        self._several = model.task == "classes"
+        self._direct = not reader.as_text and reader.policy.booleans == "indicator"
         self._known = KnownNames(model)
 
     def score(self, features: dict[str, Any]) -> tuple[Any, list[str] | None]:
@@ -72,14 +66,14 @@ class NamedFeatures:
             try:
                 score = model.predict_one(features) if self._several else _predict_one(model, features)
                 return score, None if self._known.has_all(features) else self._known.unknown(features)
-            except InputError:  # it has other values than numbers, or the error is explained below
+            except InputError:  # values other than numbers, or a real error, which is raised again below
                 pass
         if self._has_text(features):
             assert self.columns is not None
             features = self.columns.read(features)
         row = self._plain(features)
         score = model.predict_one(row)
-        self._direct = False  # others will have such values too
+        self._direct = False  # later rows will have such values too
         return score, self._known.unknown(row)
 
     def learn(self, features: dict[str, Any], label: Any, weight: float) -> Any:
@@ -91,7 +85,7 @@ class NamedFeatures:
                 if not self._known.has_all(features):
                     self._known.add(features)
                 return score
-            except InputError:  # as above
+            except InputError:  # values other than numbers, or a real error, which is raised again below
                 pass
         has_text = self._has_text(features)
         seen: list[Any] = []
@@ -107,7 +101,7 @@ class NamedFeatures:
         return score
 
     def _has_text(self, features: dict[str, Any]) -> bool:
-        """Whether there is text that is, or may be, something else than the name of a category."""
+        """Whether a row has text that is, or may be, something other than a category, such as a date."""
         columns = self.columns
         if columns is None or features.__class__ is not dict:
             return False
@@ -116,9 +110,9 @@ class NamedFeatures:
     def _learn(self, features: dict[str, Any], label: Any, weight: float) -> tuple[Any, dict[str, Any]]:
         row = self._plain(features)
         if not self.model.examples:
-            return self._learn_first(row, label, weight), row
+            return learn_first_row(self.model, row, label, weight), row
         score = self.model.learn_one(row, label, weight)
-        self._direct = False  # others will have such values too
+        self._direct = False  # later rows will have such values too
         return score, row
 
     def learned_elsewhere(self) -> None:
@@ -141,7 +135,7 @@ class NamedFeatures:
             return inputs.NamedRows(features)
         columns = self.columns
         if columns is not None and not columns.are_all_plain(features):
-            if not all(map(columns.are_decided, features)):
+            if not all(map(columns.are_known, features)):
                 return None
             features = [columns.read(row) for row in features]
         return inputs.NamedRows([self._plain(row) for row in features])
@@ -149,29 +143,16 @@ class NamedFeatures:
     def _plain(self, features: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(features, dict):
             raise InputError("the features are a list", advice='this model takes them by name, such as {"age": 31}')
-        return read_mapping(features, self._policy, self._as_text)[0]
-
-    def _learn_first(self, row: dict[str, Any], label: Any, weight: float) -> Any:
-        """The first row numbers the columns, so that the order of its names must not matter; its numbers are columns,
-        which can be centered.
-        """
-        row = dict(sorted(row.items()))
-        if not self.model.options.center:
-            return self.model.learn_one(row, label, weight)
-        self.model.predict_one(row)  # refuses a bad row in the same words as later
-        columns: list[inputs.FrameColumn] = []
-        for value in row.values():
-            column = np.array([float(value)])
-            columns.append(inputs.FlagColumn(column) if isinstance(value, bool) else column)
-        return _plain(self.model.learn(inputs.Frame(list(row), columns, 1), [label], [weight])[0])
+        return self._reader.numbers_and_missing(features)[0]
 
 
 class TableColumns:
-    """Rows of the table that the model was trained on: text, dates and missing values are read as in training."""
+    """Rows of the table that the model was trained on. Text, dates and missing values are read as in training."""
 
     def __init__(self, predictor: Predictor) -> None:
         self.predictor, self.learn = predictor, RowLearning(predictor).learn
-        self._reader = RowReader(predictor.model._training or {})
+        assert predictor._rows is not None
+        self._reader = predictor._rows
         self._columns = ColumnNames((*predictor.schema.kinds, *predictor.schema.beside))
 
     def score(self, features: dict[str, Any]) -> tuple[Any, list[str] | None]:
@@ -182,10 +163,10 @@ class TableColumns:
 
     def most_names(self, features: Any) -> int:
         if not isinstance(features, dict):
-            return 0  # refused later
+            return 0  # the reader will refuse the row
         kinds = self._reader.schema.kinds
         texts = (value for name, value in features.items() if kinds.get(name) == "words" and isinstance(value, str))
-        return _DATE_PARTS * len(kinds) + sum(map(len, texts))  # words and pairs of words: fewer than letters
+        return _DATE_PARTS * len(kinds) + sum(map(len, texts))  # a text has fewer words and pairs of words than letters
 
     def names(self, features: Any) -> Iterable[str]:
         model = self.predictor.model
@@ -208,35 +189,37 @@ class NumberedColumns:
         pass
 
     def most_names(self, features: Any) -> int:
-        return 0  # it has the columns of its training
+        return 0  # the columns of the training; none can be added
 
     def names(self, features: Any) -> Iterable[str]:
         return ()
 
     def learn(self, features: Any, label: Any, weight: float) -> Any:
-        return _plain(self.model.learn(numbered(features), [label], [weight])[0])
+        return _plain(self.model.learn(_NUMBERS.read(features), [label], [weight])[0])
 
     def together(self, features: list[Any]) -> inputs.Input | None:
         return None
 
 
 def _plain(score: Any) -> Any:
-    """A single score as Python's own number."""
+    """A single score as a Python float; several scores unchanged."""
     return score if np.ndim(score) else float(score)
 
 
 def rows_of(model: Learner | OneVsAll, missing: str) -> Rows:
-    """How the features of requests to a model are read.
+    """Make the reader for the features of requests to a model.
 
     Args:
-        model: which.
-        missing: what null is, where the model's training does not say it.
+        model: the model.
+        missing: what null means, unless the model's training has decided it.
     """
     if model._training is None:
-        return NamedFeatures(model, Policy("indicator", "indicators", missing, "error"))  # type: ignore[arg-type]
+        policy = Policy("indicator", "indicators", missing, "error")  # type: ignore[arg-type]
+        return NamedFeatures(model, NamedRowReader(policy))
     predictor = Predictor(model)
     if predictor.schema.family == "table":
         return TableColumns(predictor)
     if predictor.schema.family == "columns":
         return NumberedColumns(predictor)
-    return NamedFeatures(model, predictor.policy, predictor._settled.text, predictor.columns)
+    assert isinstance(predictor._reader, NamedRowReader)
+    return NamedFeatures(model, predictor._reader)

@@ -1,4 +1,4 @@
-"""Rows of Vowpal Wabbit's text: those that follow one another are learned with one call, or predicted with one."""
+"""Rows in Vowpal Wabbit's text format. Consecutive rows are learned, or predicted, in one call."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ import numpy as np
 from ... import _core, inputs
 from ...errors import DivergedError, Error, InputError
 from ...inputs import Float64
-from ...models.one_vs_all import OneVsAll
-from ..problems import told
+from ..problems import message_of
 from .model import WEIGHTS, ServedModel, are_weights
 from .rows import NamedFeatures
 
-_BLOCK = 64  # rows that are tried together after one among many was refused
+_BLOCK = 64  # rows per call after a larger call was refused
 
 _read = _core.VwReader().read
 
 
-class VwSaid(NamedTuple):
-    """What a model says of rows."""
+class VwPredictions(NamedTuple):
+    """The predictions of a model for some lines."""
 
-    predictions: Float64 | list[Any]  # numbers, of two classes scores, of more classes labels
-    problems: dict[int, str]  # of rows that were refused
+    predictions: Float64 | list[Any]  # numbers; scores for two classes; labels for several
+    problems: dict[int, str]  # by row that was refused
 
 
 class VwText:
-    """Lines of examples, all of which can be read.
+    """Lines of valid examples.
 
     Args:
         text: the lines.
-        read: what they say, if somebody has read them already.
+        read: their content, if they have been parsed already.
     """
 
     def __init__(self, text: bytes, read: _core.TextRows | None = None) -> None:
@@ -45,26 +44,26 @@ class VwText:
         return self.text.split(b"\n")
 
     def part(self, first: int, last: int) -> VwText:
-        """Some of the lines."""
+        """The lines from `first` to before `last`."""
         return VwText(b"\n".join(self._lines[first:last]))
 
     @cached_property
     def runs(self) -> list[tuple[int, bool, VwText]]:
-        """Lines that follow one another and all have labels, or none: where they begin, whether they have, and they."""
-        labelled = ~np.isnan(self.read.label)
-        turns = np.flatnonzero(labelled[1:] != labelled[:-1]) + 1
+        """Runs of consecutive lines that all have labels or all have none: first line, whether labeled, the lines."""
+        labeled = ~np.isnan(self.read.label)
+        turns = np.flatnonzero(labeled[1:] != labeled[:-1]) + 1
         if not len(turns):
-            return [(0, bool(labelled[:1].all()), self)]
-        cuts = [0, *turns.tolist(), len(labelled)]
-        return [(first, bool(labelled[first]), self.part(first, last)) for first, last in pairwise(cuts)]
+            return [(0, bool(labeled[:1].all()), self)]
+        cuts = [0, *turns.tolist(), len(labeled)]
+        return [(first, bool(labeled[first]), self.part(first, last)) for first, last in pairwise(cuts)]
 
     @cached_property
-    def labelled(self) -> int:
-        """How many lines have labels."""
+    def labeled(self) -> int:
+        """The number of lines with labels."""
         return int(np.count_nonzero(~np.isnan(self.read.label)))
 
     def has_label(self, row: int) -> bool:
-        """Whether a line has one."""
+        """Whether a line has a label."""
         return not np.isnan(self.read.label[row])
 
     def first(self) -> tuple[dict[str, float], float] | None:
@@ -76,67 +75,71 @@ class VwText:
         return {names[id]: value for id, value in zip(ids, values, strict=True)}, float(self.read.label[0])
 
     def smaller(self) -> Iterator[tuple[int, VwText]]:
-        """The same lines in parts, of which there are at least two."""
+        """The lines split into at least two parts."""
         step = _BLOCK if self.read.rows > _BLOCK else 1
         for first in range(0, self.read.rows, step):
             yield first, self.part(first, min(first + step, self.read.rows))
 
 
-def work(served: ServedModel, text: VwText, without: Collection[int] = ()) -> VwSaid:
-    """Learn the rows that have labels, predict those that have none, in order.
+def work(served: ServedModel, text: VwText, without: Collection[int] = ()) -> VwPredictions:
+    """Learn the lines with labels and predict those without, in order.
 
-    A row that is refused changes nothing, and the others are learned as if it were not there.
+    A line that is refused changes nothing, and the others are learned as if it did not exist.
 
     Args:
         served: the model.
-        text: the rows.
-        without: rows that are left out.
+        text: the lines.
+        without: places of lines to leave out.
     """
-    said: list[tuple[int, VwSaid]] = []
-    for first, labelled, run in text.runs:
-        if not labelled:
-            said.append((first, predict(served, run)))
+    predicted: list[tuple[int, VwPredictions]] = []
+    for first, labeled, run in text.runs:
+        if not labeled:
+            predicted.append((first, predict(served, run)))
         elif not any(first <= row < first + run.read.rows for row in without):
-            said += ((first + start, one) for start, one in _learned(served, run))
+            predicted += ((first + start, one) for start, one in _learned(served, run))
         else:
             for start in range(run.read.rows):
                 if first + start not in without:
-                    said += ((first + start, one) for _, one in _learned(served, run.part(start, start + 1)))
-    return said[0][1] if len(said) == 1 and len(said[0][1].predictions) == text.read.rows else _joined(text, said)
+                    predicted += ((first + start, one) for _, one in _learned(served, run.part(start, start + 1)))
+    return (
+        predicted[0][1]
+        if len(predicted) == 1 and len(predicted[0][1].predictions) == text.read.rows
+        else _joined(text, predicted)
+    )
 
 
-def predict(served: ServedModel, text: VwText) -> VwSaid:
-    """What it says of rows; changes nothing."""
+def predict(served: ServedModel, text: VwText) -> VwPredictions:
+    """Predict lines, which changes nothing."""
     try:
-        return VwSaid(_predictions(served, _ask(served, text)), {})
+        return VwPredictions(_predictions(served, _ask(served, text)), {})
     except Error as error:
         if text.read.rows == 1:
-            return VwSaid([0.0], {0: told(error)})
+            return VwPredictions([0.0], {0: message_of(error)})
         return _joined(text, [(first, predict(served, part)) for first, part in text.smaller()])
 
 
-def _learned(served: ServedModel, text: VwText) -> Iterator[tuple[int, VwSaid]]:
-    """Learn rows that all have labels: all at once, unless some are refused."""
+def _learned(served: ServedModel, text: VwText) -> Iterator[tuple[int, VwPredictions]]:
+    """Learn lines that all have labels, in one call unless some are refused."""
     rows = text.read.rows
     try:
-        yield 0, VwSaid(_predictions(served, _learn(served, text)), {})
+        yield 0, VwPredictions(_predictions(served, _learn(served, text)), {})
     except Error as error:
-        if rows == 1 or isinstance(error, DivergedError):  # rows before the one that diverged are learned
+        if rows == 1 or isinstance(error, DivergedError):  # the rows before the divergence have been learned
             served.rejected += rows
-            served.last_refusal = told(error)
-            yield 0, VwSaid(np.zeros(rows), dict.fromkeys(range(rows), told(error)))
+            served.last_refusal = message_of(error)
+            yield 0, VwPredictions(np.zeros(rows), dict.fromkeys(range(rows), message_of(error)))
         else:
             for first, part in text.smaller():
-                yield from ((first + start, said) for start, said in _learned(served, part))
+                yield from ((first + start, predicted) for start, predicted in _learned(served, part))
 
 
-def _joined(text: VwText, parts: list[tuple[int, VwSaid]]) -> VwSaid:
+def _joined(text: VwText, parts: list[tuple[int, VwPredictions]]) -> VwPredictions:
     predictions: list[Any] = [0.0] * text.read.rows
     problems: dict[int, str] = {}
     for first, part in parts:
         predictions[first : first + len(part.predictions)] = list(part.predictions)
         problems |= {first + row: problem for row, problem in part.problems.items()}
-    return VwSaid(predictions, problems)
+    return VwPredictions(predictions, problems)
 
 
 def _check(served: ServedModel) -> None:
@@ -147,11 +150,11 @@ def _check(served: ServedModel) -> None:
 def _ask(served: ServedModel, text: VwText) -> Float64:
     _check(served)
     read = text.read
-    return served.ask_batch(inputs.TextRows(read), read.offset if len(read.offset) else None)
+    return served.score_batch(inputs.TextRows(read), read.offset if len(read.offset) else None)
 
 
 def _learn(served: ServedModel, text: VwText) -> Float64:
-    """The scores made before each row was learned."""
+    """Learn lines in one call; returns the scores from before."""
     _check(served)
     read = text.read
     weight = read.weight if read.weighted else None
@@ -162,9 +165,9 @@ def _learn(served: ServedModel, text: VwText) -> Float64:
 
 
 def _predictions(served: ServedModel, scores: Float64) -> Float64 | list[Any]:
-    """What is said of scores: labels of many classes, the scores of two; of numbers what the link makes of them."""
-    if isinstance(served.model, OneVsAll):
-        known = served.model.classes
+    """Predictions from scores: labels for several classes, scores for two, linked numbers for regression."""
+    if served.model is not None and served.model.task == "classes":
+        known = served.model._class_labels
         return [known[best] for best in scores.argmax(axis=1).tolist()] if scores.shape[1] else [0.0] * len(scores)
     if served.model is None or served._binary or served._link.name == "identity":
         return scores

@@ -1,8 +1,8 @@
-"""Labels that come later: which predictions wait for theirs, and which ids are done.
+"""Late labels: the predictions that wait for their labels, and the ids that have been learned.
 
-An id that waits remembers where its features stand in the log and what was served. An id that is done remembers what it
-was done with, so that the same request again is a duplicate and another one is an error. Both are forgotten by the time
-of ticks alone, so that what is known is a function of the log.
+A waiting id refers to its features in the log and to the served score. A learned id refers to its content, so that a
+repeated request is a duplicate and another request with this id is an error. Ids expire only by the times of ticks, so
+that the state depends on the log alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Waiting(NamedTuple):
     row: int  # within the record
     content: bytes  # which features they were, in short
     score: Any  # what was served: a number, an array, or None
-    model: str  # who answered
+    model: str  # the one that answered
 
 
 class Done(NamedTuple):
@@ -45,7 +45,7 @@ class Done(NamedTuple):
 
 
 def in_short(value: Any) -> bytes:
-    """Eight bytes that tell values apart."""
+    """A hash of eight bytes."""
     return hashlib.blake2b(_encode(value), digest_size=8).digest()
 
 
@@ -58,16 +58,16 @@ class Join:
         self.expired = 0
 
     def __len__(self) -> int:
-        """How many wait."""
+        """The number of waiting ids."""
         return len(self._waiting)
 
     @property
     def done_count(self) -> int:
-        """How many ids are remembered that are done."""
+        """The number of learned ids that are remembered."""
         return len(self._done)
 
     def waiting(self, id: str) -> Waiting | None:
-        """What an id waits with."""
+        """The prediction of an id that waits for its label; None if there is none."""
         packed = self._waiting.get(id)
         if packed is None:
             return None
@@ -83,7 +83,7 @@ class Join:
         return Waiting(time, position, row, content, score, model)
 
     def wait(self, id: str, waiting: Waiting) -> None:
-        """From now on the id waits."""
+        """Add a prediction that waits for its label."""
         score = waiting.score
         if score is None:
             kind, numbers = _NO_SCORE, b""
@@ -96,17 +96,17 @@ class Join:
         self._waiting[id] = head + bytes((len(name),)) + name + numbers
 
     def done(self, id: str) -> Done | None:
-        """What an id was done with."""
+        """How an id was learned; None if it was not."""
         packed = self._done.get(id)
         return None if packed is None else Done(*_DONE.unpack(packed))
 
     def finish(self, id: str, done: Done) -> None:
-        """The id waits no more."""
+        """Mark an id as learned."""
         self._waiting.pop(id, None)
         self._done[id] = _DONE.pack(*done)
 
     def expire(self, now: int, waiting_since: int, done_since: int, max_done: int) -> None:
-        """Forget what is older: ids that wait are done without a label, and ids that are done are gone."""
+        """Expire ids: waiting ids are finished without a label, learned ids are forgotten."""
         for id in _older(self._done, done_since):
             del self._done[id]
         for id in list(islice(self._done, max(0, len(self._done) - max_done))):
@@ -117,12 +117,12 @@ class Join:
         self.expired += len(late)
 
     def oldest_position(self) -> int | None:
-        """Where the oldest features stand that are still needed."""
+        """The log position of the oldest features that are still needed."""
         first = next(iter(self._waiting.values()), None)
         return None if first is None else _WAITING.unpack_from(first)[1]
 
     def parts(self) -> dict[str, bytes]:
-        """All of it, as byte strings by name."""
+        """The whole state as byte strings by name."""
         pack = msgspec.msgpack.encode
         return {
             "waiting.ids": pack([list(self._waiting), list(self._waiting.values())]),
@@ -131,7 +131,7 @@ class Join:
 
     @classmethod
     def from_parts(cls, parts: dict[str, bytes]) -> Join:
-        """What had these parts."""
+        """Restore the state from its `parts`."""
         join = cls()
         ids, values = msgspec.msgpack.decode(parts["waiting.ids"], type=tuple[list[str], list[bytes]])
         join._waiting = dict(zip(ids, values, strict=True))
@@ -142,7 +142,7 @@ class Join:
 
 
 def _older(ids: dict[str, bytes], since: int) -> list[str]:
-    """The ids at the front that are older; they stand in the order of their times."""
+    """The ids that are older; ids are in the order of their times."""
     found = []
     for id, packed in ids.items():
         if _TIME.unpack_from(packed)[0] >= since:

@@ -6,27 +6,27 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from ...errors import ModelFileError
+from ...errors import Error, ModelFileError
 from ..events import Record
 from . import snapshots
 from .snapshots import SnapshotError
 from .stream import Stream
 
 
-def newest_state(folder: Path, read: Callable[[int], Record], say: Callable[[str], object]) -> Stream:
+def newest_state(folder: Path, read: Callable[[int], Record], warn: Callable[[str], object]) -> Stream:
     """The stream as its newest good snapshot has it; empty if there is none.
 
     Args:
         folder: of the stream.
         read: gives the record at a position of the log.
-        say: is told of snapshots that cannot be used.
+        warn: is called with a message for each snapshot that cannot be used.
     """
     older_than: int | None = None
-    while (snapshot := snapshots.read_newest(folder, say, older_than)) is not None:
+    while (snapshot := snapshots.read_newest(folder, warn, older_than)) is not None:
         try:
             return Stream.from_parts(snapshot.parts, read)
         except ModelFileError as error:
-            say(f"the snapshot {snapshot.path} cannot be used, an older one is: {error}")
+            warn(f"the snapshot {snapshot.path} cannot be used, an older one is: {error}")
             older_than = snapshot.seq
     return empty_state(folder, read)
 
@@ -49,4 +49,17 @@ def oldest_state(folder: Path, first_seq: int, read: Callable[[int], Record]) ->
 
 def empty_state(folder: Path, read: Callable[[int], Record]) -> Stream:
     """The stream before its first record."""
-    return Stream(json.loads((folder / "manifest.json").read_bytes())["name"], read)
+    return Stream(name_in(folder), read)
+
+
+def name_in(folder: Path) -> str:
+    """The name of the stream in a folder.
+
+    Raises:
+        Error: its manifest cannot be read.
+    """
+    file = folder / "manifest.json"
+    try:
+        return str(json.loads(file.read_bytes())["name"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise Error(f"{file} cannot be read ({error}); restore the folder from a backup") from None

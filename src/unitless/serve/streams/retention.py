@@ -15,7 +15,7 @@ def first_kept(segments: Sequence[tuple[int, Path, int]], *, needed: Iterable[in
 
     Args:
         segments: of each its first record, its file and its size, oldest first.
-        needed: records that somebody may still read, with all that follow: see `needed_by_snapshots`; the one where
+        needed: records that may still be read, with all that follow: see `needed_by_snapshots`; the one where
             a backtest began.
         retain: how large the log may be, in bytes. What is needed stays even beyond that.
     """

@@ -4,8 +4,8 @@
                                                   library's version, and of each part its name, size and SHA-256
                                  000.part …       the parts; their names never become paths
 
-A snapshot is made in a temporary folder whose name begins with a dot, flushed to the disk and renamed. Whoever is
-killed meanwhile leaves that folder behind; `remove_abandoned` removes it.
+A snapshot is made in a temporary folder whose name begins with a dot, flushed to the disk and renamed. A process that
+is killed meanwhile leaves that folder behind; `remove_abandoned` removes it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ...errors import Error
 from ...version import __version__
+from ..log.segments import sync_folder
 
 FORMAT = 1
 KEPT = 2  # the newest ones; if one is damaged there is another
@@ -31,7 +32,7 @@ FOLDER = "snapshots"
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"[0-9]{20}")
 _FLUSHED = 4 << 20  # bytes; a disk that is never asked to flush more at once lets the log's own flushes through
-_say = logging.getLogger("unitless.serve").warning
+_warn = logging.getLogger("unitless.serve").warning
 
 
 class SnapshotError(Error):
@@ -51,7 +52,7 @@ class Snapshot(NamedTuple):
     seq: int
     parts: dict[str, bytes]
     position: int  # where the log's next record begins
-    needs: int  # the oldest record that whoever goes on from here may have to read
+    needs: int  # the oldest record that a replay from here may have to read
     version: str  # of the library that wrote it
     path: Path
 
@@ -84,7 +85,7 @@ def write_parts(target: Path, parts: Mapping[str, bytes], **known: int) -> None:
     holder = target.parent
     if not holder.exists():
         holder.mkdir(mode=0o700)  # never the stream's own folder: it may have been deleted meanwhile
-        flush_folder(holder.parent)
+        sync_folder(holder.parent)
     making = holder / f".making-{target.name}-{secrets.token_hex(4)}"
     making.mkdir(mode=0o700)
     try:
@@ -96,12 +97,12 @@ def write_parts(target: Path, parts: Mapping[str, bytes], **known: int) -> None:
         manifest = {"format": FORMAT, "version": __version__, **known, "parts": listed}
         text = json.dumps(manifest | {"sha256": _digest(manifest)}, indent=1)
         _write_file(making / MANIFEST, text.encode())
-        flush_folder(making)
+        sync_folder(making)
         making.rename(target)
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
         raise
-    flush_folder(holder)
+    sync_folder(holder)
 
 
 def _write_file(path: Path, data: bytes) -> None:
@@ -125,15 +126,6 @@ def _digest(manifest: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
-def flush_folder(folder: Path) -> None:
-    """So that the names in a folder survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def read(path: Path) -> Snapshot:
     """The snapshot in this folder, checked to the last byte."""
     manifest = read_manifest(path)
@@ -148,7 +140,7 @@ def read(path: Path) -> Snapshot:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """What a snapshot says of itself."""
+    """The manifest of a snapshot, checked."""
     file = path / MANIFEST
     try:
         manifest = json.loads(file.read_bytes())
@@ -166,18 +158,18 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def read_newest(folder: Path, say: Callable[[str], object] = _say, older_than: int | None = None) -> Snapshot | None:
-    """The newest snapshot of the stream in this folder that is whole; `say` is told of those that are not."""
+def read_newest(folder: Path, warn: Callable[[str], object] = _warn, older_than: int | None = None) -> Snapshot | None:
+    """The newest whole snapshot of the stream in this folder; `warn` is called with a message for each damaged one."""
     for path in reversed(listed(folder)):
         if older_than is not None and int(path.name) >= older_than:
             continue
         try:
             return read(path)
         except FileNotFoundError as error:
-            if path.exists():  # otherwise whoever keeps the snapshots has just removed an old one
-                say(f"the snapshot {path} is not complete, an older one is used: {error.filename} is missing")
+            if path.exists():  # otherwise the snapshot process has just removed it
+                warn(f"the snapshot {path} is not complete, an older one is used: {error.filename} is missing")
         except (OSError, SnapshotError) as error:
-            say(f"the snapshot {path} cannot be used, an older one is: {error}")
+            warn(f"the snapshot {path} cannot be used, an older one is: {error}")
     return None
 
 
@@ -195,7 +187,7 @@ def seqs(folder: Path) -> list[int]:
 
 
 def remove_old(folder: Path, *, apart: float = math.inf, first_seq: int = 1, kept: int = KEPT) -> None:
-    """Remove snapshots that nobody needs.
+    """Remove snapshots that are not needed.
 
     The newest ones stay; of the others those that are so many bytes of the log apart, so that there is a state from
     which what is left of a long log can be replayed.
@@ -230,7 +222,7 @@ def remove(path: Path) -> None:
 
 
 def remove_abandoned(holder: Path) -> None:
-    """Remove what was not finished or not quite removed. Only for the one who writes there."""
+    """Remove what was not finished or not quite removed. Only for the process that writes there."""
     if holder.is_dir():
         for path in holder.iterdir():
             if path.name.startswith("."):

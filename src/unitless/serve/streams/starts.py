@@ -117,7 +117,7 @@ def _described(path: Path) -> State:
     files = {part["name"]: path / part["file"] for part in manifest["parts"]}
     stream = json.loads(files["stream.json"].read_bytes())
     models = {
-        name: json.loads(files[f"models-{place}-state.json"].read_bytes()).get("created_seq", 0)
+        name: json.loads(files[f"models-{place}-state.json"].read_bytes())["created_seq"]
         for place, name in enumerate(stream["models"])
     }
     size = sum(part["bytes"] for part in manifest["parts"])

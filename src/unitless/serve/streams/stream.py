@@ -1,7 +1,7 @@
-"""A stream: what its models know after all records of its log. Nothing else enters: no clock, no chance, no settings.
+"""A stream: the state of its models after all records of its log. It depends on no clock, chance or setting.
 
-So the state after a snapshot and the records since is what never stopping would have given, to the last bit; replicas
-have the same bits, and a model that is created later with the history of the log is one that was there from the start.
+A restart from a snapshot and the records since therefore gives the same bits as a server that never stopped. Replicas
+have the same bits too, and a model that is created later learns the history as if it had existed from the start.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ...version import __version__
 from ..events import Form, Kind, Record, Row, broker_position, rows_of
 from ..log import LogError
 from ..origin import Origin
-from ..problems import Problem, refused, told
-from ..served import Limits, Said, ServedModel
-from ..served.vw import VwSaid, VwText
+from ..problems import Problem, message_of, refused
+from ..served import Limits, Prediction, ServedModel
+from ..served.vw import VwPredictions, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
-_OF_THE_MOMENT = (OSError, LogError, MemoryError)  # errors of this machine: a replay would come to something else
+_OF_THE_MOMENT = (OSError, LogError, MemoryError)  # errors of this machine, which a replay would not repeat
 FORMAT = 1
 
 
 class Lesson(NamedTuple):
-    """Rows that the models of a stream have learned, for a model that is not one of them yet."""
+    """Rows that the models of a stream have learned, for a model that will join them."""
 
     seq: int  # of the first row
     rows: int
@@ -38,14 +38,14 @@ class Lesson(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of one row of a record."""
+    """The outcome of one row of a record."""
 
     status: str  # "learned", "duplicate", "predicted"; of records without rows "applied"
     seq: int
     model: str  # whose score it is
-    said: Said | None = None
+    prediction: Prediction | None = None
     problem: Problem | None = None
-    lines: dict[str, VwSaid] | None = None  # of a record of lines: what each model says of all of them
+    lines: dict[str, VwPredictions] | None = None  # of a record of lines: the predictions of each model
     waited: int | None = None  # microseconds from the prediction to its label
     score: Any = None  # of a row that was learned, before: one or, of several classes, all
 
@@ -56,9 +56,9 @@ class Created(msgspec.Struct, omit_defaults=True):
     name: str
     role: str
     options: dict[str, Any]
-    model: bytes | None = None  # a model file to go on from
-    parts: dict[str, bytes] | None = None  # what it has become by the history of the log
-    origin: Origin | None = None  # which history that was
+    model: bytes | None = None  # a model file that continues to learn
+    parts: dict[str, bytes] | None = None  # its state after the history of the log
+    origin: Origin | None = None  # the history that it has learned
     limits: Limits | None = None  # of the stream that begins with this model
 
 
@@ -87,47 +87,47 @@ _state = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Stream:
-    """The state machine.
+    """The state of a stream, which changes only by `apply`.
 
     Args:
         name: of the stream.
-        read: gives the record that begins at a position of the log; labels that come later need the features.
+        read: returns the record at a position of the log; late labels need the features in it.
     """
 
     def __init__(self, name: str, read: Callable[[int], Record]) -> None:
         self.name, self.read = name, read
         self.models: dict[str, ServedModel] = {}
         self.champion = ""
-        self.seq = 0  # the last one that was applied
+        self.seq = 0  # the last record that was applied
         self.time = 0  # of that record
-        self.end = 0  # where it ends in the log
+        self.end = 0  # the position in the log where that record ends
         self.join = Join()
         self.limits = Limits()
         self.counts: Counter[str] = Counter()
-        self.sources: dict[str, str] = {}  # of rows from elsewhere: the last place that was taken
+        self.sources: dict[str, str] = {}  # by broker: the last position that was read
         self.prepared: dict[str, ServedModel] = {}  # models that are about to join; not part of the state
-        self.listeners: list[Callable[[Lesson], object]] = []  # told of all that is learned; not part of the state
-        self.mismatch: str | None = None  # a replay that came to other scores than those of the first time
+        self.listeners: list[Callable[[Lesson], object]] = []  # called with all learned rows; not part of the state
+        self.mismatch: str | None = None  # a replay gave other scores than the first time
         self._last_read: tuple[int, int, list[Row]] = (-1, 0, [])  # a record: its position, its seq, its rows
 
     # ------------------------------------------------------------------------------------------------ records
 
     def apply(self, record: Record, rows: list[Row] | VwText | None = None) -> list[Outcome]:
-        """What comes of a record, row by row. Rows that cannot be used are outcomes too.
+        """Apply a record; returns an outcome for each row. An invalid row is an outcome too.
 
         Args:
-            record: the next one of the log.
-            rows: those of the record, if somebody has read them already.
+            record: the next record of the log.
+            rows: the rows of the record, if they have been parsed already.
 
         Raises:
-            OSError, LogError, MemoryError: features could not be read from the log. The state is of no more use.
+            OSError, LogError, MemoryError: features could not be read from the log. The state is then invalid.
         """
         self.seq, self.time, self.end = record.seq + record.rows - 1, record.time, record.end
         try:
             return self._apply(record, rows)
         except _OF_THE_MOMENT:
             raise
-        except Exception as error:  # what nobody thought of must not stop the service, now or in a replay
+        except Exception as error:  # an unexpected error must not stop the service, now or in a replay
             self.counts["failed"] += record.rows
             problem = Problem(500, "the rows could not be used", f"{type(error).__name__}: {error}")
             places = range(1 if record.form is Form.vw else record.rows)
@@ -162,7 +162,7 @@ class Stream:
             outcome = act(self, row, record, place)
         except _OF_THE_MOMENT:
             raise
-        except Exception as error:  # a row that nobody thought of must not stop the service, now or in a replay
+        except Exception as error:  # an unexpected row must not stop the service, now or in a replay
             problem = Problem(500, "the row could not be used", f"{type(error).__name__}: {error}")
             outcome = Outcome("failed", record.seq + place, self.champion, problem=problem)
         if outcome.problem is not None:
@@ -181,11 +181,11 @@ class Stream:
             return before
         model = self.models.get(row.model or self.champion) or self.models[self.champion]
         try:
-            score, said = model.scored(_given(row.features), row.level)
+            score, predicted = model.scored(_given(row.features), row.level)
         except Error as error:
             return Outcome("predicted", seq, model.name, problem=refused(error))
         self.join.wait(row.id, Waiting(record.time, record.position, place, in_short(row.features), score, model.name))
-        return Outcome("predicted", seq, model.name, said)
+        return Outcome("predicted", seq, model.name, predicted)
 
     def _predicted_before(self, row: Row, seq: int) -> Outcome | None:
         assert row.id is not None
@@ -193,17 +193,17 @@ class Stream:
         if waiting is not None:
             if waiting.content != in_short(row.features):
                 return Outcome("predicted", seq, waiting.model, problem=_other("waits with other features", row.id))
-            model = self._who_said(waiting)
-            said = Said(None, None) if model is None else model.said(waiting.score)
-            return Outcome("duplicate", seq, waiting.model, said)
+            model = self._model_of(waiting)
+            predicted = Prediction(None, None) if model is None else model.prediction_of(waiting.score)
+            return Outcome("duplicate", seq, waiting.model, predicted)
         if self.join.done(row.id) is not None:
             return Outcome("predicted", seq, self.champion, problem=_other("has its label already", row.id))
         return None
 
-    def _who_said(self, waiting: Waiting) -> ServedModel | None:
-        """The model that made a prediction, unless it has left. Another one may have its name by now."""
+    def _model_of(self, waiting: Waiting) -> ServedModel | None:
+        """The model that made a prediction; None if it was deleted, even if another model has its name now."""
         model = self.models.get(waiting.model)
-        is_it = model is not None and waiting.time >= model.created and model.can_have_said(waiting.score)
+        is_it = model is not None and waiting.time >= model.created and model.can_have_scored(waiting.score)
         return model if is_it else None
 
     def _learn(self, row: Row, record: Record, place: int) -> Outcome:
@@ -248,7 +248,7 @@ class Stream:
         seq: int,
         prediction: int | None = None,
     ) -> Outcome:
-        """Every model learns the row; if the champion does not take it, none does."""
+        """Let every model learn the row; if the champion refuses it, no model learns it."""
         weight = 1.0 if row.weight is None else row.weight
         champion = self.models[self.champion]
         try:
@@ -259,17 +259,17 @@ class Stream:
             return Outcome("learned", seq, champion.name, problem=refused(error))
         scores = {champion.name: score}
         if len(self.models) > 1:
-            self._learn_beside(features, row.label, weight, scores)
+            self._learn_others(features, row.label, weight, scores)
         for listener in self.listeners:
             teach = partial(_taught_one, features=features, label=row.label, weight=weight)
             listener(Lesson(seq, 1, prediction, teach))
-        if waiting is not None and waiting.model in scores and (model := self._who_said(waiting)) is not None:
+        if waiting is not None and waiting.model in scores and (model := self._model_of(waiting)) is not None:
             model.count_served(waiting.score, scores[waiting.model], row.label, weight)
         waited = None if waiting is None else record.time - waiting.time
-        return Outcome("learned", seq, champion.name, champion.said_in_short(score), None, None, waited, score)
+        return Outcome("learned", seq, champion.name, champion.score_in_short(score), None, None, waited, score)
 
     def _learned_together(self, record: Record, rows: list[Row]) -> list[Outcome] | None:
-        """Rows that are learned in one call, which is quicker; None if they have to be looked at one by one."""
+        """Learn rows in one call, which is faster; None if they must be learned one by one."""
         if any(row.id is not None or row.label is None or row.features is None for row in rows):
             return None
         features, labels = [row.features for row in rows], [row.label for row in rows]
@@ -278,7 +278,7 @@ class Stream:
         scores = champion.learn_rows(features, labels, weights)
         if scores is None:
             return None
-        learned = len(scores)  # the others are looked at one by one
+        learned = len(scores)  # the rest is learned one by one
         features, labels, weights = features[:learned], labels[:learned], weights[:learned]
         for model in self.models.values():
             if model is not champion:
@@ -289,20 +289,21 @@ class Stream:
         self.counts["learned"] += learned
         name, seq = champion.name, record.seq
         outcomes = [
-            Outcome("learned", seq + place, name, Said(score, None), score=score) for place, score in enumerate(scores)
+            Outcome("learned", seq + place, name, Prediction(score, None), score=score)
+            for place, score in enumerate(scores)
         ]
         rest = enumerate(rows[learned:], learned)
         return outcomes + [self._acted(Stream._learn, row, record, place) for place, row in rest]
 
-    def _learn_beside(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
-        """The other models learn what the champion has."""
+    def _learn_others(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
+        """Let the other models learn a row that the champion has learned."""
         for model in self.models.values():
             if model.name != self.champion:
                 taught(model, features, label, weight, scores)
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
-        score = outcome.said.score if outcome.said is not None else None
+        score = outcome.prediction.score if outcome.prediction is not None else None
         kept = float("nan") if score is None else score
         self.join.finish(row.id, Done(time, in_short(row.label), content, kept))
 
@@ -316,8 +317,8 @@ class Stream:
             same = done.content == in_short([row.features, row.label, row.weight])
         if not same:
             return Outcome("learned", seq, self.champion, problem=_other("was learned with other content", row.id))
-        score = None if done.score != done.score else done.score  # not a number: there was none
-        return Outcome("duplicate", seq, self.champion, Said(score, None))
+        score = None if done.score != done.score else done.score  # NaN stands for no score
+        return Outcome("duplicate", seq, self.champion, Prediction(score, None))
 
     def features_of(self, waiting: Waiting) -> Any:
         """The features of a prediction that waits, from the log."""
@@ -329,14 +330,7 @@ class Stream:
     def _learn_text(self, record: Record, lines: Any) -> list[Outcome]:
         from .text import learn_text  # noqa: PLC0415  (it needs what is made here)
 
-        try:
-            return learn_text(self, record, lines or VwText(record.payload))
-        except _OF_THE_MOMENT:
-            raise
-        except Exception as error:  # as with a row that nobody thought of
-            problem = Problem(500, "the lines could not be used", f"{type(error).__name__}: {error}")
-            self.counts["failed"] += record.rows
-            return [Outcome("failed", record.seq, self.champion, problem=problem)]
+        return learn_text(self, record, lines or VwText(record.payload))
 
     # ------------------------------------------------------------------------------------------------ models
 
@@ -357,7 +351,7 @@ class Stream:
         self._crown(self._existing(record))
 
     def _existing(self, record: Record) -> str:
-        """The model that a record is about. It may have left since the request was checked."""
+        """The model of a record. It may have been deleted since the request was checked."""
         name = _named(record.payload).name
         if name not in self.models:
             raise Problem(404, "no such model", f"there is no model {name!r} any more")
@@ -371,7 +365,7 @@ class Stream:
 
     def _delete(self, record: Record) -> None:
         name = self._existing(record)
-        if name == self.champion:  # it has become that since the request was checked
+        if name == self.champion:  # it was promoted after the request was checked
             raise Problem(409, "the champion stays", f"{name!r} is the champion of its stream; promote another first")
         del self.models[name]
 
@@ -383,7 +377,7 @@ class Stream:
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)
         self.join.expire(record.time, ticked.waiting_since, ticked.done_since, ticked.max_done)
-        if ticked.version != __version__:  # whose last bits may be others
+        if ticked.version != __version__:  # another version may give other last bits
             return
         for name, digest in ticked.digests.items():
             model = self.models.get(name)
@@ -391,17 +385,17 @@ class Stream:
                 self.mismatch = f"the scores of {name!r} up to record {record.seq:,} are not those of the first time"
 
     def ticked(self, waiting_since: int, done_since: int, max_done: int = 1_000_000) -> bytes:
-        """The payload of a tick at this moment."""
-        return _pack(Ticked(waiting_since, done_since, self.digests(), max_done, __version__))
+        """The payload of a tick."""
+        return encoded(Ticked(waiting_since, done_since, self.digests(), max_done, __version__))
 
     def digests(self) -> dict[str, int]:
-        """Of each model: all its scores, in short."""
+        """The digest of all scores of each model."""
         return {name: model.digest for name, model in self.models.items()}
 
     # ------------------------------------------------------------------------------------------------ its state
 
     def parts(self) -> dict[str, bytes]:
-        """All of it, as byte strings by name. Equal states give equal bytes."""
+        """The whole state as byte strings by name. Equal states give equal bytes."""
         state = {
             "format": FORMAT,
             "name": self.name,
@@ -421,7 +415,7 @@ class Stream:
 
     @classmethod
     def from_parts(cls, parts: dict[str, bytes], read: Callable[[int], Record]) -> Stream:
-        """What had these parts."""
+        """Restore a stream from its `parts`."""
         state = msgspec.json.decode(parts["stream.json"])
         if state["format"] != FORMAT:
             raise InputError(f"the state is of format {state['format']!r}; this version of unitless reads {FORMAT}")
@@ -431,7 +425,7 @@ class Stream:
         )
         stream.counts, stream.sources = Counter(state["counts"]), state["sources"]
         stream.join = Join.from_parts(parts)
-        stream.limits = msgspec.convert(state.get("limits", {}), Limits)
+        stream.limits = msgspec.convert(state["limits"], Limits)
         for place, name in enumerate(state["models"]):
             head = f"models-{place}-"
             own = {key.removeprefix(head): part for key, part in parts.items() if key.startswith(head)}
@@ -440,7 +434,7 @@ class Stream:
         return stream
 
     def fingerprint(self) -> str:
-        """A hash of all of it."""
+        """A hash of the whole state."""
         return fingerprint(self.parts())
 
 
@@ -454,12 +448,12 @@ def fingerprint(parts: dict[str, bytes]) -> str:
 
 
 def taught(model: ServedModel, features: Any, label: Any, weight: float, scores: dict[str, Any] | None = None) -> None:
-    """Let a model learn a row that the champion took; it may refuse it. Its score of before is added to `scores`."""
+    """Let a model learn a row; it may refuse it. Its score from before is added to `scores`."""
     try:
         score = model.learn(features, label, weight)
     except Error as error:
         model.rejected += 1
-        model.last_refusal = told(error)
+        model.last_refusal = message_of(error)
     else:
         if scores is not None:
             scores[model.name] = score
@@ -473,7 +467,7 @@ def _taught_one(model: ServedModel, without: Collection[int], features: Any, lab
 def _taught_together(
     model: ServedModel, without: Collection[int], features: list[Any], labels: list[Any], weights: list[float]
 ) -> None:
-    """Let a model learn rows that the champion took, but not those at some places; quickly, if it takes them all."""
+    """Let a model learn rows except those at some places: in one call, unless it refuses one."""
     if without:
         kept = [place for place in range(len(labels)) if place not in without]
         features, labels, weights = ([values[place] for place in kept] for values in (features, labels, weights))
@@ -483,7 +477,7 @@ def _taught_together(
 
 
 def joined(record: Record) -> ServedModel:
-    """The model that joins by a record."""
+    """Make the model that a record creates."""
     created = _created(record.payload)
     if created.parts is not None:
         model = ServedModel.from_parts(created.parts)
@@ -499,26 +493,16 @@ def _joined_as(model: ServedModel, record: Record, created: Created) -> ServedMo
 
 
 def made(created: Created, time: int) -> ServedModel:
-    """A model as it is when it joins."""
+    """A model as it was when it joined."""
     from ...models.file import from_bytes  # noqa: PLC0415  (few models come from files)
 
     model = None if created.model is None else from_bytes(created.model)
     return ServedModel(created.name, created.role, created.options, model, time)
 
 
-def created_payload(created: Created) -> bytes:
-    """The payload of a record by which a model joins."""
-    return _pack(created)
-
-
-def limits_payload(limits: Limits) -> bytes:
-    """The payload of a record by which models get other limits."""
-    return _pack(limits)
-
-
-def named_payload(name: str) -> bytes:
-    """The payload of a record about a model."""
-    return _pack(Named(name))
+def encoded(content: Created | Named | Limits | Ticked) -> bytes:
+    """The payload of a record about models or time."""
+    return _pack(content)
 
 
 def _given(features: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the model is made of and how it came about: classes, features, progress."""
+"""The parts of the report about the model: classes, features, curves, progress."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ...html import Html, joined, tag
 from ...inference.curve_panels import curve_panels
 from ...losses import LOSSES
 from ...models.curve_panels import Panel
-from ...models.one_vs_all import OneVsAll
 from ...page import bar, bar_table, figure, folded, paragraph
 from ...page.charts import Axis, Frame, limits, percent
 from . import words
@@ -19,14 +18,14 @@ from . import words
 if TYPE_CHECKING:
     from ..result import TrainResult
 
-FEATURES = 15  # of which the page shows the importance
-CURVES = 12  # columns whose curves the page shows
-CLASSES, MOST_CLASSES = 20, 200  # that are shown at once; and at all
+FEATURES = 15  # features whose importance is shown
+CURVES = 12  # columns whose curves are shown
+CLASSES, MOST_CLASSES = 20, 200  # classes that are shown at once, and with "more classes" opened
 
 
 def classes(result: TrainResult) -> Iterator[Html]:
     """Precision and recall of each class, the most frequent first."""
-    per_class = result.per_class
+    per_class = result.details.per_class
     if not per_class:
         return
     ranked = sorted(per_class.items(), key=lambda item: -item[1]["share"])
@@ -56,12 +55,14 @@ def _class_row(label: Any, of: Mapping[str, float]) -> list[Any]:
 
 def features(result: TrainResult) -> Iterator[Html]:
     """The features that matter most."""
-    ranked = [(name, value) for name, value in result.top_features(FEATURES) if math.isfinite(value) and value > 0]
+    ranked = [
+        (name, value) for name, value in result.details.top_features(FEATURES) if math.isfinite(value) and value > 0
+    ]
     if not ranked:
         return
-    several = isinstance(result.model, OneVsAll)
+    several = result.model.task == "classes"
     signs: dict[str, float] = {}
-    if not isinstance(result.model, OneVsAll) and not result.model._bends():
+    if result.model.task != "classes" and not result.model._bends():
         signs = {str(name): w for name, w in result.model._form_reading().directions().items()}
     largest = ranked[0][1]
     rows = [
@@ -69,8 +70,8 @@ def features(result: TrainResult) -> Iterator[Html]:
         for name, value in ranked
     ]
     more = (
-        f" Shown are {len(ranked)} of {result._weighted_features():,} features."
-        if result._weighted_features() > len(ranked)
+        f" Shown are {len(ranked)} of {result.details.weighted_features:,} features."
+        if result.details.weighted_features > len(ranked)
         else ""
     )
     what = "a feature's weight times its scale"
@@ -78,35 +79,37 @@ def features(result: TrainResult) -> Iterator[Html]:
         what = "how far a feature moves the prediction, by its weight, its curve and the trees"
     elif result.model._mixes():
         what = "a feature's weight times its scale, the mean over the members"
-    said = f"Importance is {what}: its unit is gone, so features can be compared.{more}"
+    explanation = f"Importance is {what}. It has no unit, so features can be compared.{more}"
     if signs:
-        binary = result._target.task == "binary"
+        binary = result.details.target.task == "binary"
         down, up = (f"towards {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
         keys = [tag("span", "", class_="key"), f"large values move the prediction {up}"]
         keys += [tag("span", "", class_="key fall"), down]
-        yield paragraph(said, kind="quiet")
+        yield paragraph(explanation, kind="quiet")
         yield paragraph(joined(keys), kind="quiet")
     else:
-        yield paragraph(f"{said}{' Of several classes, the largest one counts.' if several else ''}", kind="quiet")
+        largest_class = " The largest value over all classes is shown." if several else ""
+        yield paragraph(explanation + largest_class, kind="quiet")
     yield bar_table(["feature", "", "importance"], rows)
 
 
 def curves(result: TrainResult) -> Iterator[Html]:
-    """What each column adds to the score, where the model has curves."""
+    """What each column adds to the score, if the model has curves."""
     if not result.model._bends():
         return
     drawn, names = curve_panels(result.model, CURVES)
     if not drawn:
         return
-    said = (
-        "What each column adds to the score, from its mean on: its linear term and its curve. Bars: where values are."
+    explanation = (
+        "What each column adds to the score, compared with its mean: its linear term and its curve. Bars: how many "
+        "values there are."
     )
     if result.model.model_type == "trees":
-        said += " What trees add depends on several columns together, and is not shown."
+        explanation += " What trees add depends on several columns together and is not shown."
     if len(names) > 1:
         drawn, names = curve_panels(result.model, CURVES, _most_frequent(result))
-        said += f" Shown for {words.quoted(names[0])}, the most frequent class."
-    yield paragraph(said, kind="quiet")
+        explanation += f" Shown for {words.quoted(names[0])}, the most frequent class."
+    yield paragraph(explanation, kind="quiet")
     heights = [height for panel in drawn for height in panel.heights()]
     low, high = min(heights), max(heights)
     room = 0.08 * (high - low) or 0.5
@@ -115,12 +118,12 @@ def curves(result: TrainResult) -> Iterator[Html]:
 
 
 def _most_frequent(result: TrainResult) -> Any:
-    per_class = result.per_class or {}
+    per_class = result.details.per_class or {}
     return max(per_class, key=lambda label: per_class[label]["share"], default=None)
 
 
 def _panel(panel: Panel, low: float, high: float) -> Html:
-    """One column: a line, or of text a bar for each value."""
+    """The curve of one column: a line for numbers, a bar for each value of text."""
     name = words.short(panel.column)
     if panel.texts:
         most = max(abs(float(y)) for y in panel.y[:, 0]) or 1.0
@@ -143,22 +146,22 @@ def _panel(panel: Panel, low: float, high: float) -> Html:
 
 def progress(result: TrainResult) -> Iterator[Html]:
     """Progressive loss and error along the rows."""
-    moments = [*result._evaluation.curve]
-    now = result._evaluation.now
+    moments = [*result.details.evaluation.curve]
+    now = result.details.evaluation.now
     if moments and now.examples > moments[-1].examples:
         moments.append(now)
     start = moments[-1].examples ** (1 / 3) if moments else 0
     moments = [moment for moment in moments if moment.examples >= start]
     if len(moments) < 3:
         return
-    where = "the first pass" if result.passes > 1 or (result.interrupted and result.passes) else "the data"
+    where = "the first pass" if result.passes > 1 or (result.details.interrupted and result.passes) else "the data"
     yield paragraph(
         f"Each row of {where} was predicted before it was learned. Line: the mean over all rows so far.",
-        *([" Dashed: ", tag("span", "", class_="key fall"), "the final model"] if result.metrics_on_holdout else []),
+        *([" Dashed: ", tag("span", "", class_="key fall"), "the final model"] if result.details.on_holdout else []),
         *([tag("span", "", class_="key other"), "the baseline"] if result.baseline else []),
         kind="quiet",
     )
-    root = LOSSES[result.model.options.loss].is_squared_error and result._target.task == "regression"
+    root = LOSSES[result.model.options.loss].is_squared_error and result.details.target.task == "regression"
     name = "RMSE" if root else f"{result.model.options.loss} loss"
     drawn = []
     if moments[-1].error_rate is not None:
@@ -169,8 +172,8 @@ def progress(result: TrainResult) -> Iterator[Html]:
 
 
 def _curve(name: str, points: Sequence[tuple[float, float]], result: TrainResult, by: str, share: bool) -> Html:
-    """A progressive mean against the number of rows, beside what was reached and what is trivial."""
-    final = result.metrics if result.metrics_on_holdout else {}
+    """A progressive metric against the number of rows, with levels for the final model and the baseline."""
+    final = result.metrics if result.details.on_holdout else {}
     levels = [(values[by], kind) for values, kind in ((result.baseline, "level"), (final, "kept")) if by in values]
     x, y = [point[0] for point in points], [point[1] for point in points]
     low, high, log = limits([*y, *(value for value, _ in levels)], from_zero=share)

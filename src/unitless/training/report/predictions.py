@@ -1,4 +1,4 @@
-"""What the predictions look like: curves, what is right and wrong, residuals."""
+"""The charts of the predictions: ROC, precision and recall, reliability, confusion matrix, residuals."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import shown
 from ...html import Html, joined, tag
 from ...losses import LOSSES
 from ...metrics.curves import Bars, Curve, Curves, Pairs, Reliability
-from ...metrics.ranking import Ranking, SmallRanking
+from ...metrics.ranking import Ranking
 from ...page import figure, paragraph, table
 from ...page.charts import Axis, Frame, percent
 from . import words
@@ -22,22 +23,22 @@ if TYPE_CHECKING:
 def looks(result: TrainResult) -> Iterator[Html]:
     """Charts of the predictions that the metrics describe."""
     curves = result.details.curves
-    if curves is None and result._evaluation.ranking is not None and result._evaluation.examples:
-        curves = Curves(result.model, result._evaluation)
+    if curves is None and result.details.evaluation.ranking is not None and result.details.evaluation.examples:
+        curves = Curves(result.model, result.details.evaluation)
     if curves is None:
         return
     charts: list[tuple[Any, Callable[[Any, TrainResult], Html]]] = [
         (curves.roc, _roc),
         (curves.precision_recall, _precision_recall),
         (curves.reliability, _reliability),
-        (result._measured.ranking, _confusion),
+        (result.details.measured.ranking, _confusion),
         (curves.pairs, _against),
         (curves.residuals, _residuals),
     ]
     drawn = [draw(data, result) for data, draw in charts if data is not None]
     if not drawn:
         return
-    yield paragraph(f"The predictions are those {result.details.curves_on(result)}.", kind="quiet")
+    yield paragraph(f"The predictions are those {result.details.curves_on}.", kind="quiet")
     yield tag("div", joined(drawn), class_="charts")
 
 
@@ -49,8 +50,7 @@ def _roc(curve: Curve, _: TrainResult) -> Html:
     return figure(
         "ROC",
         drawn,
-        "How many of the positive rows are found, at the price of how many false alarms. On the dashed line lies what "
-        "knows nothing.",
+        "The share of the positive rows that are found, against the share of false alarms. Dashed line: guessing.",
     )
 
 
@@ -61,8 +61,8 @@ def _precision_recall(curve: Curve, _: TrainResult) -> Html:
     return figure(
         "Precision and recall",
         drawn,
-        f"The more positive rows are found (recall), the fewer of those that are named are right (precision). Dashed: "
-        f"the share of positive rows, {base:.1%}.",
+        "Recall: the share of the positive rows that are found. Precision: the share of the rows predicted as positive "
+        f"that are positive. Dashed: the share of positive rows, {base:.1%}.",
     )
 
 
@@ -70,7 +70,7 @@ def _reliability(data: Reliability, result: TrainResult) -> Html:
     frame = Frame(
         "reliability",
         Axis("predicted probability", 0, 1, form=percent),
-        Axis("how often it was so", 0, 1, form=percent),
+        Axis("how often it was true", 0, 1, form=percent),
     )
     x, y, weight = data.predicted, data.observed, data.weight
     drawn = frame.drawn(
@@ -79,23 +79,23 @@ def _reliability(data: Reliability, result: TrainResult) -> Html:
         frame.circles(x.tolist(), y.tolist(), (weight / weight.max()).tolist()),
     )
     gap = float(np.average(np.abs(x - y), weights=weight))
-    binary = result._target.task == "binary"
+    binary = result.details.target.task == "binary"
     of = words.quoted(words.pair(result)[1]) if binary else "the class that was predicted"
     return figure(
         "Reliability",
         drawn,
-        f"Whether probabilities of {of} can be taken at their word: on the dashed line, they can. Here they are off by "
-        f"{gap:.1%} on average. Large points stand for many rows.",
+        f"Predicted probabilities of {of} against how often it was true. On the dashed line both are equal; here they "
+        f"differ by {gap:.1%} on average. Large points stand for many rows.",
     )
 
 
-def _confusion(ranking: Ranking | SmallRanking, result: TrainResult) -> Html:
-    """Of two classes: what was predicted against what was true, in rows."""
-    weight = result._measured.weight
-    total, hits, said, true = weight, ranking.hits, ranking.predicted, ranking.positive
+def _confusion(ranking: Ranking, result: TrainResult) -> Html:
+    """The confusion matrix of two classes, in rows or in sample weight."""
+    total, found = result.details.measured.weight, ranking.found()
+    hits, predicted, true = found.hits, found.predicted, found.positive
     negative, positive = words.pair(result)
     rows = [
-        [f"truly {negative}", words.amount(total - said - true + hits), words.amount(said - hits)],
+        [f"truly {negative}", words.amount(total - predicted - true + hits), words.amount(predicted - hits)],
         [f"truly {positive}", words.amount(true - hits), words.amount(hits)],
     ]
     counted = table(["", f"predicted {negative}", f"predicted {positive}"], rows)
@@ -124,7 +124,7 @@ def _against(data: Pairs, result: TrainResult) -> Html:
     return figure(
         "Prediction and truth",
         drawn,
-        f"A sample of {words.count(len(data.truth), 'row')}. On the dashed line the prediction is exact.{extra}",
+        f"A sample of {shown.count(len(data.truth), 'row')}. On the dashed line the prediction is exact.{extra}",
     )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ... import shown
 from ...html import Html, joined, tag
+from ...metrics import shown_metrics
 from ...metrics.coverage import COVERAGE
 from ...metrics.records import METRICS
 from ...page import bar, bar_table, paragraph, table, tile
+from .. import summary
 from . import words
 
 if TYPE_CHECKING:
@@ -20,10 +22,10 @@ _ABOUT = {metric.name: metric.about for metric in METRICS}
 
 
 def interrupted(result: TrainResult) -> Html:
-    """That the training did not come to its end."""
-    if not result.interrupted:
+    """A warning if the training was interrupted."""
+    if not result.details.interrupted:
         return Html("")
-    rows = words.count(result.details.learned, "row")
+    rows = shown.count(result.details.learned, "row")
     where = f" in pass {result.passes + 1}" if result.passes else f" after {rows} had been learned"
     return paragraph(
         tag("b", "The training was interrupted"),
@@ -33,7 +35,7 @@ def interrupted(result: TrainResult) -> Html:
 
 
 def headline(result: TrainResult) -> Iterator[Html]:
-    """In a sentence, in numbers, and as bars: how good the model is."""
+    """How good the model is: a sentence, numbers and bars."""
     if not result.metrics:
         yield paragraph("There were too few rows to measure how good the model is.", kind="warning")
         return
@@ -43,12 +45,12 @@ def headline(result: TrainResult) -> Iterator[Html]:
 
 
 def _sentences(result: TrainResult) -> Iterator[Html]:
-    by, found, baseline = result.judged_by, result.metrics, result.baseline
+    by, found, baseline = result.details.judged_by, result.metrics, result.baseline
     if by == "error_rate":
-        good = f"is right for {words.accuracy(found)} of the rows"
-        other = f"is right for {words.accuracy(baseline)}" if baseline else ""
+        good = f"is right for {shown.share(found['accuracy'])} of the rows"
+        other = f"is right for {shown.share(baseline['accuracy'])}" if baseline else ""
     else:
-        good = f"has {words.one(words.name(by, result))} of {shown.number(found[by])}"
+        good = f"has {words.one(shown_metrics.name(by, result.model.options.loss))} of {shown.number(found[by])}"
         other = f"has one of {shown.number(baseline[by])}" if by in baseline else ""
     of = {"error_rate": "error", "rmse": "squared error"}.get(by, "loss")
     end = f": the model's {of} is {result.skill:.1%} below the baseline's." if result.skill > 0 else "."
@@ -60,19 +62,19 @@ def _sentences(result: TrainResult) -> Iterator[Html]:
     if other and not result.skill > 0:
         yield paragraph(
             tag("b", "On these rows the model is no better than the baseline."),
-            " The columns that were used say little about the target, or too few rows were learned.",
+            " The columns that were used tell little about the target, or too few rows were learned.",
             kind="warning",
         )
 
 
 def _main(metrics: Mapping[str, float], by: str) -> str:
-    return words.accuracy(metrics) if by == "error_rate" else shown.number(metrics[by])
+    return shown.share(metrics["accuracy"]) if by == "error_rate" else shown.number(metrics[by])
 
 
 def _tiles(result: TrainResult) -> Iterator[Html]:
-    by, found = result.judged_by, result.metrics
+    by, found = result.details.judged_by, result.metrics
     label = {"error_rate": "Accuracy", "rmse": "RMSE"}.get(by, f"{result.model.options.loss.capitalize()} loss")
-    yield tile(label, _main(found, by), words.interval(by, result.metrics_ci), "main")
+    yield tile(label, _main(found, by), shown_metrics.interval(by, result.metrics_ci), "main")
     if by in result.baseline:
         yield tile("Baseline", _main(result.baseline, by), words.baseline(result))
     if result.skill > 0:
@@ -86,15 +88,15 @@ def _tiles(result: TrainResult) -> Iterator[Html]:
 
 
 def _errors(result: TrainResult) -> Html:
-    """Bars of the errors side by side; short is good."""
-    by, held_out = result.judged_by, result.metrics_on_holdout
-    asked = [
+    """Bars of the errors of the model and of the baselines."""
+    by, held_out = result.details.judged_by, result.details.on_holdout
+    candidates = [
         ("model", result.metrics, result.metrics_ci, ""),
         (f"baseline: {words.baseline(result)}", result.baseline, None, "other"),
-        ("model, progressive", result.progressive if held_out else {}, result._evaluation.interval, ""),
+        ("model, progressive", result.progressive if held_out else {}, result.details.evaluation.interval, ""),
         ("last-label baseline", result.last_label_baseline, None, "other"),
     ]
-    found = [(name, values[by], ends, kind) for name, values, ends, kind in asked if by in values]
+    found = [(name, values[by], ends, kind) for name, values, ends, kind in candidates if by in values]
     found = [(name, value, ends if by != "loss" else None, kind) for name, value, ends, kind in found]
     finite = [value for _, value, _, _ in found if math.isfinite(value)]
     if len(finite) < 2 or max(finite) <= 0:
@@ -108,34 +110,27 @@ def _errors(result: TrainResult) -> Html:
         share = value / largest if math.isfinite(value) else 1.0
         rows.append([name, bar(share, kind, whisker), write_out(value)])
     title = {"error_rate": "error rate", "rmse": "RMSE"}.get(by, f"{result.model.options.loss} loss")
-    said = [tag("small", "Thin lines: 90% confidence intervals.")] if by != "loss" else []
-    return joined([bar_table(["", f"{title} (short is good)", ""], rows), *said])
+    legend = [tag("small", "Thin lines: 90% confidence intervals.")] if by != "loss" else []
+    return joined([bar_table(["", f"{title} (short is good)", ""], rows), *legend])
 
 
 def metrics(result: TrainResult) -> Iterator[Html]:
-    """All metrics of the model and of the baselines, each named for what it is."""
-    columns: list[tuple[str, Mapping[str, float]]] = [
-        ("model", result.metrics),
-        ("baseline", result.baseline),
-        ("progressive", result.progressive if result.metrics_on_holdout else {}),
-        ("last label", result.last_label_baseline),
-    ]
-    columns = [(name, values) for name, values in columns if values]
-    task = result._target.task
-    rows: list[list[Any]] = []
-    for metric in (*METRICS, *COVERAGE):
-        if task in metric.hidden or not any(metric.name in values for _, values in columns):
-            continue
-        cells = [
-            words.value(metric.name, values[metric.name]) if metric.name in values else "" for _, values in columns
-        ]
-        level = result.details.plan.level
-        about = f"{metric.about} (level {100 * level:.4g}%)" if metric in COVERAGE else metric.about
-        rows.append([_about(words.name(metric.name, result), about, metric.smaller_is_better), *cells])
-    if not rows:
+    """A table of all metrics of the model and of the baselines."""
+    columns = {name: values for name, values in summary.columns(result).items() if values}
+    every = {name for values in columns.values() for name in values}
+    records = shown_metrics.shown_records(every, result.details.target.task, [*every])
+    records = [one for one in records if result.details.target.task not in one.hidden]
+    described = shown_metrics.table(columns, "", result.model.options.loss, [one.name for one in records])
+    if not records:
         return
-    yield table(["", *(name for name, _ in columns)], rows)
-    said = {
+    level = f" (level {100 * result.details.plan.level:.4g}%)"
+    abouts = [f"{one.about}{level if one in COVERAGE else ''}" for one in records]
+    rows = [
+        [_about(name, about, record.smaller_is_better), *cells]
+        for (name, *cells), about, record in zip(described.rows, abouts, records, strict=True)
+    ]
+    yield table(["", *columns], rows)
+    rows_described = {
         "model": f"on {result.metrics_on}.",
         "baseline": f"{words.baseline(result)}, on the same rows.",
         "progressive": "each row was predicted before it was learned, by the weights of that moment"
@@ -143,7 +138,7 @@ def metrics(result: TrainResult) -> Iterator[Html]:
         "last label": "predicts the label of the row before; progressive.",
     }
     yield paragraph(
-        joined(words.lines(*(joined([tag("b", name), ": ", said[name]]) for name, _ in columns))), kind="quiet"
+        joined(words.lines(*(joined([tag("b", name), ": ", rows_described[name]]) for name in columns))), kind="quiet"
     )
 
 

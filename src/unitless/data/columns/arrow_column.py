@@ -1,0 +1,141 @@
+"""From one Arrow column to features: numbers, codes of text, parts of dates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError
+from ...inputs import FlagColumn, FrameColumn, TextColumn, WordsColumn
+from ..arrow import as_numpy, booleans, is_native, letters_of, pyarrow
+from . import date_parts
+from .policy import Policy
+from .schema import DATES, TEXTS
+from .words import words_column
+from .written import BLANKS, has_both_clocks, is_among
+
+
+class DatesError(InputError):
+    """A column holds dates or times where that is an error."""
+
+
+_NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def arrow_features(name: str, column: Any, kind: str, policy: Policy) -> list[tuple[str, FrameColumn, int]]:
+    """The features of a column of some kind: name, values, and how many are missing. Only text is given as text.
+
+    A column of dates may have each moment twice, by the clock on the spot and in UTC (`written.both_clocks`).
+    """
+    if kind == "flag":
+        values, absent = number(column)
+        return [(name, FlagColumn(values), absent)]
+    if kind == "boolean" and policy.booleans == "indicator":
+        return [(name, *indicator(column))]
+    if kind == "words":
+        texts, absent = text(column, policy)
+        return [(name, words_column(texts), absent)]
+    if kind not in DATES:
+        return [(name, *(text(column, policy) if kind in TEXTS else number(column)))]
+    if policy.dates == "error":
+        raise DatesError(
+            f"column {name!r} holds {column.type}, which is neither numbers nor text",
+            advice="leave it out, or turn it into numbers",
+        )
+    column, utc = column.flatten() if has_both_clocks(column.type) else (column, None)
+    kinds = date_parts.kinds(name, kind)
+    return [
+        (part, *(text(values) if kinds[part] == "text" else number(values)))
+        for part, values in date_parts.of_column(name, column, kind, utc).items()
+    ]
+
+
+def indicator(column: Any) -> tuple[NDArray[Any] | FlagColumn, int]:
+    """A column of booleans as one feature, which is never centered, and how many are missing."""
+    codes = booleans(column)
+    if not column.null_count:
+        return codes.astype(bool), 0
+    return FlagColumn(np.where(codes < 0, np.nan, codes)), int(column.null_count)
+
+
+def number(column: Any) -> tuple[NDArray[Any], int]:
+    """A column of numbers as an array, with not-a-number for missing values; and how many are missing."""
+    if not is_native(column):
+        pa, unit = pyarrow(), 1.0
+        if pyarrow("types").is_duration(column.type):  # one unit, whichever a frame happens to use
+            column, unit = column.cast(pa.int64()), _NANOSECONDS[column.type.unit]
+        column = column.cast(pa.float64(), safe=False)
+        column = column if unit == 1.0 else pyarrow("compute").multiply(column, unit)
+    array = as_numpy(column)
+    if array.dtype.kind != "f":
+        return array, 0
+    with np.errstate(all="ignore"):
+        suspicious = column.null_count > 0 or np.isnan(array.sum())
+    return array, int(np.isnan(array).sum()) if suspicious else 0
+
+
+def text(column: Any, policy: Policy | None = None) -> tuple[TextColumn, int]:
+    """A column of text as codes and values; and how many values are missing. Empty text is a missing value."""
+    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
+    if types.is_boolean(column.type):
+        codes = booleans(column)
+        bytes_ = np.frombuffer(b"falsetrue", np.uint8)
+        return TextColumn(codes, np.array([0, 5, 9], np.int64), bytes_), int(column.null_count)
+    if not types.is_dictionary(column.type):
+        column = as_text(column).dictionary_encode()
+    values = as_text(column.dictionary)
+    if policy is not None and policy.trim:
+        values = compute.utf8_trim(values, BLANKS)
+    places = as_numpy(column.indices)
+    if column.indices.null_count:
+        places = np.where(np.isnan(places), -1, places)
+    codes = np.ascontiguousarray(places, dtype=np.int32)
+    values = values.cast(pa.large_string())
+    values.validate(full=True)
+    ends, letters = letters_of(values)
+    nothing = np.diff(ends) == 0  # a null among the values is as long as nothing
+    if policy is not None and policy.marks:
+        nothing |= is_among(values, policy.marks)
+    empty = np.flatnonzero(nothing)
+    if len(empty):
+        codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
+    absent = int((codes < 0).sum()) if len(empty) or column.null_count else 0
+    return TextColumn(codes, ends, letters), absent
+
+
+def as_text(column: Any) -> Any:
+    """Numbers and the like in the words that a text file would have."""
+    pa, types = pyarrow(), pyarrow("types")
+    if types.is_string(column.type):
+        return column
+    compute = pyarrow("compute")
+    if types.is_floating(column.type):
+        column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
+    if types.is_floating(column.type) or types.is_decimal(column.type):
+        # 1.0 is the same value as 1
+        column = compute.replace_substring_regex(column.cast(pa.string()), pattern=r"\.0+$", replacement="")
+    return column.cast(pa.string())
+
+
+def whole(column: Any) -> Any:
+    """In one part; dictionaries of several parts become one."""
+    if not hasattr(column, "chunks"):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if column.num_chunks == 0:
+        return pyarrow().array([], column.type)
+    if pyarrow("types").is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    return column.combine_chunks()
+
+
+def first_missing(values: FrameColumn) -> int:
+    """The first row without a value, where there is one."""
+    if isinstance(values, WordsColumn):
+        values = values.texts
+    if isinstance(values, TextColumn):
+        return int(np.flatnonzero(values.codes < 0)[0])
+    return int(np.flatnonzero(np.isnan(values.numbers if isinstance(values, FlagColumn) else values))[0])

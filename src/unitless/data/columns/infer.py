@@ -1,0 +1,283 @@
+"""What the columns of a table hold, inferred from their first rows, in any format.
+
+A column of text is looked at by its different values: it can hold numbers in one of the ways in which people write
+them, booleans, dates, words, or names of categories. Columns that only number or name the rows are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrow import as_numpy, flag_array, flags, is_native, pyarrow, text_array
+from . import dates, words
+from .arrow_column import whole
+from .schema import Kind, kind_of
+from .written import BLANKS, LONGEST_UNIT, NUMBER_MARKS, PLAIN, Written, by_number, is_text, numbers_of
+
+_WAYS = (PLAIN, Written(".", ","), Written(",", "."))  # in which numbers are written
+MOSTLY = 0.95  # of the values, if they are to be what a column holds
+HALF = 0.5  # are enough if the others are the same few words again and again
+FEW_WORDS, MANY_NUMBERS = 3, 20
+LEAST_ROWS = 20  # below which nothing is taken for a row counter, whatever its name
+SURE_ROWS = 100  # from which on a column that rises from row to row is one, whatever its name
+NEARLY_ALL = 0.95  # of the values of an id differ
+LEAST_NAMES = 50  # rows below which text is not taken for names of rows
+
+_ID = re.compile(
+    r"(?i:^(unnamed:.*|column \d+|no\.?|nr\.?|#|idx|index|id|uid|guid|uuid|key|row)$"
+    r"|^row[ _]?(id|no|nr|num|number|index)$|[ _-]id$|^id[ _-])|[a-z]I[Dd]$"
+)
+_TIME = re.compile(r"(?i)year|month|week|day|date|time|hour|minute|second|epoch|quarter|^ts$|^t$|_at$|\bage\b|^yr")
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What a column holds.
+
+    Args:
+        kind: one of `schema.KINDS`.
+        written: how, if it is text.
+        left_out: why it is not used, in words; "" if it is.
+        ambiguous: one of its dates that could be read in two ways, if nothing tells which is meant.
+    """
+
+    kind: Kind | None
+    written: Written = PLAIN
+    left_out: str = ""
+    ambiguous: str = ""
+
+
+@dataclass
+class _Text:
+    """A column of text: its different values, how often each is there, and their order."""
+
+    texts: Any  # different values
+    counts: NDArray[np.intp]  # of each
+    places: NDArray[np.intp]  # of each row among them, -1 where there is none
+
+    @property
+    def rows(self) -> int:
+        """How many values there are."""
+        return int(self.counts.sum())
+
+
+def infer_columns(columns: dict[str, Any], marks: Iterable[str], asked: Asked) -> dict[str, Inferred]:
+    """What each column holds.
+
+    Args:
+        columns: the first rows of each, as Arrow columns; their types can be used.
+        marks: of missing values, besides the usual ones.
+        asked: what the user says about them.
+    """
+    found: dict[str, Inferred] = {}
+    texts: dict[str, _Text] = {}
+    marks = (*NUMBER_MARKS, *marks)
+    for name, column in columns.items():
+        if name in asked.words:
+            found[name] = Inferred("words")
+        elif is_text(column.type) and not (name in asked.text or pyarrow("types").is_dictionary(column.type)):
+            texts[name] = _values(whole(column))
+        else:
+            found[name] = _of_type(name, column, asked)
+    comma = asked.decimal == ","
+    if asked.decimal is None:
+        certain = {_certain_decimal(text, marks) for text in texts.values() if text.rows}
+        comma = "," in certain and "." not in certain
+    for name, text in texts.items():
+        found[name] = _of_text(name, text, marks, asked, comma)
+    return {name: found[name] for name in columns}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user says about the columns.
+
+    Args:
+        text: columns that hold names of categories.
+        words: columns that hold words.
+        numbers: columns that hold numbers, whatever they look like.
+        used: columns that are to be used for something else than as a feature, such as the target: never left out.
+        decimal: what stands before fractions, if it is known.
+        thousands: what stands between thousands, if it is known.
+        dates: which of two readings of a date is meant.
+    """
+
+    text: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+    used: frozenset[str] = frozenset()
+    decimal: str | None = None
+    thousands: str | None = None
+    dates: str = "parts"
+
+
+def _values(column: Any) -> _Text:
+    texts, places = by_number(column)
+    texts = pyarrow("compute").utf8_trim(texts, BLANKS)
+    there = places[places >= 0]
+    return _Text(texts, np.bincount(there, minlength=len(texts)).astype(np.intp), places)
+
+
+# ---------------------------------------------------------------------------------------------------- typed columns
+
+
+def _of_type(name: str, column: Any, asked: Asked) -> Inferred:
+    """What a column holds whose type says it."""
+    kind = "text" if name in asked.text else kind_of(column.type)
+    if kind == "moment" and dates.all_midnight(whole(column)):
+        kind = "date"
+    if kind != "number":
+        return Inferred(kind)
+    one = whole(column)
+    if not is_native(one):
+        return Inferred("number")
+    values = as_numpy(one)
+    form = None if name in asked.numbers or name in asked.used else dates.recognize_numbers(name, values)
+    if form is not None:
+        return Inferred(form.kind, Written(date=form.text))
+    if pyarrow("types").is_integer(column.type) and (reason := _identifies(name, values.astype(np.float64), asked)):
+        return Inferred("number", left_out=reason)
+    return Inferred(_number_kind(name, values, asked))
+
+
+def _number_kind(name: str, values: NDArray[Any], asked: Asked) -> Kind:
+    """A flag, if there is nothing but 0 and 1."""
+    there = values[~np.isnan(values)]
+    flag = len(there) > 0 and name not in asked.numbers and bool(((there == 0) | (there == 1)).all())
+    return "flag" if flag else "number"
+
+
+def _identifies(name: str, values: NDArray[np.float64], asked: Asked) -> str:
+    """Why whole numbers only say which row it is, in words; "" if they say more."""
+    there = values[~np.isnan(values)]
+    if len(there) < LEAST_ROWS or name in asked.numbers or name in asked.used:
+        return ""
+    named = bool(_ID.search(name))
+    steps = np.diff(there)
+    rising = len(there) == len(values) and bool((steps > 0).all())
+    if rising and (named or (len(there) >= SURE_ROWS and not _TIME.search(name))):
+        return "a row counter"
+    if named and len(np.unique(there)) >= NEARLY_ALL * len(there):
+        return "an id: nearly every row has its own"
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------------- text
+
+
+def _shares(text: _Text, way: Written, marks: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.uint8], float]:
+    """The numbers that texts stand for when read in one way, what each is, and the share of rows that are numbers."""
+    numbers, kinds = numbers_of(text.texts, way, marks)
+    there = int(text.counts[kinds != 1].sum())
+    return numbers, kinds, float(text.counts[kinds == 0].sum() / there) if there else 0.0
+
+
+def _certain_decimal(text: _Text, marks: tuple[str, ...]) -> str:
+    """What certainly stands before fractions in a column: read so it is numbers, and not otherwise; "" if either."""
+    points, american, comma = (_shares(text, way, marks)[2] for way in _WAYS)
+    if max(points, american, comma) < MOSTLY or max(points, american) == comma:
+        return ""
+    return "," if comma > max(points, american) else "."
+
+
+def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Inferred:
+    """What a column of text holds."""
+    kinds = _shares(text, PLAIN, marks)[1]
+    there = (kinds != 1) & (text.counts > 0)
+    if not there.any():
+        return Inferred("number")  # nothing is known yet
+    texts = text.texts.filter(flag_array(there)).to_pylist()
+    if all(value.lower() in ("true", "false") for value in texts):
+        return Inferred("boolean")
+    # Dates such as 20141013 are numbers too, but say more as dates.
+    form = None if name in asked.numbers else dates.recognize(name, texts, _DAY_FIRST.get(asked.dates))
+    if form is not None and name not in asked.used and _read_as_dates(texts, text.counts[there], form.text):
+        return Inferred(form.kind, Written(date=form.text), ambiguous=form.example)
+    if (number := _as_numbers(name, text, marks, asked, comma)) is not None:
+        return number
+    if name in asked.used:
+        return Inferred("text")
+    rows = int(text.counts[there].sum())
+    if words.looks_like_words(texts, rows):
+        return Inferred("words")
+    if rows >= LEAST_NAMES and len(texts) >= NEARLY_ALL * rows:
+        return Inferred("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows")
+    return Inferred("text")
+
+
+def _read_as_dates(texts: list[str], counts: NDArray[np.intp], form: str) -> bool:
+    """Whether most rows, and not only most of the different values, are dates."""
+    read = flags(dates.read(text_array(texts), form).is_valid())
+    return bool(counts[read].sum() >= MOSTLY * counts.sum())
+
+
+def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Inferred | None:
+    """A column of text as numbers; None if it does not hold numbers."""
+    ways = [_WAYS[2], *_WAYS[:2]] if comma else list(_WAYS)
+    if asked.decimal is not None:
+        ways = [way for way in ways if way.decimal == asked.decimal]
+    if asked.thousands is not None:
+        ways = [replace(way, thousands=asked.thousands) for way in ways if way.decimal != asked.thousands]
+    numbers, kinds, share, way = _best_way(text, ways, marks)
+    if share < HALF and (unit := _unit(text, kinds)):
+        numbers, kinds, share, way = _best_way(text, [replace(one, unit=unit) for one in ways], marks)
+    others = int(((kinds == 2) & (text.counts > 0)).sum())
+    mostly = share >= MOSTLY or (
+        share >= HALF and others <= FEW_WORDS and len(np.unique(numbers[kinds == 0])) >= MANY_NUMBERS
+    )
+    if not mostly and name not in asked.numbers:
+        return None
+    values = np.where(text.places >= 0, numbers[text.places], np.nan)
+    written = [str(one) for one, kind in zip(text.texts.to_pylist(), kinds, strict=True) if kind == 0]
+    if share == 1.0 and all(_WHOLE.fullmatch(one) for one in written):
+        form = None if name in asked.numbers or name in asked.used else dates.recognize_numbers(name, values)
+        if form is not None:
+            return Inferred(form.kind, Written(date=form.text))
+        if reason := _identifies(name, values, asked):
+            return Inferred("number", way, reason)
+        if name not in asked.numbers and _are_codes(name, written):
+            return None
+    return Inferred(_number_kind(name, values, asked), way)
+
+
+def _best_way(
+    text: _Text, ways: list[Written], marks: tuple[str, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.uint8], float, Written]:
+    """As `_shares`, read in the way in which most are numbers; and that way."""
+    best, way = (np.zeros(0), np.zeros(0, np.uint8), -1.0), PLAIN
+    for one in ways:
+        found = _shares(text, one, marks)
+        if found[2] > best[2]:
+            best, way = found, one
+    return *best, way
+
+
+def _unit(text: _Text, kinds: NDArray[np.uint8]) -> str:
+    """What stands behind nearly all of many different numbers, such as "kg"; "" if they are not written so."""
+    there = (kinds != 1) & (text.counts > 0)
+    found: dict[str, int] = {}
+    numbers = 0
+    for one, count in zip(text.texts.filter(flag_array(there)).to_pylist(), text.counts[there], strict=True):
+        if (match := _WITH_UNIT.fullmatch(one)) is not None:
+            found[match[1]] = found.get(match[1], 0) + int(count)
+            numbers += 1
+    unit = max(found, key=lambda name: found[name], default="")
+    enough = numbers >= MANY_NUMBERS and found[unit] >= MOSTLY * text.counts[there].sum()
+    return unit if enough else ""
+
+
+def _are_codes(name: str, written: list[str]) -> bool:
+    """Whether whole numbers are names of something: they are filled up with zeros to the same length."""
+    padded = any(one.startswith("0") and len(one) > 1 for one in written)
+    return padded and len({len(one) for one in written}) == 1 and not _TIME.search(name)
+
+
+_DAY_FIRST = {"day-first": True, "month-first": False}
+_WITH_UNIT = re.compile(rf"[+-]?\d[\d.,' ]*?\s*([^\W\d_][^\d\s]{{0,{LONGEST_UNIT - 1}}})")
+_WHOLE = re.compile(r"[+-]?\d+")

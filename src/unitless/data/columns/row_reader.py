@@ -1,0 +1,167 @@
+"""The one reader of single rows: a mapping of a table's columns, a mapping of named features, or a list of numbers.
+
+A `Predictor`, a server and River's estimators read their rows with one of these.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ... import inputs
+from ...errors import InputError, Option, Phrase
+from ..read_options import ReadOptions
+from .policy import Policy
+from .schema import Schema
+from .text_columns import TextColumns
+from .written import BLANKS
+
+
+class RowReader(abc.ABC):
+    """Reads one row as the core takes it."""
+
+    @abc.abstractmethod
+    def read(self, row: Any) -> inputs.Input:
+        """One row; a pandas Series is a mapping too."""
+
+    def unknown(self, row: Any) -> list[str]:
+        """The names in a row that are not columns of the table."""
+        return []
+
+
+def row_reader(training: Mapping[str, Any]) -> RowReader:
+    """The reader of rows like those that a model was trained on.
+
+    Args:
+        training: the model's record of its training.
+    """
+    from .table_row import TableRowReader  # noqa: PLC0415  (which is made of this)
+
+    family = Schema.read(training["schema"]).family
+    if family == "columns":
+        return NumberRowReader()
+    return TableRowReader(training) if family == "table" else NamedRowReader.of(training)
+
+
+class NumberRowReader(RowReader):
+    """Reads lists of numbers, for a model that knows its features as columns."""
+
+    def read(self, row: Any) -> inputs.Input:
+        """One row."""
+        row = as_mapping(row)
+        if isinstance(row, Mapping):
+            raise InputError("this model knows its features as columns; give the row as a list of numbers")
+        if isinstance(row, str | bytes):
+            raise no_row(row)
+        return inputs.read(np.asarray(inputs.as_array(row, "the row"))[None, :])
+
+
+class NamedRowReader(RowReader):
+    """Reads mappings of names to numbers, text and booleans.
+
+    Args:
+        policy: what the values become. Dates are left to the core, which refuses them.
+        as_text: names whose values are text although they look like numbers.
+        apart: names that are not features.
+        uses: whether a name is to be used.
+        columns: what columns of text hold, of a model that a server made from single rows.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        as_text: Collection[str] = (),
+        *,
+        apart: Collection[str] = (),
+        uses: Callable[[str], bool] | None = None,
+        columns: TextColumns | None = None,
+    ) -> None:
+        self.policy, self.as_text, self.columns = policy, as_text, columns
+        self._apart, self._uses = apart, uses
+
+    @classmethod
+    def of(cls, training: Mapping[str, Any]) -> NamedRowReader:
+        """The reader of rows like those of a training."""
+        reading = training["reading"]
+        options, policy = ReadOptions.settled(reading), ReadOptions.settled(reading).policy
+        if reading.get("booleans") == "indicator":  # by a server, from its first row on
+            policy = replace(policy, booleans="indicator")
+        columns = None if reading.get("texts") is None else TextColumns(reading["texts"])
+        apart = Schema.read(training["schema"]).beside
+        return cls(policy, options.text, apart=apart, uses=options.uses, columns=columns)
+
+    def read(self, row: Any) -> inputs.NamedRows:
+        """One row."""
+        row = as_mapping(row)
+        if not isinstance(row, Mapping):
+            raise no_row(row)
+        used = self.used(row)
+        return inputs.NamedRows([self.numbers(used if self.columns is None else self.columns.read(used))])
+
+    def used(self, row: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        """The features of a row: without its label and the like, and without what is to be ignored."""
+        uses = self._uses
+        if uses is None:
+            return row
+        return {name: value for name, value in row.items() if name not in self._apart and uses(str(name))}
+
+    def numbers(self, features: Mapping[Any, Any]) -> dict[str, Any]:
+        """Features as the core takes them: names to numbers and booleans. Text becomes `name=value`: True."""
+        return self.numbers_and_missing(features)[0]
+
+    def numbers_and_missing(self, features: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
+        """The features as the core takes them, and the names without a value."""
+        policy, as_text = self.policy, self.as_text
+        found: dict[str, Any] = {}
+        absent: list[str] = []
+        for name, value in features.items():
+            # The most common case first: this is called for each row of a stream.
+            if type(value) is float and type(name) is str and value == value and not as_text:  # noqa: PLR0124  (NaN)
+                found[name] = value
+                continue
+            if isinstance(value, str) and policy.trim:
+                value = value.strip(BLANKS)  # noqa: PLW2901
+            if is_missing(value) or (isinstance(value, str) and value in policy.marks):
+                if policy.missing == "error":
+                    raise InputError(
+                        f"feature {str(name)!r} has no value (it is {str(value) or 'empty text'})",
+                        advice=Phrase("fill it in, leave the feature out, or use ", Option("missing", "absent")),
+                    )
+                absent.append(str(name))
+                if policy.missing == "indicator":
+                    found[f"{name}={inputs.MISSING}"] = True
+            elif isinstance(value, bool | np.bool_) and policy.booleans == "categories":
+                found[f"{name}={'true' if value else 'false'}"] = True
+            elif isinstance(value, str) or name in as_text:
+                found[f"{name}={value}"] = True
+            else:
+                found[name if type(name) is str else str(name)] = value
+        if len(found) + (len(absent) if policy.missing == "absent" else 0) < len(features):
+            raise InputError(f"two features of {list(features)!r} have the same name; rename one")
+        return found, absent
+
+
+def is_missing(value: Any) -> bool:
+    """None, not-a-number, pandas' NA and NaT, and empty text stand for missing values."""
+    if isinstance(value, str):
+        return not value
+    if value is None or isinstance(value, float | np.floating):
+        return value is None or math.isnan(value)
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def as_mapping(row: Any) -> Any:
+    """A pandas Series as a mapping; anything else as it is."""
+    if isinstance(row, Mapping) or not (hasattr(row, "items") and getattr(row, "ndim", 0) == 1):
+        return row
+    return dict(row.items())
+
+
+def no_row(row: Any) -> InputError:
+    """What to say when something else is given than a mapping."""
+    return InputError(f'the row is of type {type(row).__name__}; it must have names and values, such as {{"age": 31}}')

@@ -1,0 +1,264 @@
+"""Rows of a table that a program gives as mappings, one or many: read as the table's columns were in training.
+
+One row has a quick way, which the core reads by itself (`columns`), and a careful one through Arrow, which reads
+whatever a frame may hold. Both give the same features, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import _core, inputs
+from ...errors import InputError
+from ..arrow import pyarrow
+from ..read_options import ReadOptions
+from ..sources.located_rows import Place
+from . import date_parts, dates, tables, words
+from .arrow_column import as_text, number
+from .date_forms import NUMERIC
+from .row_reader import RowReader, as_mapping, no_row
+from .schema import DATES, HELD, Schema, fits, kind_of
+from .written import BLANKS, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
+
+_PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "words": (str,), "boolean": (bool,)}
+_INT64 = range(-(2**63), 2**63)
+_NONE = ("NAType", "NaTType")  # pandas' own missing values
+_AS_PYTHON = (np.integer, np.float64, np.float32, np.float16, np.bool_, np.str_)  # whose values stay what they are
+
+
+class TableRowReader(RowReader):
+    """Reads mappings of a table's columns to values. Other keys are left alone; what has no key has no value."""
+
+    def __init__(self, training: Mapping[str, Any]) -> None:
+        self.schema = Schema.read(training["schema"])
+        self._policy = ReadOptions.settled(training["reading"]).policy
+        missing = self._policy.missing
+        names: list[str] = []
+        kinds: list[str] = []
+        for name, kind in self.schema.columns:
+            if kind in DATES:
+                parts = date_parts.kinds(name, kind)
+                names += parts
+                kinds += parts.values()
+            else:
+                names.append(name)
+                kinds.append(kind)
+        self.columns = _core.TableColumns(names, kinds, missing, list(self._policy.marks), self._policy.trim)
+        self.quick = not any(kind in DATES for _, kind in self.schema.columns)  # the core reads plain rows as they are
+
+    def plain(self, row: Any) -> dict[str, Any] | None:
+        """The row in plain numbers, text and booleans, as the core reads it; None if it is no mapping."""
+        row = as_mapping(row)
+        if not isinstance(row, Mapping):
+            return None
+        found: dict[str, Any] = {}
+        for name, kind in self.schema.columns:
+            value = _as_python(row.get(name))
+            known = type(value)
+            if kind in DATES:
+                found.update(self._date(name, kind, value) or self._read(name, kind, value))
+            elif known in _PLAIN[kind] or value is None or (known is float and value != value):  # noqa: PLR0124  (NaN)
+                found[name] = value
+            elif kind in ("text", "words") and (known is bool or (known is int and value in _INT64)):
+                found[name] = str(value).lower()
+            else:
+                found.update(self._read(name, kind, value))
+        return found
+
+    def _date(self, name: str, kind: str, value: Any) -> dict[str, Any] | None:
+        """The features of a date of Python's own, or of text; None for any other value."""
+        if value is None or (type(value) is float and value != value):  # noqa: PLR0124  (not a number)
+            return dict.fromkeys(date_parts.kinds(name, kind))
+        if type(value) is not str:
+            return date_parts.of_value(name, value, kind)
+        moment = dates.read_one(value, self.schema.how(name).date or dates.usual_form(kind))
+        return date_parts.of_microseconds(name, moment.wall, moment.ahead, kind) if moment.valid else None
+
+    def _read(self, name: str, kind: str, value: Any) -> dict[str, Any]:
+        """A value of any other kind as plain ones, by feature, as a table of this column has them."""
+        column = _column(name, kind, [value], False, self.schema.how(name), self._policy.marks)
+        found: dict[str, Any] = {}
+        for part, values, absent in tables.read_column(name, column, kind, self.schema, self._policy)[0]:
+            if absent:
+                found[part] = None
+            elif isinstance(values, inputs.TextColumn | inputs.WordsColumn):
+                text = (values if isinstance(values, inputs.TextColumn) else values.texts).first()
+                found[part] = text == "true" if kind == "boolean" else text
+            else:
+                found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
+        return found
+
+    def table(self, rows: Sequence[Mapping[Any, Any]], offsets: bool = False) -> Any:
+        """Rows as an Arrow table of the columns that the model knows, with or without that of the offsets."""
+        pa = pyarrow()
+        for place, row in enumerate(rows, 1):
+            if not isinstance(row, Mapping):
+                raise no_row(row).at(row=place)
+        several, how, marks = len(rows) > 1, self.schema.how, self._policy.marks
+        columns = {
+            name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several, how(name), marks)
+            for name, kind in self.schema.columns
+        }
+        if offsets and self.schema.offset is not None:
+            given = [row_offset(row, self.schema, place if several else None) for place, row in enumerate(rows, 1)]
+            columns[self.schema.offset] = pa.array(given, pa.float64())
+        return pa.table(columns)
+
+    def read(self, row: Any) -> inputs.Frame:
+        """One row as the core reads tables."""
+        row = as_mapping(row)
+        if not isinstance(row, Mapping):
+            raise no_row(row)
+        return tables.features(self.table([row]), self.schema, Place("", "row", 1), self._policy).frame
+
+    def unknown(self, row: Any) -> list[str]:
+        """The names in a row that are not columns."""
+        row = as_mapping(row)
+        known = {*self.schema.kinds, *self.schema.beside}
+        return [str(name) for name in row if name not in known]
+
+    def features(self, row: Any, word_features: Callable[[str, str], list[str]]) -> Any:
+        """A row as features by name. A key that is not a column but has a number is taken for a feature's name.
+
+        Args:
+            row: names to values.
+            word_features: as for `inputs.Frame.first_row`.
+        """
+        if not isinstance(row, Mapping):
+            return row  # to be refused by the core
+        kinds, apart = self.schema.kinds, self.schema.beside
+        found = {
+            name: value
+            for name, value in row.items()
+            if name not in kinds and name not in apart and isinstance(value, int | float | np.number)
+        }
+        named = self._named(row, word_features)
+        named = self.read(row).first_row(word_features) if named is None else named
+        for name in {str(name).partition("=")[0] for name in found}:  # a column that is there by the name of a feature
+            named.pop(f"{name}={inputs.MISSING}", None)
+        return {**found, **named}
+
+    def _named(self, row: Mapping[Any, Any], word_features: Callable[[str, str], list[str]]) -> dict[str, float] | None:
+        """The columns of a row as features by name; None if something in it needs more care."""
+        found: dict[str, float] = {}
+        kinds = self.schema.kinds
+        for name, value in (self.plain(row) or {}).items():
+            if isinstance(value, str):
+                value = value.strip(BLANKS) if self._policy.trim else value  # noqa: PLW2901
+                value = None if value in self._policy.marks else value  # noqa: PLW2901
+            if value is None or value == "" or value != value:  # noqa: PLR0124  (not a number)
+                if self._policy.missing == "error":
+                    return None
+                if self._policy.missing == "indicator":
+                    found[f"{name}={inputs.MISSING}"] = 1.0
+            elif isinstance(value, bool):
+                found[f"{name}={'true' if value else 'false'}"] = 1.0
+            elif isinstance(value, str):
+                if not (value.isascii() or _is_unicode(value)):
+                    return None
+                if kinds.get(name) == "words":
+                    found |= {word: float(n) for word, n in Counter(word_features(name, words.plain(value))).items()}
+                else:
+                    found[f"{name}={value}"] = 1.0
+            elif isinstance(value, int) and value not in _INT64:
+                return None
+            else:
+                found[name] = value
+        return found
+
+
+def row_offset(row: Any, schema: Schema, place: int | None = None) -> float:
+    """The offset of one row, where the model was trained with a column of them; otherwise 0."""
+    row = as_mapping(row)
+    if schema.offset is None or not isinstance(row, Mapping):
+        return 0.0
+    value = _as_python(row.get(schema.offset))
+    if value is None or value != value:  # noqa: PLR0124  (not a number)
+        raise InputError(f"the offset {schema.offset!r} is missing", row=place)
+    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+        raise InputError(f"the offset {schema.offset!r} is {_shown(value)}; it must be a number", row=place)
+    return float(value)
+
+
+def _as_python(value: Any) -> Any:
+    """NumPy's scalars and pandas' missing values as Python's own; anything else as it is."""
+    if isinstance(value, _AS_PYTHON):
+        return value.item()
+    if isinstance(value, np.datetime64):
+        exact = value.astype("datetime64[us]")
+        return None if np.isnat(value) else exact.item() if exact == value else value
+    if type(value).__name__ == "Timestamp" and not value.nanosecond:
+        return value.to_pydatetime()
+    return None if type(value).__name__ in _NONE else value
+
+
+def _is_unicode(text: str) -> bool:
+    return text.encode(errors="replace").decode() == text
+
+
+def _column(name: str, kind: str, values: list[Any], several: bool, written: Written, marks: Sequence[str]) -> Any:
+    """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
+    pa = pyarrow()
+    mixed = kind in ("text", "words") and len({type(value) for value in values} - {type(None)}) > 1
+    # Arrow would take all moments to the zone of the first.
+    zones = kind in DATES and any(getattr(value, "tzinfo", None) is not None for value in values)
+    if not (several and (mixed or zones)):
+        try:
+            array = pa.array(values, from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            pass
+        else:
+            if fits(array.type, kind) and (kind in ("text", "words") or not is_text(array.type)):
+                return array
+    return pa.concat_arrays(
+        [_value(name, kind, value, row if several else None, written, marks) for row, value in enumerate(values, 1)]
+    )
+
+
+def _value(name: str, kind: str, value: Any, row: int | None, written: Written, marks: Sequence[str]) -> Any:
+    """One value as an Arrow array of the type that all values of its kind have here."""
+    pa = pyarrow()
+    try:
+        unsigned = type(value) is int and 2**63 <= value < 2**64
+        array, invalid = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True), None
+        if isinstance(value, str):  # as files have them
+            array, invalid = typed(array, kind, written, marks)
+        elif kind in DATES and pyarrow("types").is_null(array.type):
+            array = array.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
+        elif kind in DATES and kind_of(array.type) == "number" and written.date in NUMERIC:
+            array, invalid = dates_of_numbers(array, written)
+        if invalid is None and fits(array.type, kind) and not (kind in DATES and kind_of(array.type) == "number"):
+            if kind in DATES:
+                return _by_both_clocks(array, kind)
+            if kind == "boolean":
+                return array.cast(pa.bool_())
+            if kind in ("text", "words"):
+                return as_text(array)
+            return pa.array(number(array)[0].astype(np.float64), from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass
+    advice = as_dates(kind, written) if kind in DATES else ""
+    raise InputError(f"{name!r} is {_shown(value)}, but in training it held {HELD[kind]}", advice=advice, row=row)
+
+
+def _by_both_clocks(array: Any, kind: str) -> Any:
+    """Dates of any type as moments by the clock on the spot and in UTC."""
+    pa, types = pyarrow(), pyarrow("types")
+    if has_both_clocks(array.type):
+        return array
+    if kind == "time":
+        time = array.cast(pa.time64("us"))
+        return both_clocks(time, time)
+    moment = pa.timestamp("us")
+    in_zone = types.is_timestamp(array.type) and array.type.tz is not None
+    wall = pyarrow("compute").local_timestamp(array) if in_zone else array
+    return both_clocks(wall.cast(moment, safe=False), array.cast(moment, safe=False))
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,142 @@
+"""The schema of a table: what its columns hold (`infer.py`), and what the user says about them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...errors import InputError, Option, OptionError, Phrase
+from ..read_options import ReadOptions, counted_column, is_counted, matching, no_column
+from . import dates
+from .infer import Asked, Inferred, infer_columns
+from .schema import DATES, TEXTS, Kind, LeftOut, Schema, check_names, first_rows, kind_of
+from .written import PLAIN, is_text
+
+
+def infer_schema(
+    arrow: Any,
+    options: ReadOptions,
+    file: str,
+    target_needed: bool,
+    later: bool = False,
+    rows: int | None = None,
+    leave_out: bool = True,
+) -> Schema:
+    """The schema of a table, from its first rows.
+
+    Args:
+        arrow: the rows.
+        options: what the user says about the columns.
+        file: what messages call the table.
+        target_needed: whether there must be one.
+        later: columns to be ignored may come later.
+        rows: how many rows say what the columns hold, if not the usual number.
+        leave_out: whether columns that only number or name the rows are left out.
+    """
+    names: list[str] = list(arrow.column_names)
+    check_names(names, file)
+    options = _with_counted_target(options, names)
+    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
+        if name is not None and name not in names:
+            raise OptionError(no_column(name, names, option), file=file)
+    if target_needed and options.target is None:
+        which = Phrase("say which column to predict (", Option("target", "NAME"), f"); there are {_listed(names)}")
+        raise OptionError(which, file=file)
+    used = matching(options.only, names, "only") if options.only else set(names)
+    used -= matching(options.ignore, names, "ignore", strict=not later)
+    asked = _asked(options, names)
+    features = [name for name in names if name in used and name not in asked.used]
+    first = first_rows(len(names)) if rows is None else rows
+    wanted = [*features, *([options.target] if options.target is not None else [])]
+    heads = {name: arrow.column(name).slice(0, first) for name in wanted}
+    for name, head in heads.items():
+        if kind_of(head.type) is None:
+            raise InputError(f"{file}: column {name!r} holds {head.type}, which is neither numbers nor text; ignore it")
+    inferred = infer_columns(heads, options.policy.marks, asked)
+    left_out = [
+        LeftOut(name, inferred[name].left_out, "text" if inferred[name].kind == "text" else "numbers")
+        for name in features
+        if inferred[name].left_out
+    ]
+    if not leave_out or len(left_out) == len(features):  # nothing else is there
+        left_out = []
+    dropped = {one.name for one in left_out}
+    columns = []
+    for name in features:
+        kind = inferred[name].kind
+        if kind in DATES and options.dates == "error":
+            raise _dates_refused(name, heads[name].type, file)
+        if name not in dropped and kind is not None:
+            columns.append((name, kind))
+    if not columns:
+        raise InputError(f"{file}: no column is left to learn from; there are {_listed(names)}")
+    target_kind: Kind | None = None
+    if options.target is not None:
+        target_kind = inferred[options.target].kind
+        target_kind = "number" if target_kind == "flag" else "text" if target_kind == "words" else target_kind
+        if target_kind == "boolean" and _is_spelled_alike(heads[options.target]):
+            target_kind = "text"  # so that TRUE stays TRUE in predictions
+        if target_kind not in ("number", *TEXTS):
+            raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
+    written = {name: inferred[name].written for name in wanted if inferred[name].written != PLAIN}
+    written = {name: how for name, how in written.items() if name not in dropped}
+    said = options.target, target_kind, options.weight
+    remarks = _remarks(columns, inferred)
+    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=remarks, offset=options.offset)
+
+
+def _is_spelled_alike(column: Any) -> bool:
+    """Whether the truth values of a text file are spelled in two ways at most, such as TRUE and FALSE."""
+    return is_text(column.type) and len(set(map(str.strip, filter(None, column.unique().to_pylist())))) <= 2
+
+
+def _remarks(columns: list[tuple[str, Kind]], inferred: dict[str, Inferred]) -> tuple[Phrase, ...]:
+    """Notes about inferred column types that could have been others."""
+    return tuple(
+        dates.ambiguity(name, inferred[name].written.date, inferred[name].ambiguous)
+        for name, _ in columns
+        if inferred[name].ambiguous
+    )
+
+
+def _asked(options: ReadOptions, names: list[str]) -> Asked:
+    """What the options say about the columns that there are."""
+    text, of_words = (frozenset(matching(getattr(options, name), names, name)) for name in ("text", "words"))
+    if both := sorted(text & of_words):
+        raise OptionError(
+            Phrase(Option("text"), " and ", Option("words"), f" both name column {both[0]!r}"),
+            advice="a column of text holds either names of categories or words",
+        )
+    return Asked(
+        text,
+        of_words,
+        frozenset(matching(options.numbers, names, "numbers")),
+        frozenset(options.beside),
+        options.decimal,
+        options.thousands,
+        options.dates,
+    )
+
+
+def _dates_refused(name: str, type: Any, file: str) -> InputError:
+    return InputError(
+        f"column {name!r} holds dates or times ({type}), which a model cannot use as they are",
+        advice=Phrase(
+            *("leave it out (", Option("ignore", name), "), take its parts as features ("),
+            *(Option("dates", "parts"), "), or treat it as text (", Option("text", name), ")"),
+        ),
+        file=file,
+    )
+
+
+def _with_counted_target(options: ReadOptions, names: list[str]) -> ReadOptions:
+    """Options whose target is a name, where it was counted from the end: -1 is the last column."""
+    target = options.target
+    if target is None or target in names or not is_counted(target):
+        return options
+    place = counted_column(target, len(names))
+    return options if place is None else replace(options, target=names[place])
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")

@@ -1,0 +1,214 @@
+"""From an Arrow table to what the core reads: numbers, codes of text, labels, weights."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import limits
+from ...errors import InputError, Option, Phrase
+from ...inputs import FlagColumn, Float64, Frame
+from ..arrow import number_array, pyarrow
+from ..labels import Numbers, RawLabels, Texts, texts
+from ..read_options import ALLOW_MISSING
+from ..sources.csv_columns import CsvColumns
+from ..sources.located_rows import Place
+from .arrow_column import arrow_features, as_text, first_missing, number, text, whole
+from .date_forms import NUMERIC
+from .policy import Policy
+from .schema import DATES, HELD, TEXTS, VALUE, Kind, Schema, kind_of
+from .written import BLANKS, NUMBER_MARKS, PLAIN, InvalidValues, as_dates, dates_of_numbers, is_text, typed
+
+
+@dataclass
+class Columns:
+    """The features of some rows; how many values were missing, by column; and what could not be read."""
+
+    frame: Frame
+    missing: Counter[str]
+    invalid_values: dict[str, InvalidValues]
+
+
+def features(arrow: Any, schema: Schema, place: Place, policy: Policy, drop_invalid: bool = False) -> Columns:
+    """Read the columns that are features.
+
+    Args:
+        arrow: the rows.
+        schema: what the columns are.
+        place: where the rows stand.
+        policy: what values that are not numbers become.
+        drop_invalid: whether numbers that are infinite or too large count as missing; otherwise the model refuses them.
+    """
+    names: list[str] = []
+    columns: list[Any] = []
+    missing: Counter[str] = Counter()
+    invalid_values: dict[str, InvalidValues] = {}
+    for name, kind in schema.columns:
+        read, invalid = _read(arrow, name, kind, schema, policy)
+        if drop_invalid and kind in ("number", "flag"):
+            read, invalid = _without_invalid(read, invalid)
+        if invalid is not None:
+            invalid_values[name] = invalid
+        for part, values, absent in read:
+            if absent:
+                missing[name] = max(missing[name], absent)
+                if policy.missing == "error":
+                    raise _missing(name, kind, first_missing(values), invalid, place)
+            names.append(part)
+            columns.append(values)
+    rows = arrow.rows if isinstance(arrow, CsvColumns) else arrow.num_rows
+    indicators = policy.missing == "indicator"
+    return Columns(Frame(names, columns, rows, True, not missing, indicators), missing, invalid_values)
+
+
+def _without_invalid(
+    read: list[tuple[str, Any, int]], invalid: InvalidValues | None
+) -> tuple[list[tuple[str, Any, int]], InvalidValues | None]:
+    """A column of numbers without those that are infinite or too large, which are counted with what was not read."""
+    ((name, values, absent),) = read
+    numbers = values.numbers if isinstance(values, FlagColumn) else values
+    beyond = limits.beyond(numbers)
+    if beyond is None:
+        return read, invalid
+    rows = np.flatnonzero(beyond)
+    first = InvalidValues(len(rows), int(rows[0]), f"{numbers[rows[0]]:g}")
+    valid = np.where(beyond, np.nan, numbers)
+    kept = FlagColumn(valid) if isinstance(values, FlagColumn) else valid
+    return [(name, kept, absent + len(rows))], first if invalid is None else first.joined(invalid)
+
+
+def _missing(name: str, kind: Kind, row: int, invalid: InvalidValues | None, place: Place) -> InputError:
+    """A value is missing where that is an error."""
+    if invalid is not None and invalid.row == row:
+        advice = Phrase(Option("na", invalid.value), " treats it as missing; ") + ALLOW_MISSING
+        return InputError(
+            f"column {name!r} is {invalid.value!r}, which is not {VALUE[kind]}", advice=advice, **place.at(row)
+        )
+    return InputError(f"column {name!r} has no value", advice=ALLOW_MISSING, **place.at(row))
+
+
+def _read(
+    table: Any, name: str, kind: Kind, schema: Schema, policy: Policy
+) -> tuple[list[tuple[str, Any, int]], InvalidValues | None]:
+    """A column's features: name, values, how many are missing; and what could not be read."""
+    if isinstance(table, CsvColumns) and name in table.beside:
+        return read_column(name, table.beside[name], kind, schema, policy)
+    if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
+        if kind in ("text", "boolean"):
+            return [(name, *table.text(name))], table.invalid_values.get(name)
+        if kind in ("number", "flag"):
+            numbers, absent = table.number(name)
+            return [(name, FlagColumn(numbers) if kind == "flag" else numbers, absent)], table.invalid_values.get(name)
+        return read_column(name, table.arrow(name), kind, schema, policy)
+    return read_column(name, whole(table.column(name)), kind, schema, policy)
+
+
+def read_column(
+    name: str, column: Any, kind: str, schema: Schema, policy: Policy
+) -> tuple[list[tuple[str, Any, int]], InvalidValues | None]:
+    """The features of an Arrow column of some kind, which may be written as text; and what could not be read."""
+    invalid = None
+    if is_text(column.type):
+        column, invalid = typed(column, kind, schema.how(name), policy.marks)
+        if invalid is not None and kind in DATES and not schema.how(name).date and column.null_count == len(column):
+            raise InputError(
+                f"column {name!r} holds text such as {invalid.value!r}, but in training it held {HELD[kind]}",
+                advice=as_dates(kind),
+            )
+    elif kind in DATES and kind_of(column.type) == "number":
+        if column.null_count == len(column):
+            pa = pyarrow()
+            column = pa.nulls(len(column), pa.time64("us") if kind == "time" else pa.timestamp("us"))
+        elif schema.how(name).date not in NUMERIC:
+            raise InputError(f"column {name!r} holds numbers, but in training it held {HELD[kind]}")
+        else:
+            column, invalid = dates_of_numbers(column, schema.how(name))
+    return arrow_features(name, column, kind, policy), invalid
+
+
+def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None, InvalidValues | None]:
+    """The values of the target's column, if there is one; and what could not be read."""
+    if schema.target is None:
+        return None, None
+    if isinstance(arrow, CsvColumns):
+        if schema.target in arrow.beside:
+            return raw_labels(arrow.beside[schema.target], schema, policy)
+        if schema.target not in arrow.columns:
+            return None, None
+        column = arrow.columns[schema.target]
+        found = _texts(*column) if schema.target_kind in TEXTS else Numbers(column)
+        return found, arrow.invalid_values.get(schema.target)
+    if schema.target not in arrow.column_names:
+        return None, None
+    return raw_labels(whole(arrow.column(schema.target)), schema, policy)
+
+
+def raw_labels(column: Any, schema: Schema, policy: Policy) -> tuple[RawLabels, InvalidValues | None]:
+    """The values of an Arrow column as labels, and what could not be read."""
+    kind, invalid = schema.target_kind or "text", None
+    if is_text(column.type):
+        column, invalid = typed(column, kind, schema.how(schema.target), policy.marks)
+    if kind not in TEXTS:
+        return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64)), invalid
+    return _texts(*text(column, policy)[0]), invalid
+
+
+def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Texts:
+    raw = data.tobytes()
+    return texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
+
+
+def weights(arrow: Any, schema: Schema) -> Float64 | None:
+    """The column of weights; not-a-number where it is missing."""
+    return None if schema.weight is None else _numbers_beside(arrow, schema.weight, "weights")
+
+
+def offsets(arrow: Any, schema: Schema) -> Float64 | None:
+    """The column of offsets; not-a-number where it is missing."""
+    return None if schema.offset is None else _numbers_beside(arrow, schema.offset, "offsets")
+
+
+def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:
+    """A column of numbers that are not a feature."""
+    beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
+    names = [*arrow.columns, *beside] if isinstance(arrow, CsvColumns) else arrow.column_names
+    if name not in names:
+        raise InputError(f"there is no column {name!r}, which holds the {what}")
+    invalid: InvalidValues | None = None
+    if isinstance(arrow, CsvColumns) and name not in beside:
+        column, invalid = number_array(arrow.columns[name]), arrow.invalid_values.get(name)
+    else:
+        column = beside[name] if name in beside else whole(arrow.column(name))
+        if is_text(column.type):
+            column, invalid = typed(column, "number", PLAIN, ())
+    if invalid is not None and invalid.count == len(column):  # a single one is a bad row
+        raise InputError(f"the {what} in column {name!r} are not numbers but text, such as {invalid.value!r}")
+    types = pyarrow("types")
+    if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
+        found = "text" if kind_of(column.type) == "text" else column.type
+        raise InputError(f"the {what} in column {name!r} are not numbers but {found}")
+    return np.ascontiguousarray(number(column)[0], dtype=np.float64)
+
+
+def with_types(table: Any, schema: Schema) -> Any:
+    """A table of text with its columns of plain numbers and booleans as such; what is written otherwise stays text."""
+    pa, compute = pyarrow(), pyarrow("compute")
+    for place, name in enumerate(table.column_names):
+        kind = schema.target_kind if name == schema.target else schema.kinds.get(name)
+        column = table.column(name)
+        if not is_text(column.type) or kind not in ("number", "flag", "boolean"):
+            continue
+        words = compute.utf8_trim(as_text(whole(column)), BLANKS)
+        words = compute.if_else(compute.is_in(words, pa.array(NUMBER_MARKS)), pa.scalar(None, pa.string()), words)
+        for type in (pa.bool_(),) if kind == "boolean" else (pa.int64(), pa.float64()):
+            try:
+                table = table.set_column(place, name, words.cast(type))
+                break
+            except pa.ArrowInvalid:
+                continue
+    return table

@@ -1,0 +1,100 @@
+"""The random order of rows: that of a hash of the seed and of each row's number."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ...locks import forkable_lock
+from .records import Index
+
+_FACTORS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+MASK = 2**64 - 1
+SPAN = 1 << 16  # rows whose hashes are computed at once, in the processor's cache
+
+
+def hashes(seed: int, first: int, last: int) -> NDArray[np.uint64]:
+    """The hashes of rows `first` up to, but without, `last`. No two rows have the same."""
+    return _hashed(seed, np.arange(first, last, dtype=np.uint64))
+
+
+def hashes_of(seed: int, numbers: Index) -> NDArray[np.uint64]:
+    """The hashes of rows by their numbers."""
+    return _hashed(seed, numbers.astype(np.uint64))
+
+
+def rows_below(seed: int, first: int, count: int, highest: int) -> Index:
+    """Which of so many rows, from number `first` on, have hashes up to the highest; from 0."""
+    return _core.rows_below(_key(seed), first, count, highest)
+
+
+def order(seed: int, first: int, last: int) -> Index:
+    """The numbers of these rows in random order."""
+    found = hashes(seed, first, last)
+    found.sort()
+    return unhashed(seed, found)
+
+
+class Order:
+    """The numbers of all rows in random order, found a part at a time, when it is first asked for."""
+
+    def __init__(self, seed: int, rows: int) -> None:
+        self._seed = seed
+        self._hashes = hashes(seed, 0, rows)
+        self._numbers = np.empty(rows, np.int64)
+        self._parts = 16 if rows > SPAN else 1
+        self._known = self._part = 0
+        self._lock = forkable_lock()
+
+    def __getitem__(self, rows: slice) -> Index:
+        with self._lock:
+            while self._known < min(rows.stop, len(self._numbers)):
+                self._more()
+        return self._numbers[rows]
+
+    def _more(self) -> None:
+        """The rows whose hash is in the next part of the range of hashes."""
+        found = self._hashes
+        if self._parts > 1:
+            found = found[found >> np.uint64(60) == np.uint64(self._part)]
+        found.sort()
+        self._numbers[self._known : self._known + len(found)] = unhashed(self._seed, found)
+        self._part += 1
+        self._known += len(found)
+        if self._part == self._parts:
+            self._hashes = self._hashes[:0]
+
+
+def _key(seed: int) -> int:
+    key = (seed + 0xD1B54A32D192ED03) & MASK
+    for shift, factor in _FACTORS:
+        key = (key ^ (key >> shift)) * factor & MASK
+    return key ^ (key >> 31)
+
+
+def _hashed(seed: int, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each number's hash, in its place."""
+    key = np.uint64(_key(seed))
+    for begin in range(0, len(rows), SPAN):
+        x = rows[begin : begin + SPAN]
+        x += key
+        for shift, factor in _FACTORS:
+            x ^= x >> np.uint64(shift)
+            x *= np.uint64(factor)
+        x ^= x >> np.uint64(31)
+    return rows
+
+
+def unhashed(seed: int, found: NDArray[np.uint64]) -> Index:
+    """The numbers that have these hashes, in their place: each step of the hash can be undone."""
+    key = np.uint64(_key(seed))
+    inverses = [(shift, pow(factor, -1, 2**64)) for shift, factor in reversed(_FACTORS)]
+    for begin in range(0, len(found), SPAN):
+        x = found[begin : begin + SPAN]
+        x ^= (x >> np.uint64(31)) ^ (x >> np.uint64(62))
+        for shift, inverse in inverses:
+            x *= np.uint64(inverse)
+            x ^= (x >> np.uint64(shift)) ^ (x >> np.uint64(2 * shift))
+        x -= key
+    return found.view(np.int64)

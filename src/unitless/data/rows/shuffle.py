@@ -1,0 +1,306 @@
+"""The rows of a source in random order, in bounded memory.
+
+The order is that of a hash of the seed and of each row's number as it came: it depends on nothing else, neither on
+how the rows are stored or cut into chunks nor on the memory. Rows that fit into memory stay there. Of more, as many as
+fit are sorted and written to a temporary file, and so on; then for one interval of hashes after another, chosen so
+that its rows fit, what belongs to it is read back from all that was written.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core, inputs
+from ...errors import InputError
+from ...locks import forkable_lock
+from ..columns.schema import first_rows
+from ..labels import Texts
+from ..reader import Batch
+from ..sources.located_rows import Places
+from ..threads import prefetched
+from .random_order import MASK, SPAN, Order, hashes, hashes_of, unhashed
+from .records import BLOCK, Index
+from .spilled_rows import Segment, SpillFile
+from .stored_rows import StoredRows, concatenated
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_CELLS = 64  # intervals of hashes in which rows are written, at most
+_LEAST = 16  # rows that are together in memory, whatever they take
+_PER_ROW = 24  # bytes for a row's number, hash and place in the order
+
+
+def batch_rows(data: inputs.Input) -> tuple[int, int]:
+    """How many rows go to the learner at once: at first, where they decide what the task is, and then.
+
+    It depends on the number of columns alone, which all formats share.
+    """
+    if isinstance(data, inputs.Frame):
+        columns = len(data.names)
+    elif isinstance(data, inputs.Dense):
+        columns = data.array.shape[1]
+    else:
+        return 4096, 4096
+    usual = max(64, min(16384, (1 << 19) // max(1, columns)))
+    return max(first_rows(columns), usual), usual
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """Rows that are together in memory: those whose hash is from `low` to `high`; rows `first` to `last` of all."""
+
+    cells: range
+    low: int
+    high: int
+    first: int = 0
+    last: int = 0
+
+
+class Shuffle:
+    """Rows in random order: they are added, sealed, and then given in batches as often as wanted.
+
+    Args:
+        seed: another one, another order.
+        memory: bytes that the rows may take. More go to a temporary file, and the order is the same.
+        folder: where the file is to be; the system's folder for such files, if not given.
+    """
+
+    def __init__(self, seed: int, memory: int, folder: str | None = None) -> None:
+        self.rows = 0
+        self._seed, self._folder = seed, folder
+        # The rest is for batches on their way to the learner and from the source.
+        self._limit = max(1, memory // 2)
+        self._block = min(BLOCK, max(4096, self._limit // 16))
+        self._stored: StoredRows = StoredRows(self._block)
+        self._places = Places()
+        self._file: SpillFile | None = None
+        self._bits = 0  # of the hash, which say the cell
+        self._cells: list[list[Segment]] = []
+        self._sizes: list[int] = []  # what the rows of a cell take in memory
+        self._labels: list[str] = []
+        self._batch_rows: tuple[int, int] | None = None
+        self._indices = 0, 0  # of libsvm, from the first to before the second, if all of them were mentioned in order
+        self._sealed = self._closed = False
+        self._order: Order | None = None
+        self._intervals: list[_Interval] = []
+        self._loaded: tuple[_Interval, StoredRows, Index, Index] | None = None
+        self._lock = forkable_lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all rows, and remove the temporary file."""
+        self._closed = True
+        self._stored, self._loaded, self._order = StoredRows(), None, None
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def spilled(self) -> bool:
+        """Whether rows are in a temporary file."""
+        return self._file is not None
+
+    @property
+    def how(self) -> str:
+        """How the rows are stored, for a report."""
+        if self._file is None:
+            return "in memory"
+        return f"through a temporary file of {math.ceil(self._file.size / 1e6):,} MB"
+
+    # ------------------------------------------------------------------------------------------------ in
+
+    def add(self, batch: Batch) -> None:
+        """The next rows of the source."""
+        assert not self._sealed
+        if not batch.rows:
+            return
+        if self._batch_rows is None:
+            self._batch_rows = batch_rows(batch.data)
+        if isinstance(batch.data, inputs.TextRows):
+            self._indices = batch.data.read.first_index, batch.data.read.next_index
+        try:
+            self._stored.add(batch)
+        except InputError as error:
+            raise error.at(**batch.place.at(0)) from None
+        self._places.add(batch.place, batch.rows)
+        self.rows += batch.rows
+        if self._stored.nbytes + _PER_ROW * self._stored.rows + self._places.nbytes > self._limit:
+            self._spill()
+
+    def seal(self) -> None:
+        """All rows are there."""
+        self._sealed = True
+        if self._file is None:
+            self._order = Order(self._seed, self.rows)
+            return
+        if self._stored.rows:
+            self._spill()
+        self._intervals = self._planned()
+
+    def _spill(self) -> None:
+        """Write what is in memory to the file, sorted by hash and cut into cells."""
+        stored = self._stored
+        if self._file is None:
+            self._file = SpillFile(self._folder)
+            self._bits = min(_CELLS, max(1, stored.rows // 64)).bit_length() - 1
+            self._cells = [[] for _ in range(1 << self._bits)]
+            self._sizes = [0] * len(self._cells)
+        first = self.rows - stored.rows
+        found = hashes(self._seed, first, self.rows)
+        found.sort()
+        edges = np.array([cell << (64 - self._bits) for cell in range(1, len(self._cells))], np.uint64)
+        cuts = [0, *np.searchsorted(found, edges).tolist(), len(found)]
+        numbers = unhashed(self._seed, found)
+        per_row = stored.nbytes / stored.rows + _PER_ROW
+        for cell, segments in enumerate(self._cells):
+            here = numbers[cuts[cell] : cuts[cell + 1]]
+            if not len(here):
+                continue
+            batch = stored.gather(here - first, self._places.of(here))
+            if isinstance(batch.labels, Texts):
+                self._labels = self._recoded(batch)
+            segments.append(self._file.write(batch, here))
+            self._sizes[cell] += int(per_row * len(here))
+        self._stored = StoredRows(self._block)
+
+    def _recoded(self, batch: Batch) -> list[str]:
+        """The values of all labels that are text; the labels of the batch become their places among them."""
+        labels = batch.labels
+        assert isinstance(labels, Texts)
+        known = {value: code for code, value in enumerate(self._labels)}
+        if labels.values != self._labels[: len(labels.values)]:
+            places = [known.setdefault(value, len(known)) for value in labels.values]
+            batch.labels = Texts(np.array([*places, -1], np.int32)[labels.codes], labels.values)
+        return list(known)
+
+    def _planned(self) -> list[_Interval]:
+        """The intervals of hashes whose rows fit into memory, together or in parts of a cell."""
+        width = 1 << (64 - self._bits)
+        plan: list[_Interval] = []
+        begin = taken = 0
+        whole = True
+        for cell, size in enumerate(self._sizes):
+            if size > self._limit or taken + size > self._limit:
+                if begin < cell:
+                    plan.append(_Interval(range(begin, cell), begin * width, cell * width - 1))
+                begin, taken = cell, 0
+            if size > self._limit:
+                rows = sum(segment.rows for segment in self._cells[cell])
+                parts = max(1, min(math.ceil(1.1 * size / self._limit), rows // _LEAST))
+                cuts = [cell * width + k * width // parts for k in range(parts + 1)]
+                plan += [_Interval(range(cell, cell + 1), cuts[k], cuts[k + 1] - 1) for k in range(parts)]
+                begin, whole = cell + 1, False
+            else:
+                taken += size
+        if begin < len(self._sizes):
+            plan.append(_Interval(range(begin, len(self._sizes)), begin * width, MASK))
+        counts = [sum(segment.rows for cell in one.cells for segment in self._cells[cell]) for one in plan]
+        if not whole:
+            counts = self._counted(np.array([one.high for one in plan], np.uint64))
+        ends = np.cumsum(counts).tolist()
+        return [
+            _Interval(one.cells, one.low, one.high, end - count, end)
+            for one, count, end in zip(plan, counts, ends, strict=True)
+        ]
+
+    def _counted(self, highs: NDArray[np.uint64]) -> list[int]:
+        """How many rows each interval has."""
+        counts = np.zeros(len(highs), np.int64)
+        for first in range(0, self.rows, SPAN):
+            found = hashes(self._seed, first, min(self.rows, first + SPAN))
+            counts += np.bincount(np.searchsorted(highs, found), minlength=len(highs))
+        return [int(count) for count in counts]
+
+    # ------------------------------------------------------------------------------------------------ out
+
+    def batches(
+        self, first: int = 0, last: int | None = None, stopped: Callable[[], bool] = lambda: False
+    ) -> Iterator[Batch]:
+        """Rows `first` up to, but without, `last` of the random order, made ahead of time. Ends once `stopped`."""
+        assert self._sealed
+        assert not self._closed
+        last = self.rows if last is None else min(last, self.rows)
+        if first >= last:
+            return iter(())
+        assert self._batch_rows is not None
+        if self._order is not None and last - first <= self._batch_rows[0]:  # one batch, which no thread need make
+            return itertools.takewhile(lambda _: not stopped(), self._led(self._batches(first, last)))
+        return prefetched(lambda: self._led(self._batches(first, last)), stopped)
+
+    def _led(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The batches; features whose names are indices are numbered in that order from the first row on.
+
+        The reader of libsvm sees to that in the file's order.
+        """
+        for number, batch in enumerate(batches):
+            if isinstance(batch.data, inputs.TextRows) and number == 0 and self._indices[0] < self._indices[1]:
+                rows = np.arange(batch.rows, dtype=np.int64)
+                read = _core.gather_text([batch.data.read], np.zeros_like(rows), rows, *self._indices)
+                batch.data = inputs.TextRows(read)
+            yield batch
+
+    def _batches(self, first: int, last: int) -> Iterator[Batch]:
+        assert self._batch_rows is not None
+        size, usual = self._batch_rows
+        if self._order is not None:
+            while first < last:
+                rows = self._order[first : min(last, first + size)]
+                yield self._stored.gather(rows, self._places.of(rows))
+                first, size = first + len(rows), usual
+            return
+        assert self._file is not None
+        usual = min(usual, max(256, self._limit // 32 * self.rows // self._file.size))
+        waiting: list[Batch] = []  # fewer rows than a batch has, of one interval or of many small ones
+        count = 0
+        for interval in self._intervals:
+            if interval.last <= first or interval.first >= last:
+                continue
+            stored, numbers, places = self._load(interval)
+            begin, end = max(first, interval.first) - interval.first, min(last, interval.last) - interval.first
+            while begin < end:
+                taken = min(end - begin, size - count)
+                rows = places[begin : begin + taken]
+                waiting.append(stored.gather(rows, self._places.of(numbers[rows])))
+                begin, count = begin + taken, count + taken
+                if count == size:
+                    yield concatenated(waiting)
+                    waiting, count, size = [], 0, usual
+            del stored, numbers, places
+        if waiting:
+            yield concatenated(waiting)
+
+    def _load(self, interval: _Interval) -> tuple[StoredRows, Index, Index]:
+        """The rows of an interval, their numbers, and their places in order of their hashes."""
+        with self._lock:
+            if self._loaded is None or self._loaded[0] != interval:
+                self._loaded = None
+                self._loaded = interval, *self._read(interval)
+            return self._loaded[1:]
+
+    def _read(self, interval: _Interval) -> tuple[StoredRows, Index, Index]:
+        assert self._file is not None
+        stored = StoredRows(self._block)
+        numbers = np.empty(interval.last - interval.first, np.int64)
+        for cell in interval.cells:
+            for segment in self._cells[cell]:
+                batch, rows = self._file.read(segment, self._labels)
+                found = hashes_of(self._seed, rows)
+                inside = (found >= np.uint64(interval.low)) & (found <= np.uint64(interval.high))
+                batch = batch.select(inside)
+                numbers[stored.rows : stored.rows + batch.rows] = rows[inside]
+                stored.add(batch)
+        found = hashes_of(self._seed, numbers)
+        return stored, numbers, np.argsort(found).astype(np.int64, copy=False)

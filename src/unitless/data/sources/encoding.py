@@ -1,0 +1,40 @@
+"""The encoding of a text file that does not say it: UTF-8, or the one in which Windows wrote text before."""
+
+from __future__ import annotations
+
+import codecs
+from contextlib import closing
+
+from .byte_stream import Bytes
+from .decoded_parts import cached_part
+from .files import STDIN, File
+
+LOOKED_AT = 256 << 10  # bytes at the beginning of a file
+WINDOWS = "windows-1252"
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def encoding_of(file: File) -> str | None:
+    """Windows-1252 if the beginning of a file is that and not UTF-8; None if it is to be read as UTF-8, or by its mark.
+
+    A stream is not looked at: what has come of it may be a few bytes only.
+    """
+    if file.path == STDIN or file.size is None:
+        return None
+    return cached_part((file.path, file.stamp, "encoding"), lambda: (_found(file),), lambda _: 64)[0]
+
+
+def _found(file: File) -> str | None:
+    with closing(Bytes(file)) as stored:
+        head = stored.read(LOOKED_AT)
+    if head.isascii() or head.startswith(_MARKS) or b"\0" in head or _can_be(head, "utf-8"):
+        return None
+    return WINDOWS if _can_be(head, WINDOWS) else None
+
+
+def _can_be(head: bytes, encoding: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(head)  # the last letter may be cut off
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""Zip archives: the data files in them are read as they are, without being unpacked to the disk."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any
+
+from ...errors import InputError
+from .. import formats
+from .files import File
+
+if TYPE_CHECKING:
+    import zipfile
+
+SUFFIX = ".zip"
+_HIDDEN = re.compile(r"(^|/)[._]")  # also __MACOSX/, which macOS adds
+_SHOWN = 8  # names in a message
+
+
+def _no_file() -> File:
+    return File("")
+
+
+@dataclass(frozen=True)
+class ZipMember(File):
+    """A file in a zip archive; its path is that of the archive and the name in it."""
+
+    archive: File = field(default_factory=_no_file)
+    member: str = ""
+    length: int = 0  # bytes of its content
+    checksum: int = 0  # CRC-32 of its content
+
+    in_parts = False
+
+    def open(self) -> IO[bytes]:
+        """Open the content to be read from the beginning."""
+        with _opened(self.archive) as archive:
+            try:
+                return archive.open(self.member)  # which keeps the archive's file open as long as it is needed
+            except (RuntimeError, NotImplementedError, KeyError) as error:
+                raise OSError(f"the zip archive's {self.member!r} cannot be unpacked: {error}") from None
+
+    @property
+    def stored_path(self) -> str:
+        """The archive's path."""
+        return self.archive.stored_path
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Of the archive."""
+        return self.archive.stamp
+
+    @property
+    def size(self) -> int | None:
+        """In bytes, as they are read."""
+        return self.length
+
+
+def _opened(archive: File) -> zipfile.ZipFile:
+    import zipfile  # noqa: PLC0415  (most data is not in an archive)
+
+    try:
+        source: Any = archive.open() if archive.distant else archive.path
+        return zipfile.ZipFile(source)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        reason = str(error)[:1].lower() + str(error)[1:]
+        raise InputError(f"cannot read {archive.name}: the zip archive is damaged or cut off ({reason})") from None
+    except OSError as error:
+        raise InputError(f"cannot read {archive.name}: {error.strerror or error}") from None
+
+
+def unpacked(file: File) -> list[File]:
+    """The data files in a zip archive, in order of their names; any other file is itself."""
+    if not file.path.lower().endswith(SUFFIX) or file.size is None or isinstance(file, ZipMember):
+        return [file]
+    with _opened(file) as archive:
+        every = [info for info in archive.infolist() if not info.is_dir()]
+    names = {info.filename for info in every}
+    if "[Content_Types].xml" in names:
+        raise InputError(f"{file.name} is a document of Microsoft Office; save its table as CSV")
+    visible = sorted((i for i in every if not _HIDDEN.search(i.filename)), key=lambda info: info.filename)
+    # Beside the data there often is a text about it.
+    data = [info for info in visible if formats.of_name(info.filename) is not None]
+    chosen = data or (visible if len(visible) == 1 else [])
+    listed = _listed([info.filename for info in visible])
+    if not chosen:
+        what = f"several files, none of which has the name of a data file: {listed}" if visible else "no file"
+        raise InputError(f"the zip archive {file.name} holds {what}; unpack it, and give the files themselves")
+    kinds = sorted({known.name for info in data if (known := formats.of_name(info.filename))})
+    if len(kinds) > 1:
+        raise InputError(
+            f"the zip archive {file.name} holds files of several formats, {' and '.join(kinds)}: {listed}; unpack it, "
+            "and give the files of one format"
+        )
+    if locked := next((info for info in chosen if info.flag_bits & 1), None):
+        raise InputError(
+            f"{locked.filename!r} in the zip archive {file.name} is encrypted; unpack it with its password"
+        )
+    return [ZipMember(f"{file.path}/{info.filename}", file, info.filename, info.file_size, info.CRC) for info in chosen]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")

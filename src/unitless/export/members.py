@@ -1,0 +1,149 @@
+"""A model of several members as arrays: what each of them adds up, and how their scores become one.
+
+    score of a member = its linear terms + the weights of the curves' intervals + the weights of the trees' leaves;
+                         of classes that are coupled, the log odds of each against the others by the softmax of these
+    score              = the mixture of the members' scores; of one member, its own
+
+in units of the data, with the target's offset. What the mixtures compute is in the coefficients' description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..inputs import Float64
+from ..models.by_feature import ByFeature
+from ..models.form_reading import Curve, FormReading, RawColumn, Tree
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from .linear import Linear, linear
+
+STACKERS = 2
+LARGEST_SCORE = 30.0  # that a stacker is given
+
+
+@dataclass(frozen=True)
+class MemberArrays:
+    """One member."""
+
+    name: str
+    linear: Linear
+    scales: ByFeature
+    importance: list[ByFeature]  # by head: of linear terms
+    curves: list[Curve]
+    trees: list[Tree]
+    coupled: bool
+
+
+@dataclass(frozen=True)
+class Stacker:
+    """A learner over the members' scores."""
+
+    weights: Float64  # by member
+    covariance: Float64 | None  # logistic, classes
+
+
+@dataclass(frozen=True)
+class MixtureArrays:
+    """What makes one score of the members'."""
+
+    kind: str  # what is mixed: "odds" (of two classes), "numbers", "classes" or "scores"
+    stackers: list[Stacker]
+    top: Float64  # the weights of the members and, after them, the stackers
+    limits: tuple[float, float] | None  # squared: of what the stackers say
+
+
+@dataclass(frozen=True)
+class MixedModel:
+    """A model of several members."""
+
+    model_type: str
+    columns: list[RawColumn]
+    members: list[MemberArrays]
+    mixture: MixtureArrays | None
+
+
+def mixed_model(model: Learner | OneVsAll, extrapolate: bool) -> MixedModel:
+    """What `model.predict(X, extrapolate=extrapolate)` computes."""
+    reading = FormReading(model.options, model._candidates, model._snapshot())
+    state = reading.state
+    heads = model.heads
+    members = []
+    for member in reading.members:
+        curves = [
+            replace(curve, weights=curve.weights[:, :heads], missing=curve.missing[:heads])
+            for curve in member.curves.values()
+            if len(curve.thresholds) or curve.missing.any()
+        ]
+        trees = [
+            replace(tree, weights=tree.weights[:, :heads], evidence=tree.evidence[:, :heads])
+            for tree in member.trees
+            if len(tree.child) > 1
+        ]
+        terms = member.terms
+        named = [reading.linear.feature(slot) for slot in terms.slots.tolist()]
+        importance = [dict(zip(named, of_head.tolist(), strict=True)) for of_head in np.abs(terms.in_scales).T[:heads]]
+        members.append(
+            MemberArrays(
+                member.name,
+                linear(model, extrapolate, terms),
+                dict(zip(named, terms.unit.tolist(), strict=True)),
+                importance,
+                curves,
+                trees,
+                member.coupled,
+            )
+        )
+    offset = float(state["target"][1]) if model.options.target and state["target"][0] else 0.0
+    numbers: Any = state["form"].get("mixture")
+    mixture = None if numbers is None else _mixture(np.asarray(numbers, np.float64), offset)
+    return MixedModel(reading.model_type, reading.columns, members, mixture)
+
+
+def _mixture(numbers: Float64, offset: float) -> MixtureArrays:
+    """From the numbers that the core keeps of it (core/ensemble/mixture.hpp)."""
+    kind = ("odds", "numbers", "classes", "scores")[int(numbers[0])]
+    members, rows = int(numbers[1]), float(numbers[2])
+    if kind in ("odds", "classes"):
+        each = members * (1 + members)
+        stackers = []
+        for i in range(STACKERS):
+            own = numbers[3 + i * each : 3 + (i + 1) * each].reshape(members, -1)
+            weights = own[:, 0] + (1.0 / members if kind == "odds" else 0.0)
+            stackers.append(Stacker(weights, own[:, 1:]))
+        return MixtureArrays(kind, stackers, numbers[3 + STACKERS * each :], None)
+    if kind == "scores":
+        return MixtureArrays(kind, [], _hedged(numbers[4:-1], numbers[-1], rows + 1), None)
+    low, high = float(numbers[3]), float(numbers[4])
+    each = members * (members + 1) + 2
+    stackers = []
+    for i in range(STACKERS):
+        own = numbers[6 + i * each : 6 + (i + 1) * each]
+        stackers.append(Stacker(_least_squares(own, members), None))
+    losses = numbers[6 + STACKERS * each :]
+    limits = (low + offset, high + offset) if low <= high else None
+    return MixtureArrays(kind, stackers, _hedged(losses[:-1], losses[-1], rows + 1), limits)
+
+
+def _least_squares(numbers: Float64, members: int) -> Float64:
+    a, b = numbers[:-2].reshape(members, -1)[:, :members], numbers[:-2].reshape(members, -1)[:, members]
+    square, rows = float(numbers[-2]), float(numbers[-1])
+    if not rows > 0 or not square > 0:
+        return np.zeros(members)
+    matrix = a + np.diag(members * square / rows + 1e-12 * np.diag(a))
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return np.zeros(members)
+    return np.asarray(np.linalg.solve(matrix, b))
+
+
+def _hedged(losses: Float64, cost: float, t: float) -> Float64:
+    """AdaHedge's weights for row t."""
+    behind = losses - losses.min()
+    weights = np.exp(-behind / cost * np.log(len(losses))) if cost > 0 else np.where(behind > 0, 0.0, 1.0)
+    share = min(0.5, 1.0 / t)
+    return np.asarray((1.0 - share) * weights / weights.sum() + share / len(losses))

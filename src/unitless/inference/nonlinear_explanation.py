@@ -1,0 +1,209 @@
+"""Predictions of models that are more than linear, taken apart by feature.
+
+A member is a sum: of linear terms, of one step of each column's curve, and of what each question on the way through a
+tree changes in the mean of the leaves below it. All of them count from their mean over what the model has seen, so that
+the base is about what the member says on average. What the members make of their sums, and the mixture of the members,
+is no sum; it is shared out by integrated gradients, on the straight way from the bases to the sums. How certain an
+member is of the row is the same all the way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..inputs import Float64
+from ..losses import LOSSES
+from ..models.form_reading import FormReading, Member
+from ..models.model import Feature
+from ..models.terms import Terms
+
+_POINTS = 16  # on the way, of which there are fewer if there are many classes
+_STEPS = 1024  # about so many questions to the mixture, at most
+
+
+class Row(Protocol):
+    """What a row is to linear terms."""
+
+    def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
+        """What each feature of the row adds, and the bias: by head."""
+
+    def term(self, number: int, x: float, of: Terms) -> Float64:
+        """What a feature would add, by its number, if its value were x: by head."""
+
+    def certainty(self, of: Terms) -> float:
+        """What the sum is multiplied by."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A score: `base` and all contributions add up to it."""
+
+    contributions: dict[Feature, float]
+    base: float
+    score: float
+
+
+def taken_apart(
+    form: FormReading,
+    raw: Float64,
+    active: dict[int, Feature],
+    row: Row,
+    head: int,
+    heads: int,
+    offset: float = 0.0,
+) -> Parts:
+    """What each feature adds to the score of a head.
+
+    Args:
+        form: the model.
+        raw: the row's values by raw column; what is not there is not-a-number.
+        active: by column of text, the feature that the row has.
+        row: the row itself.
+        head: whose score it is.
+        heads: how many are predicted.
+        offset: of the row's score; no part of what is given here.
+    """
+    bases, found = zip(*(_of_member(form, member, raw, active, row) for member in form.members), strict=True)
+    features = list(dict.fromkeys(feature for one in found for feature in one))
+    nothing = np.zeros(form.heads)
+    wide = max(heads, min(2, form.heads))  # next to a class alone, the one that no row has stands for the others
+    shares = np.array([[one.get(feature, nothing)[:wide] for one in found] for feature in features])
+    base = np.array([one[:wide] for one in bases])
+    moved = shares.sum(axis=0) if features else np.zeros_like(base)
+    said = _said(form, [row.certainty(member.terms) for member in form.members], head, heads, offset)
+    first, last = said(base), said(base + moved)
+    slopes = _slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
+    amounts = [float((share * slopes).sum()) for share in shares]
+    return Parts(dict(zip(features, amounts, strict=True)), first, last)
+
+
+def raw_row(form: FormReading, given: list[tuple[Feature, int, float]]) -> tuple[Float64, dict[int, Feature]]:
+    """Features with their numbers and values, as values by raw column; and which feature a column of text has."""
+    raw = np.full(len(form.columns), math.nan)
+    active: dict[int, Feature] = {}
+    for name, number, x in given:
+        column = form.column_of.get(number)
+        if column is None:
+            continue
+        if not form.columns[column].text:
+            raw[column] = x if math.isnan(raw[column]) else raw[column] + x
+        elif x != 0 and not raw[column] >= number:
+            raw[column], active[column] = number, name
+    return raw, active
+
+
+def _of_member(
+    form: FormReading,
+    member: Member,
+    raw: Float64,
+    active: dict[int, Feature],
+    row: Row,
+) -> tuple[Float64, dict[Feature, Float64]]:
+    """By head: what a member says on average, and what each feature adds to that."""
+    terms, base = row.terms(member.terms)
+    found: dict[Feature, Float64] = {}
+
+    def add(feature: Feature, amount: Float64) -> None:
+        found[feature] = found.get(feature, 0.0) + amount
+
+    for feature, amount in terms:
+        add(feature, amount)
+    for column, mean in _linear_means(form, member, row).items():
+        base = base + mean
+        add(active.get(column, form.columns[column].name), -mean)
+    for column, curve in member.curves.items():
+        mean = curve.mean()
+        base = base + mean
+        add(form.columns[column].name, curve.at(float(raw[column])) - mean)
+    for tree in member.trees:
+        means, _ = tree.below()
+        path = tree.path(raw)
+        base = base + means[0]
+        for node, child in itertools.pairwise(path):
+            column = int(tree.column[node])
+            add(active.get(column, form.columns[column].name), means[child] - means[node])
+    return base, found
+
+
+def _linear_means(form: FormReading, member: Member, row: Row) -> dict[int, Float64]:
+    """By raw column and head: about what its linear terms have added on average, in a model that is more than linear.
+
+    Of numbers, where they have been is known from their curves. How often a text was there is told by its gradients,
+    compared with those of the bias, in the member with curves.
+    """
+    means: dict[int, Float64] = {}
+    curved = form.member("curves")
+    if curved is None:
+        return means
+    at, often = curved.terms.entry, curved.terms.evidence
+    of_text: dict[int, list[tuple[float, Float64]]] = {}
+    for number, column in form.column_of.items():
+        k = at.get(form.linear.slot(number))
+        if k is None:
+            continue
+        if form.columns[column].text:
+            of_text.setdefault(column, []).append((float(often[k]), row.term(number, 1.0, member.terms)))
+        elif column in curved.curves:
+            values, shares = curved.curves[column].typical()
+            terms = [share * row.term(number, x, member.terms) for x, share in zip(values, shares, strict=True)]
+            means[column] = np.sum(terms, axis=0)
+    always = float(often[at[0]]) if 0 in at else 0.0
+    for column, texts in of_text.items():
+        total = max(always, sum(often for often, _ in texts))
+        if total > 0:
+            means[column] = np.sum([often / total * term for often, term in texts], axis=0)
+    return means
+
+
+def _said(
+    form: FormReading, certainty: list[float], head: int, heads: int, offset: float
+) -> Callable[[Float64], float]:
+    """What is predicted for a head, beside the offset, where the members' sums are so and so."""
+    options, state, mixture = form.options, form.state, form.mixture
+    limited = bool(options.clip or options.target) and state["label_min"] <= state["label_max"]
+
+    def said(sums: Float64) -> float:
+        members = zip(form.members, sums, certainty, strict=True)
+        scores = np.array([member.scores(own, sure)[:heads] for member, own, sure in members])
+        if limited:
+            scores = np.clip(scores, state["label_min"], state["label_max"])
+        if mixture is None:
+            return float(scores[0, head])
+        if offset == 0 or LOSSES[options.loss].in_label_unit:  # then the mixture does not see it
+            return float(mixture.say(scores)[head])
+        return float(mixture.say(scores + offset, offset)[head]) - offset
+
+    return said
+
+
+def _slopes(said: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float) -> Float64:
+    """The mean slope of what is said, by member and head, on the way from `base` to `base + moved`.
+
+    What the points on the way do not see of the change is added along the way.
+    """
+    slopes = np.zeros_like(base)
+    step = 1e-3 * largest
+    if step == 0:
+        return slopes
+    points = max(2, min(_POINTS, _STEPS // (2 * base.size)))
+    if len(base) == 1 and base.shape[1] == 1:
+        points = 1
+    for k in range(points):
+        here = base + (k + 0.5) / points * moved
+        for place in np.ndindex(*base.shape):
+            before = here[place]
+            here[place] = before + step
+            up = said(here)
+            here[place] = before - step
+            slopes[place] += (up - said(here)) / (2 * step * points)
+            here[place] = before
+    length = float((moved * moved).sum())
+    if length > 0:
+        slopes += (change - float((slopes * moved).sum())) / length * moved
+    return slopes

@@ -1,0 +1,211 @@
+"""Trees as their history: split f has cut one of the leaves before it in two, and the right half is leaf f.
+
+The arrays are described in core/engine/state.hpp.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..inputs import Float64
+from ..models.form_reading import TREE_LEAVES, TREES, RawColumn
+from .leaves import Indices, Shaped
+
+WEIGHT, SQUARE, STAGE, NEED, ROWS, TEXT = range(6)  # the facts about a leaf
+COUNTED = [WEIGHT, SQUARE, ROWS]  # those that grow with the rows that it watches
+DRAWING, ENOUGH, LONGEST = 5, 24, 1 << 22  # the stage after which leaves watch; the fewest rows of that, and the most
+ALL_LEAVES = TREES * TREE_LEAVES
+PLACES = np.arange(TREE_LEAVES)
+FIRST = np.arange(TREES)[:, None] * TREE_LEAVES  # the number of a tree's first leaf
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What some leaves know of their candidates for a split."""
+
+    facts: Float64  # [leaf][...]
+    sums: Float64  # [leaf][head]: of residuals
+    candidates: Float64  # [leaf][candidate][value, column, rows, sums by head]
+
+    def at(self, leaves: Indices | Mask) -> Watched:
+        """What is known of some of the leaves."""
+        return Watched(self.facts[leaves], self.sums[leaves], self.candidates[leaves])
+
+    def same(self, other: Watched) -> Mask:
+        """By leaf: whether both have watched the same candidates."""
+        watching = (self.facts[:, STAGE] == DRAWING) & (other.facts[:, STAGE] == DRAWING)
+        return np.asarray(watching & (self.candidates[:, :, :2] == other.candidates[:, :, :2]).all(axis=(1, 2)))
+
+    def put(self, leaves: Indices, known: Watched) -> None:
+        """Replace, in place, what is known of some leaves."""
+        self.facts[leaves], self.sums[leaves], self.candidates[leaves] = known.facts, known.sums, known.candidates
+
+    def add(self, leaves: Indices, known: Watched, sign: float = 1.0) -> None:
+        """Add, in place, what others know of the same candidates."""
+        self.facts[leaves[:, None], COUNTED] += sign * known.facts[:, COUNTED]
+        self.sums[leaves] += sign * known.sums
+        self.candidates[leaves, :, 2:] += sign * known.candidates[:, :, 2:]
+
+    def forget(self, leaves: Indices) -> None:
+        """Forget, in place, what was watched; the candidates stay."""
+        self.facts[leaves[:, None], COUNTED] = 0.0
+        self.sums[leaves] = 0.0
+        self.candidates[leaves, :, 2:] = 0.0
+
+
+@dataclass
+class History:
+    """The splits of all trees, [tree][split] each."""
+
+    sizes: Indices  # by tree: leaves
+    origin: Indices  # which leaf was cut
+    column: Indices
+    value: Float64  # above which the right half is; of text: which feature it is
+    text: Mask
+
+    @classmethod
+    def empty(cls) -> History:
+        size = TREES, TREE_LEAVES
+        return cls(
+            np.ones(TREES, np.intp),
+            np.zeros(size, np.intp),
+            np.zeros(size, np.intp),
+            np.zeros(size),
+            np.zeros(size, bool),
+        )
+
+    def take(self, tree: int, other: History) -> None:
+        """Take over, in place, a tree of another history."""
+        self.sizes[tree] = other.sizes[tree]
+        for name in ("origin", "column", "value", "text"):
+            getattr(self, name)[tree] = getattr(other, name)[tree]
+
+    def there(self) -> Mask:
+        """[tree][leaf]: whether there is such a leaf."""
+        return np.asarray(self.sizes[:, None] > PLACES)
+
+    def growing(self) -> Mask:
+        """[tree][leaf]: whether there is such a leaf, in a tree that is not full."""
+        return self.there() & (self.sizes < TREE_LEAVES)[:, None]
+
+    def regions(self, first: Indices) -> Indices:
+        """By leaf: which of the `first` leaves of its tree it has come from."""
+        region = np.tile(PLACES, (TREES, 1))
+        for split in range(int(first.min()), int(self.sizes.max())):
+            new = (split >= first) & (split < self.sizes)
+            region[new, split] = region[new, self.origin[new, split]]
+        return np.asarray((FIRST + region).ravel())
+
+    def append(self, tree: Indices, origin: Indices, column: Indices, value: Float64, text: Mask) -> Indices:
+        """Add splits, in the order of trees, as far as there is room; gives the places of the new leaves."""
+        fresh = np.asarray(self.sizes[tree] + np.arange(len(tree)) - np.searchsorted(tree, tree))
+        room = fresh < TREE_LEAVES
+        at = tree[room], fresh[room]
+        self.origin[at], self.column[at] = origin[room], column[room]
+        self.value[at], self.text[at] = value[room], text[room]
+        self.sizes = self.sizes + np.bincount(tree[room], minlength=TREES)
+        return fresh
+
+    def nodes(self) -> dict[str, Float64]:
+        """The trees as a model's state has them."""
+        count = 2 * TREE_LEAVES - 1
+        child, place = np.tile(np.arange(count), (TREES, 1)), np.zeros((TREES, count), np.intp)
+        low, high, column = (np.full((TREES, count), empty) for empty in (np.inf, np.inf, 0.0))
+        node_of = np.zeros((TREES, TREE_LEAVES), np.intp)
+        for split in range(1, int(self.sizes.max())):
+            trees = np.flatnonzero(split < self.sizes)
+            leaf, text, value = (one[trees, split] for one in (self.origin, self.text, self.value))
+            node = node_of[trees, leaf]
+            child[trees, node], column[trees, node] = 2 * split - 1, self.column[trees, split]
+            low[trees, node] = value - np.where(text, 0.5, 0.0)
+            high[trees, node] = np.where(text, value + 0.5, np.inf)
+            place[trees, 2 * split - 1], place[trees, 2 * split] = leaf, split
+            node_of[trees, leaf], node_of[trees, split] = 2 * split - 1, 2 * split
+        used = np.arange(count) < (2 * self.sizes - 1)[:, None]
+        arrays = {"low": low, "high": high, "column": column, "child": child, "place": place}
+        return {f"tree.{name}": array[used].astype(np.float64) for name, array in arrays.items()}
+
+
+class Forest:
+    """A model's trees, its columns and texts numbered as in the merged model."""
+
+    def __init__(self, model: Shaped, columns: list[RawColumn]) -> None:
+        self._form = form = model.form
+        place = {column: k for k, column in enumerate(columns)}
+        self._columns = np.array([place[column] for column in model.columns], np.intp)
+        self._texts = np.array([column.text for column in model.columns], bool)
+        self._numbering = model.numbering
+        leaves, heads = model.leaves["trees"], model.members["trees"].heads
+        self.weights, self.evidence = leaves.weights[:ALL_LEAVES], leaves.evidence[:ALL_LEAVES]
+        self.rows = leaves.rows[:ALL_LEAVES]
+        self.knows_all_heads = bool((heads == np.arange(len(heads))).all())
+        self.exists = len(form.get("tree.sizes", ())) > 0
+        self.candidates, self.unit, self.width = 0, 0.0, 1
+        self.random: Float64 = np.zeros((TREES, 2))
+        self.history = self._read() if self.exists else History.empty()
+
+    def _read(self) -> History:
+        form, history = self._form, History.empty()
+        history.sizes = sizes = form["tree.sizes"].astype(np.intp)
+        self.candidates, self.unit = int(form["tree.candidates"][0]), float(form["tree.unit"][0])
+        self.width, self.random = len(form["tree.sums"]) // int(sizes.sum()), form["tree.random"].reshape(TREES, 2)
+        counts = 2 * sizes - 1
+        tree = np.repeat(np.arange(TREES), counts)
+        child = form["tree.child"].astype(np.intp)
+        inner = np.flatnonzero(child != np.arange(len(tree)) - np.repeat(np.cumsum(counts) - counts, counts))
+        at = tree[inner], (child[inner] + 1) // 2
+        low, high, column = (form[f"tree.{name}"][inner] for name in ("low", "high", "column"))
+        history.text[at] = np.isfinite(high)
+        history.column[at], history.value[at] = self._renumbered(column, np.where(np.isfinite(high), low + 0.5, low))
+        history.origin[at] = form["tree.place"][inner].astype(np.intp)
+        return history
+
+    def _renumbered(self, column: Float64, value: Float64) -> tuple[Indices, Float64]:
+        """Columns, and values that are texts: of these each is a feature of its own."""
+        own = column.astype(np.intp)
+        text = self._texts[own] & np.isfinite(value)
+        feature = np.where(text, value, 0.0).astype(np.intp)
+        return self._columns[own], np.where(text, self._numbering[feature], value)
+
+    def lots(self) -> list[tuple[float, float]]:
+        """By tree: when it would be drawn, in a race that a tree wins as often as its share of the leaves.
+
+        That follows from the tree alone, and not from units. Of equal trees the one with less evidence is drawn first.
+        """
+        sizes, origin = self.history.sizes.tolist(), self.history.origin
+        trees = [self.random[tree].tobytes() + origin[tree, :size].tobytes() for tree, size in enumerate(sizes)]
+        drawn = [int.from_bytes(hashlib.blake2b(own, digest_size=8).digest(), "little") for own in trees]
+        evidence = self.evidence.sum(axis=1).reshape(TREES, TREE_LEAVES).sum(axis=1).tolist()
+        return [
+            (-math.log((number + 0.5) / 2.0**64) / size, behind)
+            for number, size, behind in zip(drawn, sizes, evidence, strict=True)
+        ]
+
+    def watched(self, leaves: Indices, unit: float) -> Watched:
+        """What is known of some leaves, of trees that are not full; residuals in a certain unit."""
+        tree, place = np.divmod(leaves, TREE_LEAVES)
+        sizes = self.history.sizes
+        growing = np.where(sizes < TREE_LEAVES, sizes, 0)
+        at, at_growing = ((np.cumsum(one) - one)[tree] + place for one in (sizes, growing))
+        ratio = self.unit / unit if unit > 0 else 1.0  # without any residual there is no unit
+        facts = self._form["tree.facts"].reshape(-1, 6)[at]
+        sums = self._form["tree.sums"].reshape(-1, self.width)[at] * ratio
+        candidates = self._form["tree.watched"].reshape(-1, self.candidates, 3 + self.width)[at_growing]
+        facts[:, SQUARE] *= ratio * ratio
+        candidates[:, :, 3:] *= ratio
+        candidates[:, :, 1], candidates[:, :, 0] = self._renumbered(candidates[:, :, 1], candidates[:, :, 0])
+        return Watched(facts, sums, candidates)
+
+
+def no_trees() -> dict[str, Any]:
+    """The arrays of a model whose trees have not begun."""
+    names = ("sizes", "random", "low", "high", "column", "child", "place", "facts", "sums", "watched")
+    return {"tree.candidates": np.zeros(1), "tree.unit": np.zeros(1), **{f"tree.{name}": np.zeros(0) for name in names}}

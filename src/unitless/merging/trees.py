@@ -1,0 +1,235 @@
+"""Trees of several models become one forest.
+
+Trees that grew in different models cannot be averaged, because they ask different questions. Each merged tree is the
+tree of one model, drawn by lot in proportion to the leaves, so that the forest is a mean of the models' forests. The
+lot follows from the tree alone: neither the order of the models matters nor what is merged first. What the other
+models have learned goes into the weights. The leaves of the base's trees are *regions* of the rows, common to all
+models; trees of models without a base have one region each, all rows. In each region
+
+- the mean of the tree's weights becomes that of all models, by their evidence;
+- the difference of each leaf from that mean stays;
+- evidence and rows are sums over all models, in the proportions of the tree's own leaves.
+
+In a region that no model has split, models have watched the same candidates for a split. Their sums add up, and where
+the best candidate convinces, the region is split here: that finds splits that no model would have found alone. Both
+halves keep the candidates, so that models that go on from the merged one watch the same ones again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..inputs import Float64
+from ..models.form_reading import TREE_LEAVES, TREES
+from .forest import (
+    ALL_LEAVES,
+    DRAWING,
+    ENOUGH,
+    FIRST,
+    LONGEST,
+    NEED,
+    ROWS,
+    SQUARE,
+    STAGE,
+    TEXT,
+    WEIGHT,
+    Forest,
+    History,
+    Watched,
+    no_trees,
+)
+from .leaves import Heads, Indices, Leaves
+from .totals import added_up
+
+_CONVINCING, _CLEARLY = 2.5, 1.0 + 2.0**-10  # gains, as in core/trees/trees.hpp
+
+
+def merged_trees(
+    parts: list[Forest], base: Forest, once: bool, heads: Heads, curvature: float, merged: Leaves
+) -> dict[str, Any]:
+    """The arrays of the merged trees; the leaves' weights go to `merged`.
+
+    Args:
+        parts: the models.
+        base: what they were continued from, which may have no trees.
+        once: whether the base's rows count once, instead of in each model.
+        heads: the merged lanes.
+        curvature: that of the loss.
+        merged: all leaves.
+    """
+    parts = [part for part in parts if part.exists]
+    if not parts:
+        return no_trees()
+    together = _Together(base, parts, heads, merged)
+    together.weigh(once)
+    together.watch()
+    together.split(1.0 / (curvature * TREES) if curvature > 0 else 0.0)
+    return together.arrays()
+
+
+def _ratio(a: Float64, b: Any, otherwise: Any = 0.0) -> Float64:
+    """a/b, and something else where b is not above 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(b > 0, a / b, otherwise))
+
+
+class _Grown:
+    """What a model has grown below the regions."""
+
+    def __init__(self, forest: Forest, first: Indices) -> None:
+        self.forest = forest
+        self.leaves = np.flatnonzero(forest.history.there())
+        self.region = forest.history.regions(first)[self.leaves]  # by such leaf
+        self.count = np.bincount(self.region, minlength=ALL_LEAVES)  # by region, as all that follows
+        self.evidence, self.rows = np.zeros_like(forest.evidence), np.zeros(ALL_LEAVES)
+        np.add.at(self.evidence, self.region, forest.evidence[self.leaves])
+        np.add.at(self.rows, self.region, forest.rows[self.leaves])
+        self.mean = np.zeros_like(forest.weights)
+        np.add.at(self.mean, self.region, self.share[:, None] * forest.weights[self.leaves])
+
+    @property
+    def share(self) -> Float64:
+        """By leaf: its part of the rows of its region."""
+        return _ratio(self.forest.rows[self.leaves], self.rows[self.region], 1.0 / self.count[self.region])
+
+
+class _Together:
+    """The merged trees while they are made."""
+
+    def __init__(self, base: Forest, parts: list[Forest], heads: Heads, merged: Leaves) -> None:
+        self.base, self.parts, self.heads, self.merged = base, parts, heads, merged
+        self.unit, self.candidates = max(part.unit for part in parts), max(part.candidates for part in parts)
+        self.width = parts[0].width
+        self.grown = [_Grown(part, base.history.sizes) for part in parts]
+        self.counts = np.array([one.count for one in self.grown])
+        self.owner = self._draw()  # by tree: the model whose tree it is
+        self.history = History.empty()
+        for tree, k in enumerate(self.owner):
+            self.history.take(tree, parts[k].history)
+
+    def _draw(self) -> list[int]:
+        lots = [part.lots() for part in self.parts]
+        return [min(range(len(lots)), key=lambda k, tree=tree: lots[k][tree]) for tree in range(TREES)]  # type: ignore[misc]
+
+    def _taken(self, k: int) -> tuple[Indices, Indices, Float64]:
+        """The leaves that are taken from a model, with their regions and shares."""
+        one = self.grown[k]
+        mine = np.array(self.owner)[one.leaves // TREE_LEAVES] == k
+        return one.leaves[mine], one.region[mine], one.share[mine]
+
+    def weigh(self, once: bool) -> None:
+        """Set the weights of leaves, with their evidence and rows."""
+        merged, of_lane = self.merged, self.heads.of_lane
+        evidence = np.array([one.evidence for one in self.grown])
+        share = _ratio(evidence, evidence.sum(axis=0), 1.0 / len(self.parts))
+        mean = np.asarray(sum(part[:, of_lane] * one.mean for part, one in zip(share, self.grown, strict=True)))
+        behind = np.maximum(added_up(list(evidence), self.base.evidence if once else None), 0.0)
+        rows = np.maximum(added_up([one.rows for one in self.grown], self.base.rows if once else None), 0.0)
+        split = np.repeat(self.history.sizes > 1, TREE_LEAVES)  # before that there is no feature
+        for k, one in enumerate(self.grown):
+            leaves, region, part = self._taken(k)
+            leaves, region, part = leaves[split[leaves]], region[split[leaves]], part[split[leaves]]
+            merged.weights[leaves] = mean[region] + (one.forest.weights[leaves] - one.mean[region])
+            merged.evidence[leaves] = behind[region] * _ratio(one.forest.evidence[leaves], one.evidence[region])
+            merged.rows[leaves] = rows[region] * part
+
+    def watch(self) -> None:
+        """Set what leaves know of their candidates for a split."""
+        width = self.width
+        self.watched = Watched(
+            np.zeros((ALL_LEAVES, 6)), np.zeros((ALL_LEAVES, width)), np.zeros((ALL_LEAVES, self.candidates, 3 + width))
+        )
+        self.watched.facts[:, NEED] = ENOUGH
+        growing = np.repeat(self.history.sizes < TREE_LEAVES, TREE_LEAVES)
+        owner = np.repeat(self.owner, TREE_LEAVES)
+        whole = self.counts[owner, np.arange(ALL_LEAVES)] == 1  # regions that are one leaf as before
+        for k, part in enumerate(self.parts):
+            leaves = self._taken(k)[0]
+            leaves = leaves[growing[leaves]]
+            if self._useful(part) and len(leaves):
+                self.watched.put(leaves, part.watched(leaves, self.unit))
+        for k, part in enumerate(self.parts):
+            regions = np.flatnonzero(whole & growing & (self.counts[k] == 1) & (owner != k))
+            if self._useful(part) and len(regions):
+                self._add(regions, part.watched(regions, self.unit))
+        facts = self.watched.facts
+        facts[:, [WEIGHT, SQUARE]] = np.maximum(facts[:, [WEIGHT, SQUARE]], 0.0)  # rounding might make them negative
+        facts[:, ROWS] = np.minimum(facts[:, ROWS], LONGEST)
+
+    def _useful(self, forest: Forest) -> bool:
+        """Whether sums of residuals are of the same heads and of as many candidates."""
+        return forest.exists and forest.knows_all_heads and forest.candidates == self.candidates
+
+    def _add(self, regions: Indices, own: Watched) -> None:
+        """Add what a further model has watched of the same candidates since the base."""
+        same = own.same(self.watched.at(regions))
+        regions, own = regions[same], own.at(same)
+        self.watched.add(regions, own)
+        if self._useful(self.base) and len(regions):
+            start = self.base.watched(regions, self.unit)
+            begun = start.same(own)
+            self.watched.add(regions[begun], start.at(begun), -1.0)
+
+    def split(self, kick: float) -> None:
+        """Splits leaves that have been watched enough; `kick`: of mean residuals, what goes into the halves' weights.
+
+        A tree that has never been split is left to the models.
+        """
+        facts, watched = self.watched.facts, self.watched.candidates
+        can = self.history.growing() & (self.history.sizes > 1)[:, None]
+        due = np.flatnonzero(can.ravel() & (facts[:, STAGE] == DRAWING) & (facts[:, ROWS] >= facts[:, NEED]))
+        rows, right, sums = facts[due, WEIGHT][:, None], watched[due, :, 2], watched[due, :, 3:]
+        stay, others = rows - right, self.watched.sums[due][:, None] - sums
+        apart = ((others * right[:, :, None] - sums * stay[:, :, None]) ** 2).sum(axis=2)
+        gain = np.where((stay > 0) & (right > 0), _ratio(apart, stay * right * rows), -1.0)
+        most = gain.max(axis=1, initial=-1.0)
+        best = np.argmax(gain * _CLEARLY >= most[:, None], axis=1)  # rounding does not choose among equals
+        convinces = most > _CONVINCING * _ratio(facts[due, SQUARE], facts[due, WEIGHT], np.inf)
+        self._draw_anew(due[~convinces])
+        k = np.flatnonzero(convinces)
+        z, leaves = best[k], due[k]
+        tree = leaves // TREE_LEAVES
+        text = (facts[leaves, TEXT].astype(np.intp) >> z & 1).astype(bool)
+        column, value = watched[leaves, z, 1].astype(np.intp), watched[leaves, z, 0]
+        fresh = self.history.append(tree, leaves % TREE_LEAVES, column, value, text)
+        k, z, leaves, tree, fresh = (one[fresh < TREE_LEAVES] for one in (k, z, leaves, tree, fresh))
+        means = [_ratio(one[k, z], of[k, z][:, None]) for one, of in ((others, stay), (sums, right))]
+        self._halve(leaves, FIRST[tree, 0] + fresh, (stay / rows)[k, z], [kick * self.unit * one for one in means])
+
+    def _draw_anew(self, leaves: Indices) -> None:
+        facts = self.watched.facts
+        self.watched.forget(leaves)
+        facts[leaves, NEED] = np.minimum(2 * facts[leaves, NEED], LONGEST)
+        facts[leaves, STAGE] = facts[leaves, TEXT] = 0.0
+
+    def _halve(self, leaves: Indices, right: Indices, share: Float64, moves: list[Float64]) -> None:
+        """A share of each leaf stays, and the rest goes to its right half. Weights move by the mean residuals."""
+        merged = self.merged
+        merged.weights[right] = merged.weights[leaves]
+        groups = -(-merged.evidence.shape[1] // self.width)
+        head = self.heads.of_lane - (leaves // TREE_LEAVES % groups * self.width)[:, None]
+        watched = (head >= 0) & (head < self.width)
+        for half, move in zip((leaves, right), moves, strict=True):
+            merged.weights[half] += np.where(watched, np.take_along_axis(move, np.where(watched, head, 0), axis=1), 0.0)
+        for numbers, part in ((merged.evidence, share[:, None]), (merged.rows, share)):
+            numbers[right] = (1.0 - part) * numbers[leaves]
+            numbers[leaves] *= part
+        self.watched.facts[leaves, NEED] = ENOUGH
+        self.watched.forget(leaves)
+        self.watched.put(right, self.watched.at(leaves))
+
+    def arrays(self) -> dict[str, Any]:
+        """The trees as a model's state has them."""
+        there, growing = self.history.there().ravel(), self.history.growing().ravel()
+        return {
+            "tree.candidates": np.array([self.candidates], np.float64),
+            "tree.unit": np.array([self.unit], np.float64),
+            "tree.sizes": self.history.sizes.astype(np.float64),
+            "tree.random": np.array([self.parts[k].random[tree] for tree, k in enumerate(self.owner)]).ravel(),
+            **self.history.nodes(),
+            "tree.facts": self.watched.facts[there].ravel(),
+            "tree.sums": self.watched.sums[there].ravel(),
+            "tree.watched": self.watched.candidates[growing].ravel(),
+        }

@@ -1,0 +1,115 @@
+"""Progressive validation: every row is predicted before it is learned.
+
+Example:
+    >>> import numpy as np, unitless as ul
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(4000, 2)) * [1e-3, 1e3]
+    >>> y = X @ [1000, -0.001] > 0
+    >>> result = ul.metrics.progressive(ul.Learner(loss="logistic"), X, y)
+    >>> print(", ".join(f"{name} {value:.3f}" for name, value in result.metrics.items()))
+    accuracy 0.987, error_rate 0.013, log_loss 0.185, brier 0.047, auc 0.999, precision 0.988, recall 0.986, f1 0.987
+    >>> low, high = result.interval  # of the error, with 90% confidence
+    >>> bool(low < result.metrics["error_rate"] < high)
+    True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from ..errors import InputError, OptionError
+from ..inputs import Float64
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from ..models.scored import Scored
+from .evaluation import Evaluation
+from .history import Moment
+from .stream_baselines import StreamBaselines
+
+
+@dataclass(frozen=True)
+class Progressive:
+    """The outcome of a progressive validation."""
+
+    predictions: Float64
+    evaluation: Evaluation
+    baselines: dict[str, dict[str, float]] = field(default_factory=dict)
+    """What answers score that know the labels before and nothing else: "repeat the last label" and "running mean" (of
+    classes the most frequent one so far). Not where labels come late (`delay`)."""
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """All metrics by name."""
+        return self.evaluation.metrics
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the error truly lies, with 90% confidence."""
+        return self.evaluation.interval
+
+    @property
+    def history(self) -> list[Moment]:
+        """The state after 1, 2, 4, 8, ... examples."""
+        return self.evaluation.history
+
+    @property
+    def curve(self) -> list[Moment]:
+        """The same with four moments where `history` has one, for plots."""
+        return self.evaluation.curve
+
+
+def progressive(model: Learner | OneVsAll, X: Any, y: Any, weight: Any = None, *, delay: int = 0) -> Progressive:
+    """Predict every row, then learn it: immediately, or when `delay` further rows have been predicted.
+
+    Labels often come late. With a delay the model predicts a row without having learned the `delay` rows before it;
+    those that are left at the end are learned then.
+    """
+    if not hasattr(delay, "__index__") or isinstance(delay, bool) or delay < 0:
+        raise OptionError(f"is {delay!r}; it must be a whole number of rows, 0 or more", option="delay")
+    evaluation = Evaluation(model)
+    if delay == 0:
+        predictions = model.learn(X, y, weight)
+    else:
+        predictions = _delayed(model, X, inputs.as_array(y, "y"), weight, int(delay))
+    evaluation.add(predictions, y, weight)
+    baselines = StreamBaselines(model)
+    if delay == 0:
+        baselines.count(Scored.read(model, predictions, y, weight))
+    return Progressive(predictions, evaluation, baselines.metrics)
+
+
+def _delayed(model: Learner | OneVsAll, X: Any, y: np.ndarray[Any, Any], weight: Any, delay: int) -> Float64:
+    rows = model._data(X).rows
+    if len(y) != rows:
+        raise InputError(f"y has {len(y)} values, but X has {rows} rows")
+    h = None if weight is None else inputs.vector(weight, "weight", rows)
+
+    def learn(first: int, last: int) -> None:
+        model.learn(_slice(X, first, last), y[first:last], None if h is None else h[first:last])
+
+    predictions: list[Float64] = []
+    for row in range(rows):
+        if row > delay:
+            learn(row - delay - 1, row - delay)
+        predictions.append(model.predict(_slice(X, row, row + 1)))
+    if rows:
+        learn(max(0, rows - delay - 1), rows)
+    if model.task != "classes":
+        return np.concatenate(predictions) if predictions else np.zeros(0)
+    scores = np.full((rows, model.heads), -np.inf)  # a class that was not known yet had no chance
+    for row, known in enumerate(predictions):
+        scores[row, : known.shape[1]] = known[0]
+    return scores
+
+
+def _slice(X: Any, first: int, last: int) -> Any:
+    """Rows of whatever holds rows."""
+    if hasattr(X, "iloc"):
+        return X.iloc[first:last]
+    if hasattr(X, "column_names"):  # pyarrow
+        return X.slice(first, last - first)
+    return (X.tocsr() if hasattr(X, "tocsr") else X)[first:last]

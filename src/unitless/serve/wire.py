@@ -1,0 +1,382 @@
+"""The JSON between the server and its clients: each request and each answer, declared once.
+
+The server writes these answers, the clients read them, and `/openapi.json` is made from these declarations. Answers
+that programs compute with are records; those that people look at are dictionaries, as the server sent them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+import msgspec
+
+# ------------------------------------------------------------------------------------------ requests
+
+
+class PredictRequest(msgspec.Struct, omit_defaults=True):
+    """A row to predict. With an id it waits for its label; with a level the answer has limits of the prediction."""
+
+    features: Mapping[str, Any] | Sequence[float]
+    id: str | None = None
+    level: float | None = None
+
+
+class LearnRequest(msgspec.Struct, omit_defaults=True):
+    """A row to learn."""
+
+    features: Mapping[str, Any] | Sequence[float]
+    label: Any
+    id: str | None = None
+    weight: float | None = None
+
+
+class LabelRequest(msgspec.Struct, omit_defaults=True):
+    """The label of an earlier prediction."""
+
+    id: str
+    label: Any
+    weight: float | None = None
+
+
+class ExplainRequest(msgspec.Struct):
+    """A row to explain."""
+
+    features: Mapping[str, Any] | Sequence[float]
+
+
+class SkippedRows(msgspec.Struct):
+    """Rows that a replay leaves out.
+
+    A place is a sequence number, or a time in the form of ISO 8601. `skip` lists sequence numbers, ids and pairs of
+    places, the first and the last (null: the end of the log). `until` is the last place that is learned.
+    """
+
+    skip: list[int | str | list[int | str | None]] = []
+    until: int | str | None = None
+
+
+class ReplayRequest(SkippedRows, forbid_unknown_fields=True, kw_only=True):
+    """A new model like another one, without some rows."""
+
+    name: str
+    role: Literal["challenger", "shadow"] = "challenger"
+
+
+class CreateRequest(msgspec.Struct):
+    """A new model: its place among the models of a stream, and options as those of `unitless.Learner`."""
+
+    stream: str | None = None
+    role: str | None = None
+    replay: bool | SkippedRows = False
+    task: str | None = None
+    classes: list[str | float | bool] | None = None
+    missing: str | None = None
+    loss: str | None = None
+    model_type: str | None = None
+    ensemble: bool | None = None
+    learning_rate: float | str | None = None
+    interactions: str | int | list[list[str]] | None = None
+    bits: int | None = None
+    quantile: float | None = None
+    sparsity: float | str | None = None
+    l2: float | None = None
+
+
+# ------------------------------------------------------------------------------------------ answers to rows
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The prediction of a model for a row.
+
+    Args:
+        prediction: a number, or a label.
+        score: the number that the prediction is made from; of several classes that of the predicted one.
+        seq: the record up to which the model had learned; of a prediction with an id, its own record.
+        model: the model that answered.
+        probability: of the prediction, where classes are predicted.
+        probabilities: of each class.
+        scores: of each class, where there are more than two.
+        level: the probability with which `low`, `high` and `set` are right, if the request had a level.
+        low: the label is not below this; None: nothing is known about it.
+        high: the label is not above this.
+        set: classes that contain the label.
+        unknown: features that the model has never seen, and did not use; at most 20 are named.
+        status: "duplicate" if a prediction with this id was made before.
+    """
+
+    prediction: Any
+    score: float | None = None
+    seq: int | None = None
+    model: str | None = None
+    probability: float | None = None
+    probabilities: dict[str, float | None] | None = None
+    scores: dict[str, float | None] | None = None
+    level: float | None = None
+    low: float | None = None
+    high: float | None = None
+    set: list[Any] | None = None
+    unknown: list[str] | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The answer to a row that was learned.
+
+    Args:
+        status: "learned", or "duplicate" if a row with this id was learned before.
+        score: the champion's score for the row before it was learned; 0 if it knew nothing yet.
+        seq: the record of the row.
+    """
+
+    status: str
+    score: float | None = None
+    seq: int | None = None
+
+
+class ProblemDetails(msgspec.Struct):
+    """Why a request, or a row of it, was not carried out (RFC 9457). `row` is counted from 0."""
+
+    title: str
+    status: int
+    type: str = "about:blank"
+    detail: str | None = None
+    row: int | None = None
+
+
+# ------------------------------------------------------------------------------------------ models
+
+
+class Replayed(TypedDict):
+    """Which history a model learned before it joined its stream."""
+
+    of: str | None  # the model that was replayed; null: a new one
+    seq: int  # the last record of that history
+    skipped: list[list[int]]  # the first and the last record of each part that was left out
+
+
+class _Known(TypedDict):
+    name: str
+    role: str  # "champion", "challenger" or "shadow"
+    examples: int
+    metrics: dict[str, float | None]  # progressive
+    notes: list[str]
+
+
+class OfModel(_Known, total=False):
+    """What a model knows about itself. While it learns from history, only the required fields are known."""
+
+    task: str | None
+    loss: str | None
+    model_type: str | None
+    members: dict[str, float | None]
+    classes: list[Any] | None
+    weight: float  # of the rows that were judged
+    judged_by: str  # the metric that models are compared by
+    created: float  # seconds since 1970
+    bytes: int
+
+
+class _InStream(OfModel):
+    stream: str
+    status: str  # "ready" or "replaying"
+    progress: float | None  # of a replay, from 0 to 1
+
+
+class Summary(_InStream, total=False):
+    """A model in short."""
+
+    waiting: int  # ids that wait for their label
+    seq: int
+
+
+class Model(Summary, total=False):
+    """A model in service."""
+
+    options: dict[str, Any]
+    replay: Replayed | None  # which rows it learned before it joined
+    features: int | None  # null: the model is too large to count them
+    columns: dict[str, str]  # of text, where they do not have categories: "date", ..., "left out"
+    digest: int  # of all its scores
+
+
+class Quarantined(TypedDict):
+    """A stream that could not be recovered, and is not served."""
+
+    name: str
+    problem: str
+    folder: str
+
+
+class ServerState(TypedDict):
+    """The server itself."""
+
+    version: str
+    started: float  # seconds since 1970
+    durability: str
+    replica: bool
+    seq: int  # records of all streams
+
+
+class Models(TypedDict):
+    """All models, and the server itself."""
+
+    models: list[Summary]
+    quarantined: list[Quarantined]
+    server: ServerState
+
+
+class _Status(TypedDict):
+    status: str
+
+
+class Status(_Status, total=False):
+    """Whether the server is live, or ready; which streams could not be recovered (without a token: how many)."""
+
+    quarantined: dict[str, str] | int
+
+
+# ------------------------------------------------------------------------------------------ looking at a model
+
+
+class LogState(TypedDict):
+    """How far a log is."""
+
+    seq: int
+    synced_seq: int
+    snapshot_seq: int
+    bytes: int
+    segments: int
+    lag: int  # records that are not known to be on the disk
+
+
+class ModelMetrics(TypedDict):
+    """The metrics of one model of a stream."""
+
+    name: str
+    role: str
+    metrics: dict[str, float | None]
+
+
+class _Judged(TypedDict):
+    progressive: dict[str, float | None]
+    metrics_ci: list[float | None] | None
+    curve: list[list[float | None]]  # examples, loss, loss since the last point, error rate
+    baseline: dict[str, Any] | None
+    served: dict[str, float | None] | None  # of predictions that waited for their labels
+    joined: dict[str, float | None] | None  # of the same rows, predicted when their labels came
+
+
+class Judged(_Judged, total=False):
+    """How good a model is, by predictions that it made before it learned the rows."""
+
+    delay_cost: float | None  # the loss of served predictions minus that of predictions made when labels came
+
+
+class Metrics(Judged):
+    """How good a model is, and the state of its stream and its log."""
+
+    name: str
+    stream: str
+    seq: int
+    time: float
+    examples: int
+    waiting: int
+    expired: int
+    duplicates: int
+    rejected: int
+    models: list[ModelMetrics]
+    log: LogState
+    moments: dict[str, list[Any]]  # the last ten minutes by the second, the last day by the minute
+    recent: list[Any]  # rows that were learned, newest first
+
+
+class Contribution(TypedDict):
+    """What one feature adds to a score."""
+
+    feature: str | int
+    value: Any
+    weight: float | None
+    contribution: float | None
+
+
+class _Explained(TypedDict):
+    prediction: Any
+
+
+class Explained(_Explained, total=False):
+    """A prediction that is explained."""
+
+    probability: float | None
+    probabilities: dict[str, float | None]
+    scores: dict[str, float | None]
+
+
+class Explanation(Explained):
+    """Why a prediction is what it is."""
+
+    score: float | None
+    bias: float | None
+    label: Any
+    unknown: list[str]
+    contributions: list[Contribution]
+
+
+class Weight(TypedDict):
+    """How much a feature matters."""
+
+    feature: str | int
+    weight: float | None
+    scale: float | None
+    importance: float | None
+
+
+class Curve(TypedDict):
+    """What a feature adds to the score, by its value."""
+
+    feature: str | int
+    importance: float | None
+    x: list[Any]  # numbers or texts
+    y: list[float | None]
+    text: bool  # whether the values are texts
+
+
+class _Weights(TypedDict):
+    features: list[Weight]
+    curves: list[Curve]
+
+
+class Weights(_Weights, total=False):
+    """The most important features of a model."""
+
+    classes: dict[str, list[Weight]]
+
+
+# ------------------------------------------------------------------------------------------ snapshots
+
+
+class Written(TypedDict):
+    """A snapshot that was written now: the last record that it has."""
+
+    stream: str
+    snapshot_seq: int
+
+
+class Snapshot(TypedDict):
+    """The state of a stream on disk."""
+
+    seq: int  # the last record that it has
+    time: str  # of that record
+    rows: int  # learned by then
+    bytes: int
+    models: list[str]
+
+
+class Snapshots(TypedDict):
+    """The snapshots of a stream, oldest first."""
+
+    stream: str
+    snapshots: list[Snapshot]
