@@ -171,9 +171,9 @@ def test_whoever_offers_another_protocol_is_answered_in_this_one(
             assert [client.answer().status for _ in range(100)] == [200] * 100
 
 
-def in_store(folder: Path, test: Any) -> None:
+def in_store(folder: Path, test: Any, **more: Any) -> None:
     async def whole() -> None:
-        store = ModelStore.open(folder, settings(folder))
+        store = ModelStore.open(folder, settings(folder, **more))
         try:
             await test(store)
         finally:
@@ -295,6 +295,28 @@ def test_a_stream_that_cannot_be_removed_stays_in_service(tmp_path: Path) -> Non
 
     in_store(tmp_path, test)
     in_store(tmp_path, again)
+
+
+def test_rows_for_a_stream_that_is_being_deleted_are_refused(tmp_path: Path) -> None:
+    """A batch that is learned in parts holds its stream while a delete waits for the disk."""
+
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
+        live = store.streams["a"]
+        answers: list[object] = []
+
+        async def learn_in_parts(_: str) -> None:  # called by the delete, after it has waited for accepted rows
+            row = b'{"features": {"x": 1}, "label": 1}'
+            with pytest.raises(Problem, match="deleted meanwhile") as refusal:
+                await live.submitted(Kind.learn, Form.json, 1, row)
+            answers.append(refusal.value.status)
+
+        store.release = learn_in_parts
+        await store.delete("a")
+        assert answers == [404]
+        assert live.failure is None
+
+    in_store(tmp_path, test, durability="disk")
 
 
 def test_reading_the_logs_ends_when_the_server_is_stopped(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ class LiveStream:
         self.replaying: dict[str, float] = {}  # models that learn from history, and their progress
         self.failure: str | None = None  # why the stream can learn no more rows
         self.trouble: str | None = None  # why the stream cannot learn rows now; it tries again
+        self.is_being_deleted = False  # requests that found the stream before are refused from now on
         self._disk = disk
         self._safe = settings.durability == "disk"
         self._queue: list[_Pending] = []
@@ -151,10 +152,9 @@ class LiveStream:
             given: the rows, if they have been parsed already.
 
         Raises:
-            Problem: too many rows wait, or the disk failed.
+            Problem: too many rows wait, the disk failed, or the stream is being deleted.
         """
-        if self.failure is not None:
-            raise Problem(503, "the log has failed", self.failure)
+        self._check_open()
         if self.queue + rows > self.settings.queue and self.queue:
             detail = f"{self.queue:,} rows wait to be learned; send them more slowly"
             raise Problem(429, "too many requests", detail, retry_after=1)
@@ -177,11 +177,17 @@ class LiveStream:
 
     async def settled(self, kind: Kind, payload: Callable[[], bytes]) -> list[Outcome]:
         """Write a record whose content depends on all records before it."""
-        if self.failure is not None:
-            raise Problem(503, "the log has failed", self.failure)
+        self._check_open()
         future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
         self._write_after_queue(kind, payload, partial(_settle, future))
         return await future
+
+    def _check_open(self) -> None:
+        """Refuse a record that the log will not take."""
+        if self.failure is not None:
+            raise Problem(503, "the log has failed", self.failure)
+        if self.is_being_deleted:
+            raise Problem(404, "no such model", f"the stream {self.name!r} was deleted meanwhile")
 
     def rows_at_once(self, most: int) -> int:
         """The number of rows per record that lets other requests be answered soon."""

@@ -416,6 +416,7 @@ class ModelStore:
             shutil.rmtree(gone, ignore_errors=True)
 
         del self.streams[live.name]
+        live.is_being_deleted = True
         self.changing |= names
         try:
             try:
@@ -425,6 +426,7 @@ class ModelStore:
                 os.rename(path, gone)
             except (OSError, Problem) as error:
                 self.streams[live.name] = live
+                live.is_being_deleted = False
                 if isinstance(error, Problem):
                     raise
                 raise Problem(503, "the model cannot be removed", f"{error}", retry_after=5) from None
