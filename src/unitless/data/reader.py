@@ -77,15 +77,6 @@ class Batch:
         )
 
 
-def frame_features(frame: Any, training: dict[str, Any]) -> tuple[inputs.Input, Float64 | None]:
-    """A frame's columns as the model that was trained so knows them, and the offsets of its rows."""
-    schema = Schema.read(training["schema"])
-    if schema.family != "table":
-        return inputs.read(frame), None
-    batch = frame_batch(frame, schema, ReadOptions.settled(training["reading"]))
-    return batch.data, batch.offset
-
-
 def frame_batch(frame: Any, schema: Schema, options: ReadOptions) -> Batch:
     """All rows of a frame, with the columns that the schema says."""
     reader = Reader(Frames(frame, whole=True), options, schema, target_needed=False)

@@ -20,13 +20,13 @@ from .. import html, inputs, limits, notebook_bar, shown
 from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.columns.arrow_column import text, whole
+from ..data.fitting import fitting_source
 from ..data.label_values import LabelValues
 from ..data.labels import Numbers, RawLabels, Texts, number_text, plain_number
 from ..data.progress import SHOWN_BAD, Progress
 from ..data.read_options import SKIP_ROWS, Reading, given_reading, no_column
-from ..data.sources.in_memory import Frames, Mappings
+from ..data.sources.in_memory import Mappings
 from ..data.sources.located_rows import Bad
-from ..data.sources.source import other_kind
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -134,14 +134,9 @@ class Evaluator:
         }
         beside = {name: value for name, value in columns.items() if not isinstance(value, str | bool | None)}
         self.options = ReadOptions.settled(None if training is None else training["reading"], **reading)
-        self.source: Source = open_source(source, self.options)
-        schema = Schema.read(training["schema"]) if training is not None else Schema(_family(self.source))
-        if isinstance(self.source, Mappings) and schema.family == "table":  # rows of the table, by name
-            self.source = Frames(self.source.as_table())
-        if isinstance(self.source, Frames) and schema.family == "named":
-            self.source = Mappings.of_frame(self.source)
-        if self.source.family != schema.family:
-            raise OptionError(other_kind(schema.family, self.source))
+        opened = open_source(source, self.options)
+        schema = Schema.read(training["schema"]) if training is not None else Schema(_family(opened))
+        self.source: Source = fitting_source(opened, schema, self.options, originals=True)
         if beside and self.source.files:
             raise OptionError(f"for files, {' and '.join(beside)} must be the name of a column")
         self.target = Target.read(training["target"]) if training is not None else None

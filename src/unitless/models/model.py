@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..data.sources.located_rows import Place
     from .classes import Label
     from .form_reading import FormReading
+    from .trained_rows import TrainedRows
 
 BIAS = "(bias)"
 LARGE = 64 << 20  # bytes: of a model of this size notebooks show no features, because looking for them takes too long
@@ -38,30 +39,27 @@ Feature: TypeAlias = str | int
 State: TypeAlias = "tuple[_core.Snapshot, list[Label] | None]"
 
 
-class _Rows:
-    """From rows of the table that a model was trained on to features by name. It does not hold the model."""
-
-    def __init__(self, training: dict[str, Any], model: Model) -> None:
-        self._training = training
-        self._model = weakref.ref(model)
-        self._reader: Any = None
-
-    def __call__(self, row: Any) -> Any:
-        """The features; with the row's offset, where there is a column of them."""
-        from ..data.columns import table_row  # noqa: PLC0415  (few need it)
-
-        if self._reader is None:
-            self._reader = table_row.TableRowReader(self._training)
-        model = self._model()
-        assert model is not None  # who asks
-        features = self._reader.features(row, model._word_features)
-        if self._reader.schema.offset is None:
-            return features
-        return features, table_row.row_offset(row, self._reader.schema)
-
-
 def _offsets(offset: Any, rows: int) -> Float64 | None:
     return None if offset is None else inputs.vector(offset, "offset", rows)
+
+
+class _RowAccess:
+    """How the core leaves single rows to a model that `train` made. It does not keep the model alive."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = weakref.ref(model)
+
+    def _rows(self) -> TrainedRows:
+        model = self._model()
+        assert model is not None  # it is the one that asks
+        assert model._rows is not None
+        return model._rows
+
+    def learn(self, x: Any, y: Any, weight: Any, offset: Any) -> Any:
+        return self._rows().learn(x, y, weight, offset)
+
+    def predict(self, x: Any, offset: Any, extrapolate: bool) -> Any:
+        return self._rows().predict(x, offset, extrapolate)
 
 
 class Model(_core.Learner):
@@ -95,6 +93,7 @@ class Model(_core.Learner):
         self._earlier: State | None = None  # the best state so far of an interrupted training
         self._errors: ErrorQuantiles | None = None  # None if the errors of predictions were not counted
         self._record: dict[str, Any] | None = None
+        self._trained_rows: TrainedRows | None = None
         self._predict_only = False  # whether the state lacks what only learning needs
         self._settled: ModelType | None = None  # the model type of "auto", read from the core when needed
         self._ensemble: EnsembleKind | None = None  # the members, read from the core when needed
@@ -285,14 +284,23 @@ class Model(_core.Learner):
 
     @property
     def _training(self) -> dict[str, Any] | None:
-        """How it was trained, where `train` made it. Of a table it then takes rows one by one as well."""
+        """How it was trained, where `train` made it: then it takes rows and labels as the data had them."""
         return self._record
 
     @_training.setter
     def _training(self, record: dict[str, Any] | None) -> None:
         self._record = record
-        of_table = record is not None and record["schema"]["family"] == "table"
-        self._read_with(_Rows(record, self) if record is not None and of_table else None)
+        self._trained_rows = None
+        self._access_rows_with(None if record is None else _RowAccess(self))
+
+    @property
+    def _rows(self) -> TrainedRows | None:
+        """Reads rows and labels as training did, where `train` made the model."""
+        if self._trained_rows is None and self._record is not None:
+            from .trained_rows import TrainedRows  # noqa: PLC0415  (only models of train need it)
+
+            self._trained_rows = TrainedRows(self._record, self)
+        return self._trained_rows
 
     @property
     def predictor(self) -> Any:
@@ -305,15 +313,15 @@ class Model(_core.Learner):
         return self._data_and_offset(X)[0]
 
     def _data_and_offset(self, X: Any) -> tuple[inputs.Input, Float64 | None]:
-        """X as the core reads it, and the offsets of its rows, if `train` was told which column of a frame has them."""
-        if isinstance(X, np.ndarray | list | inputs.Input) or hasattr(X, "tocsr"):
+        """X as the core reads it, and the offsets of its rows, if `train` was told which column has them."""
+        if isinstance(X, np.ndarray | inputs.Input) or hasattr(X, "tocsr"):
             return inputs.read(X), None
-        from ..data import reader  # noqa: PLC0415  (only frames need them)
+        if self._rows is not None and inputs.has_named_rows(X):
+            return self._rows.read(X)
+        if isinstance(X, list):
+            return inputs.read(X), None
         from ..data.columns import frame_reader, policy  # noqa: PLC0415  (only frames need them)
-        from ..data.sources import in_memory  # noqa: PLC0415  (only frames need them)
 
-        if self._training is not None and in_memory.is_frame(X):
-            return reader.frame_features(X, self._training)
         numbers_only = policy.Policy(booleans="indicator", text="error", missing="error", dates="error")
         return frame_reader.read(X, numbers_only), None
 
@@ -356,6 +364,10 @@ class Model(_core.Learner):
     def _class_numbers(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
         """Labels of classes as the core takes them, and the classes that join with them."""
         raise NotImplementedError
+
+    def _class_number(self, label: Any, weight: Any) -> tuple[float, list[Label]]:
+        """One label as the core takes it, and the classes that join with it."""
+        return label, []
 
     def _joining(self, new: list[Label]) -> contextlib.AbstractContextManager[None]:
         """While this is held new classes are learned; they stay unless the data turns out to be bad."""

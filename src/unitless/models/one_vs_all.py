@@ -158,6 +158,9 @@ class OneVsAll(Model):
     def _class_numbers(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
         return self._classes.numbers_of(labels, place, weight)
 
+    def _class_number(self, label: Any, weight: Any) -> tuple[float, list[Label]]:
+        return self._classes.number(label, weight)
+
     def _joining(self, new: list[Label]) -> contextlib.AbstractContextManager[None]:
         return self._classes.joining(new)
 
@@ -172,13 +175,25 @@ class OneVsAll(Model):
         """
         data = self._data(X)
         with self._lock:
-            numbers, new = self._classes.numbers(y, data.rows, weight)
+            if self._rows is None:
+                numbers, new = self._classes.numbers(y, data.rows, weight)
+            else:
+                numbers, new = self._rows.class_numbers(y, data.rows, weight)
             with self._classes.joining(new):
                 scores = self._feed(data, numbers, weight, len(new))
             return by_row(scores, data.rows, len(self._classes.labels))
 
     def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
-        """Learn from one mapping of names to numbers; gives the scores made before."""
+        """Learn from one mapping of names to numbers; gives the scores made before.
+
+        A model that `train` made takes rows and labels as its data had them.
+        """
+        if self._rows is not None:
+            return self._rows.learn(x, y, weight)  # type: ignore[no-any-return]
+        return self._learn_features(x, y, weight)
+
+    def _learn_features(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
+        """Learn from one mapping of names to numbers, whatever the model was trained on."""
         scores = self._learn_class(x, y, weight, self._classes.by_label)
         if scores is not None:  # a class that is known: only the core changes, which has a lock of its own
             return scores
@@ -210,7 +225,13 @@ class OneVsAll(Model):
 
     def predict_one(self, x: Any, *, extrapolate: bool = False) -> Float64:  # type: ignore[override]
         """The scores for one mapping of names to numbers; changes nothing."""
+        if self._rows is not None:
+            return self._rows.predict(x, extrapolate=extrapolate)  # type: ignore[no-any-return]
         return self._predict_one_wide(x, extrapolate)
+
+    def _predict_features(self, x: Any) -> Float64:  # type: ignore[override]
+        """The scores for one mapping of names to numbers, whatever the model was trained on."""
+        return self._predict_one_wide(x, False)
 
     def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
         """The class with the largest score, for each row."""

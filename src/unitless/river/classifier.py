@@ -36,7 +36,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
 
     It is used like `preprocessing.StandardScaler() | linear_model.LogisticRegression()`, without the scaler and without
     a learning rate to choose. By default it learns the rate (`learning_rate="auto"`) and the features' offsets
-    (`center="auto"`) on the way.
+    (`center=True`) on the way.
 
     Labels can be of any kind. Booleans, and any two labels that are named in `classes`, are one model (`Learner`), the
     fastest. With any other labels nobody knows how many classes will come; then each has a model of its own, one more
@@ -51,9 +51,11 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         rule: see `unitless.Learner`; as all options whose meaning is not said here.
         loss: "logistic"; "softmax", one model of all classes instead of one for each; or "hinge", which gives no
             probabilities.
-        learning_rate: a number, or "auto"; each class finds its own.
-        center: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centering.
-        falling_scales: "auto" follows numbers that become far smaller wherever they are centered.
+        learning_rate: a number, or "auto"; each class finds its own. Default: "auto", but 0.5 with `order="vw"`.
+        center: use numbers as x minus their running mean. Default: True, but False where names are hashed (`bits`) or
+            `order` is "vw".
+        falling_scales: let the scale of numbers fall that become far smaller. Default: as `center`, if the rule has
+            scales.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
             feature of its own, `name=(missing)`; or an "error".
         model_type: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees
@@ -81,7 +83,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         classes: Sequence[Any] | None = None,
         rule: Rule = "nag",
         loss: ClassLoss | ManyClassesLoss = "logistic",
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         importance_aware: bool = True,
         bias: bool = True,
         schedule: Schedule | None = None,
@@ -210,7 +212,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         p = _logistic(self._score_of(x))
         return {self._two[0]: 1.0 - p, self._two[1]: p}
 
-    def predict_set_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
+    def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
         """The labels among which that of a row is, with this probability, likeliest first; changes nothing.
 
         A label is among them if 1 - its probability is no larger than it was lately for the true ones, in predictions

@@ -32,7 +32,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
 
     It is used like `preprocessing.StandardScaler() | linear_model.LinearRegression()`, without the scaler and without a
     learning rate to choose. By default it learns the rate (`learning_rate="auto"`), the target's unit and offset
-    (`target="auto"`) and the features' offsets (`center="auto"`) on the way.
+    (`target="auto"`) and the features' offsets (`center=True`) on the way.
 
     Values can be numbers; booleans, which count 0 or 1; and text, of which `{"job": "clerk"}` becomes the feature
     `"job=clerk"`. Numbers of the first row learned are used as x minus their running mean, so that their offset (°C or
@@ -46,11 +46,13 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
     Args:
         rule: see `unitless.Learner`; as all options whose meaning is not said here.
         loss: "squared", or another loss for numbers: see `unitless.Learner`. Predictions of counts are their mean.
-        learning_rate: a number, or "auto".
+        learning_rate: a number, or "auto". Default: "auto", but 0.5 with `order="vw"`.
         target: "auto" learns the unit and the offset of the target, if the loss is squared or quantile and there is no
             `clip`; None leaves them to the learning rate.
-        center: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centering.
-        falling_scales: "auto" follows numbers that become far smaller wherever they are centered.
+        center: use numbers as x minus their running mean. Default: True, but False where names are hashed (`bits`) or
+            `order` is "vw".
+        falling_scales: let the scale of numbers fall that become far smaller. Default: as `center`, if the rule has
+            scales.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
             feature of its own, `name=(missing)`; or an "error".
         model_type: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees
@@ -75,7 +77,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self,
         rule: Rule = "nag",
         loss: NumberLoss = "squared",
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         importance_aware: bool = True,
         bias: bool = True,
         quantile: float = 0.5,

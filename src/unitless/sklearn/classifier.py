@@ -22,9 +22,9 @@ from ..models.classes import label_array
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import sets_of
+from ..models.prediction_errors import label_sets
 from ..models.scored import Scored
-from ..options import USUAL_LEVEL, Auto, ModelType, Rule
+from ..options import USUAL_LEVEL, Auto, ModelType, Order, Rule, Schedule
 from ..training.defaults import new_model
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of
@@ -66,7 +66,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         rule: how weights are updated; see `unitless.Learner`.
         loss: "logistic"; "softmax", one model of all classes instead of one for each; or "hinge", which has no
             probabilities.
-        learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
+        learning_rate: a number, or "auto": 16 rates run at once and the best is followed. Default: "auto", but 0.5 with
+            `order="vw"`.
         model_type: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and
             trees over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X
             is neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone
@@ -87,6 +88,12 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             millimeters become meters. Default: wherever columns are centered.
         interactions: products of features; see `unitless.Learner`.
         bias: add an intercept.
+        importance_aware: see `unitless.Learner`, as for the next options.
+        schedule: how the learning rate of the rules "gd" and "ng" falls.
+        order: what a step does first.
+        bits: hash the names of features, to bound the memory.
+        average: keep the average of the weights too, of which `fit` uses what is better. Default: True for linear
+            models, in random order.
         extrapolate: beyond the largest value that a feature has shown in training, go on linearly instead of holding
             it there; then `decision_function(X)` of a linear model alone is `X @ coef_.T + intercept_` everywhere.
         class_weight: a dictionary of classes and weights, or "balanced".
@@ -130,7 +137,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         *,
         rule: Rule = "nag",
         loss: ClassLoss | ManyClassesLoss = "logistic",
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         model_type: ModelType = "auto",
         ensemble: bool | None = None,
         max_iter: int | Auto = "auto",
@@ -140,6 +147,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         falling_scales: bool | None = None,
         interactions: Any = None,
         bias: bool = True,
+        importance_aware: bool = True,
+        schedule: Schedule | None = None,
+        order: Order = "paper",
+        bits: int | None = None,
+        average: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
         extrapolate: bool = False,
@@ -160,6 +172,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.importance_aware = importance_aware
+        self.schedule = schedule
+        self.order = order
+        self.bits = bits
+        self.average = average
         self.sparsity = sparsity
         self.l2 = l2
         self.extrapolate = extrapolate
@@ -308,9 +325,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             return np.log(self.predict_proba(X))
 
     @_with_probabilities
-    def predict_set(self, X: Any, level: float = USUAL_LEVEL) -> NDArray[np.bool_]:
-        """For each row the classes among which the true one is with this probability: a boolean array, a column for
-        each of `classes_`.
+    def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> list[list[Any]]:
+        """The prediction set of each row: the classes among which the true one is with this probability, likeliest
+        first.
 
         A class is in the set if 1 - its probability is at most a quantile of what that was for the true classes of rows
         that had not been learned (see `UnitlessRegressor.predict`). The likeliest class always is.
@@ -318,7 +335,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         reach = self._reach(level, "level")
         scores = self._class_scores(X)
         best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-        return sets_of(self.model_._shares(scores), best, reach)
+        return label_sets(self.model_._shares(scores), best, reach, self.classes_.tolist())
 
     def _class_scores(self, X: Any) -> Float64:
         """A column for each of `classes_`; one score for each row if there is one model for two classes."""

@@ -19,7 +19,7 @@ from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.prediction_errors import bounds
 from ..models.scored import Scored
-from ..options import USUAL_LEVEL, Auto, ModelType, Rule
+from ..options import USUAL_LEVEL, Auto, Clip, ModelType, Order, Rule, Schedule
 from ..training.defaults import new_model
 from . import rows
 from .estimator import UnitlessEstimator, weights_of
@@ -40,7 +40,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         rule: how weights are updated; see `unitless.Learner`.
         loss: "squared", or another loss for numbers: see `Learner`.
         quantile: which quantile "quantile" loss predicts.
-        learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
+        learning_rate: a number, or "auto": 16 rates run at once and the best is followed. Default: "auto", but 0.5 with
+            `order="vw"`.
         model_type: "linear", "curves", "trees", "auto" or "curves only"; see `UnitlessClassifier`.
         ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
             for wide and sparse data. Default: True, but False where `learning_rate` is a number.
@@ -56,6 +57,13 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         falling_scales: follow centered columns whose values become far smaller; see `UnitlessClassifier`.
         interactions: products of features.
         bias: add an intercept.
+        importance_aware: see `unitless.Learner`, as for the next options.
+        schedule: how the learning rate of the rules "gd" and "ng" falls.
+        order: what a step does first.
+        clip: the limits of predictions.
+        bits: hash the names of features, to bound the memory.
+        average: keep the average of the weights too, of which `fit` uses what is better. Default: True for linear
+            models, in random order.
         warm_start: `fit` goes on with the model of the last one.
         infer_columns: `fit` reads frames as `train` does; see `UnitlessClassifier`.
         extrapolate: go on linearly beyond the largest value that a feature has shown in training, and beyond the range
@@ -93,7 +101,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         rule: Rule = "nag",
         loss: NumberLoss = "squared",
         quantile: float = 0.5,
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         model_type: ModelType = "auto",
         ensemble: bool | None = None,
         target: Auto | None = "auto",
@@ -104,6 +112,12 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         falling_scales: bool | None = None,
         interactions: Any = None,
         bias: bool = True,
+        importance_aware: bool = True,
+        schedule: Schedule | None = None,
+        order: Order = "paper",
+        clip: Clip | None = None,
+        bits: int | None = None,
+        average: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
         extrapolate: bool = False,
@@ -124,6 +138,12 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.importance_aware = importance_aware
+        self.schedule = schedule
+        self.order = order
+        self.clip = clip
+        self.bits = bits
+        self.average = average
         self.sparsity = sparsity
         self.l2 = l2
         self.extrapolate = extrapolate

@@ -4,8 +4,8 @@ Arrays and sparse matrices are columns by their number. `fit` reads a frame as `
 infers what the columns hold (numbers, categories, dates, words, identifiers), and later frames are read likewise. In
 `fit` with `infer_columns=False`, and where a model begins with `partial_fit`, which must not depend on how rows are
 divided into calls, a frame's columns keep the types that they have: numbers are taken as they lie, booleans are 0 and 1
-that are never centered, and text and categories become a feature for each value, `column=value`. A column without any
-value so far is of no type yet. A missing value of a frame or an array is a feature too, `column=(missing)`. Features
+that are never centered, dates become their parts, and text and categories become a feature for each value,
+`column=value`. A column without any value so far is of no type yet. A missing value of a frame or an array is a feature too, `column=(missing)`. Features
 that have names need columns that have names: from the first missing value on, the columns of an array are named by
 their numbers.
 """
@@ -24,7 +24,6 @@ from sklearn.utils.validation import check_array, validate_data
 from .. import inputs
 from ..data import Batch, ReadOptions, Schema
 from ..data.columns import frame_reader, table_schema
-from ..data.columns.arrow_column import DatesError
 from ..data.columns.policy import Policy
 from ..data.columns.schema import VALUE
 from ..data.labels import RawLabels
@@ -40,7 +39,7 @@ Rows: TypeAlias = inputs.Dense | inputs.Compressed | inputs.Frame
 # Rows that are brought into another order at a time: few enough to stay near, many enough to be fast.
 CHUNK = 16_384
 
-POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", dates="error")
+POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", dates="parts")
 
 # The core looks at every value anyway, and says where the bad one is.
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False}
@@ -179,19 +178,17 @@ def _dense(checked: Any) -> np.ndarray[Any, Any]:
 
 def _typed(estimator: Any, X: Any, first: bool) -> inputs.Frame:
     """A frame whose columns are what their types say."""
-    try:
-        frame = _may_be_unknown(frame_reader.read_frame(X, POLICY))
-    except DatesError as error:
-        advice = "`fit` with infer_columns=True takes the parts of dates as features; or turn it into numbers or text"
-        raise error.at(advice=advice) from None
+    frame = _may_be_unknown(frame_reader.read_frame(X, POLICY))
     if first:
         return frame
-    for name, column in zip(frame.names, frame.columns, strict=True):
+    columns = dict(zip(frame.names, frame.columns, strict=True))
+    for name in estimator.feature_names_in_.tolist():
+        column = columns.get(name)  # none of a date, which has become its parts
         was_text = name in estimator._text_columns
-        if was_text != isinstance(column, inputs.TextColumn):
-            if name in estimator._empty_columns or _is_empty(column):  # without a value there is no type
+        if was_text != (column is None or isinstance(column, inputs.TextColumn)):
+            if name in estimator._empty_columns or (column is not None and _is_empty(column)):  # there is no type yet
                 continue
-            was, now = ("text", "numbers") if was_text else ("numbers", "text")
+            was, now = ("text or dates", "numbers") if was_text else ("numbers", "text or dates")
             raise InputError(f"column {name!r} holds {now}, but held {was} when the model was fitted")
     return frame
 

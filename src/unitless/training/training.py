@@ -201,8 +201,12 @@ class Training:
             )
         unlabeled = self.progress.unlabelled
         findings.remarks += check_labels(found, target, setup.request.names_task, setup.source.name, unlabeled)
-        facts = DataFacts(setup.source.family != "named", setup.fitted, target.met, data)
-        self.take(setup.request.model(target, facts), target)
+        self.take(self.new_model(target, data), target)
+
+    def new_model(self, target: Target, rows: inputs.Input) -> Learner | OneVsAll:
+        """A new model for a target and rows such as these."""
+        facts = DataFacts(self.source.has_columns, self.fitted, target.met, rows)
+        return self.setup.request.model(target, facts)
 
     def take(self, model: Learner | OneVsAll, target: Target) -> None:
         """Begin a session with this model."""

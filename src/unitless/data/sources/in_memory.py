@@ -182,18 +182,13 @@ class Mappings(Source, Scan):
 
     family = "named"
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self._rows = rows
+    def __init__(self, rows: Iterable[Mapping[str, Any]], whole: bool = False) -> None:
+        self._rows, self.whole = rows, whole
 
-    @classmethod
-    def of_frame(cls, frame: Frames) -> Mappings:
-        """The rows of a frame as mappings, for a model that was trained on such; a missing value has no key."""
-        rows = frame.as_table().to_pylist()
-        return cls([{name: value for name, value in row.items() if value is not None} for row in rows])
-
-    def as_list(self) -> list[Mapping[str, Any]]:
-        """All mappings."""
-        return list(self._rows)
+    @property
+    def has_columns(self) -> bool:
+        """Yes: the keys of a mapping are columns, as those of a frame are."""
+        return True
 
     def as_table(self) -> Any:
         """All mappings as one Arrow table."""
@@ -231,7 +226,7 @@ class Mappings(Source, Scan):
             stream = iter(self._rows[rows:last])
         else:
             stream = itertools.islice(iter(self._rows), rows, last)
-        while chunk := list(itertools.islice(stream, MAPPINGS)):
+        while chunk := list(itertools.islice(stream, None if self.whole else MAPPINGS)):
             place = Place("", "row", rows + 1)
             rows += len(chunk)
             yield Chunk(chunk, len(chunk), place, Position(0, rows, rows))

@@ -1,0 +1,96 @@
+"""Data of one kind as data of another: a model of a table reads mappings, a model of mappings reads tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from ..errors import Error, OptionError
+from .columns.schema import Schema
+from .columns.table_row import TableRowReader
+from .read_options import ReadOptions
+from .reader import Reader
+from .sources.in_memory import Frames, Mappings
+from .sources.source import Source, other_kind
+
+
+def fitting_source(
+    source: Source,
+    schema: Schema,
+    options: ReadOptions,
+    *,
+    labeled: bool = False,
+    originals: bool = False,
+    whole: bool = False,
+) -> Source:
+    """The data as a source of the kind that a model was trained on; an error if it cannot be read so.
+
+    Args:
+        source: the data.
+        schema: what the model's training found about its data.
+        options: how the data is read.
+        labeled: whether the rows have labels and weights that are needed.
+        originals: whether rows are needed with all their columns.
+        whole: whether all rows come in one chunk; for data in memory.
+    """
+    if isinstance(source, Mappings) and schema.family == "table":
+        beside = ("target", "weight", "offset") if labeled else ("offset",)
+        source = Frames(source.as_table()) if originals else TableOfMappings(source, schema, options, beside)
+    elif source.family == "table" and schema.family == "named":
+        source = Mappings(rows_of_table(source, options))
+    if source.family != schema.family:
+        raise OptionError(other_kind(schema.family, source))
+    if whole and isinstance(source, Frames | Mappings):
+        source.whole = True
+    return source
+
+
+class TableOfMappings(Frames):
+    """Mappings as a table of the columns that a model knows. Values of a column may differ in type from row to row.
+
+    Args:
+        mappings: the rows.
+        schema: the columns.
+        options: how values are read.
+        beside: what the table has as well: see `TableRowReader.table`.
+    """
+
+    def __init__(self, mappings: Mappings, schema: Schema, options: ReadOptions, beside: tuple[str, ...]) -> None:
+        super().__init__(None)
+        self._mappings, self._reader, self._beside = mappings, TableRowReader(schema, options), beside
+        self._once = not mappings.repeatable
+
+    def batches(self) -> Iterator[Any]:
+        """Arrow tables of some thousand rows each, or one of all."""
+        self._mappings.whole = self.whole
+        for chunk in self._mappings.chunks():
+            before = chunk.place.first - 1
+            try:
+                yield self._reader.table(chunk.content, self._beside)
+            except Error as error:
+                raise error.moved(lambda row, before=before: {"row": row + before}) from None
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether all rows are there, in a list."""
+        return self._mappings.at_hand
+
+    @property
+    def reads_ahead(self) -> bool:
+        """No: mappings may come from anything, which may not like another thread."""
+        return False
+
+
+def rows_of_table(source: Source, options: ReadOptions) -> Any:
+    """The rows of a table as mappings: a list if the table can be read again, otherwise an iterator. A missing value
+    has no key.
+    """
+    rows = _rows(source, options)
+    return list(rows) if source.repeatable else rows
+
+
+def _rows(source: Source, options: ReadOptions) -> Iterator[dict[str, Any]]:
+    reader = Reader(source, options, target_needed=False, originals=True, leave_out=False)
+    for row in chain.from_iterable(batch.original.to_pylist() for batch in reader.batches() if batch.rows):
+        yield {name: value for name, value in row.items() if value is not None}
