@@ -1,6 +1,6 @@
 """The compiled core. Private: `unitless.Learner` is its public face."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -249,8 +249,9 @@ class Learner:
         """The names of a text's words in a column of words, known or not; one that words share is there for each."""
 
     def _access_rows_with(self, access: Any) -> None:
-        """Leave the rows of `learn_one` and `predict_one` to an object with the methods `learn(x, y, weight, offset)` and
-        `predict(x, offset, extrapolate)`, which must not hold the learner; None for none.
+        """Leave the rows of `learn_one` and `predict_one` to an object, which must not hold the learner; None for none.
+
+        It has the methods `learn(x, y, weight, offset)` and `predict(x, offset, extrapolate)`.
         """
 
     def _learn_named(

@@ -108,8 +108,10 @@ def _bits(name: str, value: Any) -> int | None:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a learner. An option is declared here once: its name, type, default, check, what the core takes for
-    it, and its help, which is that of the command line too. `Learner` has longer explanations.
+    """The options of a learner. An option is declared here once: its name, type, default, check, and what the core
+    takes.
+
+    The texts below are the help of the command line. `Learner` has longer explanations.
 
     Args:
         rule: the update rule: nag, snag or ng; newton (second order); ag or gd, which depend on units. Default: nag.

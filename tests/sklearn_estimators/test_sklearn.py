@@ -473,9 +473,9 @@ def test_frames_must_stay_what_they_were() -> None:
         estimator.predict(frame.rename(columns={"income": "wage"}))
     with pytest.raises(ValueError, match="must be in the same order"):
         estimator.predict(frame[frame.columns[::-1]])
-    with pytest.raises(ValueError, match="column 'job' holds numbers, but held text or dates when the model was fitted"):
+    with pytest.raises(ValueError, match="'job' holds numbers, but held text or dates when the model was fitted"):
         estimator.predict(frame.assign(job=1.0))
-    with pytest.raises(ValueError, match="column 'age' holds text or dates, but held numbers when the model was fitted"):
+    with pytest.raises(ValueError, match="'age' holds text or dates, but held numbers when the model was fitted"):
         estimator.partial_fit(frame.assign(age="old"), y)
     with (
         pytest.warns(UserWarning, match="does not have valid feature names"),

@@ -124,9 +124,10 @@ DOORS_OF_NAMES: dict[str, Door] = {"River's rows": of_rows_of_river, "server": o
 
 def same(found: Any, expected: Any, frame: pd.DataFrame) -> None:
     assert found.options == expected.options
-    assert found._scores(found._data(frame[FEATURES])).tobytes() == expected._scores(
-        expected._data(frame[FEATURES])
-    ).tobytes()
+    assert (
+        found._scores(found._data(frame[FEATURES])).tobytes()
+        == expected._scores(expected._data(frame[FEATURES])).tobytes()
+    )
 
 
 @pytest.mark.parametrize(("task", "options"), OPTIONS, ids=str)

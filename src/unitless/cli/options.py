@@ -269,8 +269,8 @@ _LEARNER = flags_of(
         },
         "learning_rate": {"means": rate},
         "interactions": {
-            "help": "Products of features: 2 (all pairs), ordered (all pairs, both ways), pairs such as a*b,c*d, or the "
-            "first letters of two namespaces of VW text, such as ab. Default: none.",
+            "help": "Products of features: 2 (all pairs), ordered (all pairs, both ways), pairs such as a*b,c*d, or "
+            "the first letters of two namespaces of VW text, such as ab. Default: none.",
             "means": interactions,
             **_ADVANCED,
         },

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from dataclasses import replace
 from typing import Any
 
 from ..errors import Error, OptionError
-from .columns.schema import Schema
+from .columns.arrow_column import whole
+from .columns.schema import DATES, Schema
 from .columns.table_row import TableRowReader
+from .columns.written import Written, is_text, typed
 from .read_options import ReadOptions
 from .reader import Reader
 from .sources.in_memory import Frames, Mappings
@@ -91,6 +93,25 @@ def rows_of_table(source: Source, options: ReadOptions) -> Any:
 
 
 def _rows(source: Source, options: ReadOptions) -> Iterator[dict[str, Any]]:
-    reader = Reader(source, options, target_needed=False, originals=True, leave_out=False)
-    for row in chain.from_iterable(batch.original.to_pylist() for batch in reader.batches() if batch.rows):
-        yield {name: value for name, value in row.items() if value is not None}
+    # Which columns are used, and as what, is decided when the rows are read as mappings.
+    every = dict.fromkeys(("ignore", "only", "text", "words", "numbers"), ())
+    plain = replace(options, **every, target=None, weight=None, offset=None)
+    reader = Reader(source, plain, target_needed=False, originals=True, leave_out=False)
+    for batch in reader.batches():
+        if not batch.rows:
+            continue
+        table, schema = batch.original, reader.schema
+        assert schema is not None
+        names = table.column_names
+        columns = [_values(table.column(name), schema.kinds.get(name), schema.how(name)) for name in names]
+        for row in zip(*columns, strict=True):
+            yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
+
+
+def _values(column: Any, kind: str | None, written: Written) -> list[Any]:
+    """The values of a column, with dates that are written as text as dates."""
+    if kind not in DATES or not is_text(column.type):
+        return column.to_pylist()  # type: ignore[no-any-return]
+    both = typed(whole(column), kind, written, ())[0]
+    moments = both.field(0).to_pylist()  # as clocks on the spot showed them
+    return [one.date() if kind == "date" and one is not None else one for one in moments]

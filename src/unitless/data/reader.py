@@ -22,7 +22,7 @@ from .columns.schema import Schema
 from .columns.table_schema import infer_schema
 from .columns.written import InvalidValues
 from .labels import Numbers, RawLabels, labels_of
-from .read_options import ReadOptions
+from .read_options import ReadOptions, from_the_end
 from .sources.byte_stream import never
 from .sources.in_memory import Arrays, Frames, Mappings, one_array
 from .sources.located_rows import Bad, Chunk, Place, Position
@@ -182,8 +182,8 @@ class Reader:
                 raise OptionError(
                     "mappings have features by name, and no columns of words", option="words", advice="give a frame"
                 )
-            options = self.options
-            return Schema("named", target=options.target, weight=options.weight, offset=options.offset)
+            named = {what: getattr(self.options, what) for what in ("target", "weight", "offset")}
+            return Schema("named", **{what: from_the_end(name, self.source.first_keys) for what, name in named.items()})
         chosen = () if self.source.chooses_features else ("ignore", "only")
         for name in ("target", "weight", "offset", *chosen, "text", "words"):
             if getattr(self.options, name):

@@ -24,8 +24,8 @@ from ..data.fitting import fitting_source
 from ..data.label_values import LabelValues
 from ..data.labels import Numbers, RawLabels, Texts, number_text, plain_number
 from ..data.progress import SHOWN_BAD, Progress
-from ..data.read_options import SKIP_ROWS, Reading, given_reading, no_column
-from ..data.sources.in_memory import Mappings
+from ..data.read_options import SKIP_ROWS, Reading, given_reading, names_and_values, no_column
+from ..data.sources.in_memory import Arrays, Mappings
 from ..data.sources.located_rows import Bad
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
@@ -128,21 +128,22 @@ class Evaluator:
         self.model = model_of(model)
         self._extrapolate = extrapolate
         training = self.model._training
-        columns = {
-            name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-            for name, value in (("target", target), ("weight", weight), ("by", by))
-        }
-        beside = {name: value for name, value in columns.items() if not isinstance(value, str | bool | None)}
+        asked = {"target": target, "weight": weight, "by": by}
+        columns, beside = names_and_values({n: v for n, v in asked.items() if not isinstance(v, bool | None)})
         self.options = ReadOptions.settled(None if training is None else training["reading"], **reading)
         opened = open_source(source, self.options)
+        if isinstance(opened, Arrays) and (named := {n: v for n, v in columns.items() if n != "by"}):
+            opened, taken = opened.without(named)
+            beside |= taken
+            columns = {name: value for name, value in columns.items() if name not in taken}
         schema = Schema.read(training["schema"]) if training is not None else Schema(_family(opened))
         self.source: Source = fitting_source(opened, schema, self.options, originals=True)
         if beside and self.source.files:
             raise OptionError(f"for files, {' and '.join(beside)} must be the name of a column")
         self.target = Target.read(training["target"]) if training is not None else None
-        self.schema = self._held(schema, columns["target"], columns["weight"], "target" in beside)
+        self.schema = self._held(schema, columns.get("target"), columns.get("weight", weight), "target" in beside)
         beside = {k: v if isinstance(v, list) else inputs.as_array(v, k) for k, v in beside.items()}
-        by = columns["by"] if isinstance(columns["by"], str) else beside.get("by")
+        by = columns.get("by", beside.get("by"))
         self.by = by if isinstance(by, str) else None
         self._values = None if isinstance(by, str) else by
         if self.by is not None and not (self.source.family == "table" or isinstance(self.source, Mappings)):

@@ -3,11 +3,11 @@
 Arrays and sparse matrices are columns by their number. `fit` reads a frame as `train` reads it: from their content it
 infers what the columns hold (numbers, categories, dates, words, identifiers), and later frames are read likewise. In
 `fit` with `infer_columns=False`, and where a model begins with `partial_fit`, which must not depend on how rows are
-divided into calls, a frame's columns keep the types that they have: numbers are taken as they lie, booleans are 0 and 1
-that are never centered, dates become their parts, and text and categories become a feature for each value,
-`column=value`. A column without any value so far is of no type yet. A missing value of a frame or an array is a feature too, `column=(missing)`. Features
-that have names need columns that have names: from the first missing value on, the columns of an array are named by
-their numbers.
+divided into calls, a frame's columns keep the types that they have: numbers are taken as they lie, booleans are 0 and
+1 that are never centered, dates become their parts, and text and categories become a feature for each value,
+`column=value`. A column without any value so far is of no type yet. A missing value of a frame or an array is a
+feature too, `column=(missing)`. Features that have names need columns that have names: from the first missing value
+on, the columns of an array are named by their numbers.
 """
 
 from __future__ import annotations

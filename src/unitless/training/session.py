@@ -294,7 +294,9 @@ def _learn_first_names(
     for first, last in ((0, start), (start, start + 1), (start + 1, len(rows))):
         if not (part := rows[first:last]):
             continue
-        data: inputs.Input = first_row(part[0], orders_names(model.options)) if first == start else inputs.NamedRows(part)
+        data: inputs.Input = (
+            first_row(part[0], orders_names(model.options)) if first == start else inputs.NamedRows(part)
+        )
         new = max(0, int(numbers[first:last].max()) + 1 - known) if model.task == "classes" else 0
         own = None if offset is None else offset[first:last]
         try:

@@ -20,6 +20,8 @@ from ..data.columns.schema import first_rows
 from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
 from ..data.progress import Progress
+from ..data.read_options import no_column
+from ..data.sources.in_memory import Mappings
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
 from ..metrics.coverage import Coverage
@@ -343,7 +345,11 @@ class Training:
         raise InputError(f"{self.source.name} has no rows to learn from{why}")
 
     def _raise_unlabeled(self) -> NoReturn:
-        hint = "; in VW text a space must stand between the label and the bar" if self.source.family == "named" else ""
+        hint = "" if self.source.has_columns else "; in VW text a space must stand between the label and the bar"
+        if isinstance(self.source, Mappings) and self.source.first_keys:
+            keys = self.source.first_keys
+            if self.schema.target is not None and self.schema.target not in keys:
+                raise OptionError(no_column(self.schema.target, keys, "target"))
         raise InputError(f"no row of {self.source.name} has a label{hint}")
 
     def check_learned(self) -> None:

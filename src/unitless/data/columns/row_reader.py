@@ -151,8 +151,10 @@ class NamedRowReader(RowReader):
             elif isinstance(value, str) or name in as_text:
                 found[f"{name}={value}"] = True
             elif policy.dates == "parts" and (parts := date_parts.of_any(str(name), value)) is not None:
-                found |= {f"{part}={one}" if type(one) is str else part: one if type(one) is not str else True
-                          for part, one in parts.items()}
+                found |= {
+                    f"{part}={one}" if type(one) is str else part: one if type(one) is not str else True
+                    for part, one in parts.items()
+                }
                 parted += len(parts) - 1
             else:
                 found[name if type(name) is str else str(name)] = value

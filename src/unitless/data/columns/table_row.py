@@ -1,7 +1,7 @@
 """Rows of a table that a program gives as mappings, one or many: read as the table's columns were in training.
 
-The core reads a row of plain values by itself (`columns`). All other rows go through Arrow, which reads whatever a frame
-may hold. Both give the same features, to the last bit.
+The core reads a row of plain values by itself (`columns`). All other rows go through Arrow, which reads whatever a
+frame may hold. Both give the same features, to the last bit.
 """
 
 from __future__ import annotations
