@@ -70,6 +70,33 @@ def test_every_model_has_the_same_four_ways_to_predict(loss: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("classes", [None, ["a", "b", "c"]])
+@pytest.mark.parametrize("made_by", ["train", "hand", "sweep"])
+def test_every_model_predicts_the_label_of_a_row_as_of_many(made_by: str, classes: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    names = np.array(classes or ["a", "b"])
+    y = names[np.digitize(X[:, 0], [0] if classes is None else [-1, 1])]
+    labels = y == "b" if classes is None and made_by != "train" else y
+    if made_by == "train":
+        model: Any = ul.train(X, y, model_type="linear", passes=1, progress=False).model
+    elif made_by == "sweep":
+        model = ul.Sweep([0.1, 1.0], classes=classes, loss="logistic")
+    else:
+        model = ul.OneVsAll(classes) if classes else ul.Learner(loss="logistic")
+    if made_by != "train":
+        model.learn(X, labels)
+    many = model.predict_label(X[:20])
+    assert [model.predict_label_one(x.tolist()) for x in X[:20]] == many.tolist()
+    assert np.mean(model.predict_label(X) == labels) > 0.6
+    assert model.predict_proba(X).shape == (300, len(names))
+    if made_by == "train":
+        assert [one[0] for one in model.predict_interval(X[:20])] == many.tolist()
+    else:
+        with pytest.raises(ul.OptionError, match="knows how large its errors are"):
+            model.predict_interval(X)
+
+
 def test_explanations_and_pictures_take_whatever_has_a_model(tmp_path: pathlib.Path) -> None:
     frame = people()
     result = ul.train(frame, "left", model_type="curves", passes=1)

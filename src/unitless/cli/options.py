@@ -197,8 +197,8 @@ def flags_of(record: type, panel: str, changed: Mapping[str, Mapping[str, Any]])
     flags = {}
     for one in fields(record):
         declared = str(one.type)  # the annotation, which is text
-        kind = next((kind for kind in (bool, int) if declared.startswith(kind.__name__)), str)
-        kind = float if declared == "float" else kind
+        kinds: dict[str, Any] = {"bool": bool, "int": int, "float": float}
+        kind = kinds.get(declared.removesuffix(" | None"), str)
         many = "Iterable" in declared
         text = about.get(one.name, "")
         flag = Flag(

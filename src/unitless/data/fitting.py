@@ -67,11 +67,10 @@ class TableOfMappings(Frames):
         """Arrow tables of some thousand rows each, or one of all."""
         self._mappings.whole = self.whole
         for chunk in self._mappings.chunks():
-            before = chunk.place.first - 1
             try:
                 yield self._reader.table(chunk.content, self._beside)
             except Error as error:
-                raise error.moved(lambda row, before=before: {"row": row + before}) from None
+                raise error.at(row=None if error.row is None else error.row + chunk.place.first - 1) from None
 
     @property
     def at_hand(self) -> bool:
@@ -94,7 +93,7 @@ def rows_of_table(source: Source, options: ReadOptions) -> Any:
 
 def _rows(source: Source, options: ReadOptions) -> Iterator[dict[str, Any]]:
     # Which columns are used, and as what, is decided when the rows are read as mappings.
-    every = dict.fromkeys(("ignore", "only", "text", "words", "numbers"), ())
+    every: dict[str, Any] = dict.fromkeys(("ignore", "only", "text", "words", "numbers"), ())
     plain = replace(options, **every, target=None, weight=None, offset=None)
     reader = Reader(source, plain, target_needed=False, originals=True, leave_out=False)
     for batch in reader.batches():

@@ -21,7 +21,7 @@ class Progress:
     rows: int = 0  # read in this pass, whether learned or not
     learned: int = 0  # each row counted once, whatever the passes
     skipped: int = 0  # could not be read, or had no usable label
-    unlabelled: int = 0  # without a label: counted, not learned
+    unlabeled: int = 0  # without a label: counted, not learned
     held: int = 0  # back, to be scored
     passes: int = 0  # finished ones
     consumed: int = 0  # bytes of the source in this pass
@@ -46,7 +46,7 @@ class Progress:
 
     def absorb(self, other: Progress) -> None:
         """Count what another part of the same pass has read; time, passes and where to go on stay as they are."""
-        for name in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
+        for name in ("rows", "learned", "skipped", "unlabeled", "held", "consumed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missing.update(other.missing)
         for name, (count, place, value) in other.invalid_values.items():
@@ -56,7 +56,7 @@ class Progress:
     def begin_pass(self) -> None:
         """To the beginning: the same rows again. Those that are held back are so in the first pass, for good."""
         self.rows, self.position, self.consumed, self.within = 0, Position(), 0, 0
-        self.skipped = self.unlabelled = 0
+        self.skipped = self.unlabeled = 0
         self.missing, self.invalid_values, self.bad = Counter(), {}, []
 
     def renamed(self, names: Mapping[str, str]) -> Progress:
@@ -74,7 +74,7 @@ class Progress:
             **numbers,
             "position": self.position.plain(),
             "missing": dict(self.missing),
-            "odd": {name: list(one) for name, one in self.invalid_values.items()},
+            "invalid_values": {name: list(one) for name, one in self.invalid_values.items()},
             "bad": [[bad.where, bad.problem] for bad in self.bad],
             "done": self.done,
         }
@@ -89,7 +89,7 @@ class Progress:
                 **{name: _count(plain[name]) for name in _COUNTS},
                 position=Position(_count(file), _count(offset), _count(count)),
                 missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
-                invalid_values={str(name): _read_invalid(one) for name, one in plain["odd"].items()},
+                invalid_values={str(name): _read_invalid(one) for name, one in plain["invalid_values"].items()},
                 bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
                 done=plain["done"],
             )
@@ -114,4 +114,4 @@ def _count(value: Any) -> int:
     return value
 
 
-_COUNTS = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "consumed", "within")
+_COUNTS = ("rows", "learned", "skipped", "unlabeled", "held", "passes", "consumed", "within")

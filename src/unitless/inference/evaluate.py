@@ -1,4 +1,4 @@
-"""How good a model is on labelled data: all metrics, beside the trivial answer, by class and by group.
+"""How good a model is on labeled data: all metrics, next to the baseline's, by class and by group.
 
 ul.evaluate("prices.unitless", "new.csv", by="city")
 """
@@ -9,24 +9,24 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import html, inputs, limits, notebook_bar, shown
+from .. import html, inputs, notebook_bar, shown
 from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.columns.arrow_column import text, whole
 from ..data.fitting import fitting_source
 from ..data.label_values import LabelValues
-from ..data.labels import Numbers, RawLabels, Texts, number_text, plain_number
-from ..data.progress import SHOWN_BAD, Progress
-from ..data.read_options import SKIP_ROWS, Reading, given_reading, names_and_values, no_column
+from ..data.labels import RawLabels, Texts, number_text, plain_number
+from ..data.progress import Progress
+from ..data.read_options import Reading, given_reading, names_and_values, no_column
+from ..data.screening import usable
 from ..data.sources.in_memory import Arrays, Mappings
-from ..data.sources.located_rows import Bad
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -62,7 +62,7 @@ def evaluate(
     reading: Reading | None = None,
     progress: Callable[[Evaluator], None] | Literal[False] | None = None,
 ) -> EvaluateResult:
-    """All metrics of a model on labelled data, in one pass and in constant memory. The model is not changed.
+    """All metrics of a model on labeled data, in one pass and in constant memory. The model is not changed.
 
     Args:
         model: a model made by `train`, the name of its file, or what `train` gave. A model that was not made by `train`
@@ -111,7 +111,7 @@ class GroupMetrics:
 
 
 class Evaluator:
-    """Predicting labelled data and counting how good that was, batch by batch."""
+    """Predicting labeled data and counting how good that was, batch by batch."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class Evaluator:
         return None if self._errors is None else Coverage(self.level, self._errors)
 
     def _held(self, schema: Schema, target: Any, weight: Any, labels_given: bool) -> Schema:
-        """The schema of the labelled data: with the names of target and weight."""
+        """The schema of the labeled data: with the names of target and weight."""
         if isinstance(self.source, Mappings) or schema.family == "table":
             if isinstance(target, str) and target in schema.kinds:
                 raise OptionError(f"is {target!r}, which is a feature of the model", option="target")
@@ -247,10 +247,10 @@ class Evaluator:
         usable = self._usable(batch)
         batch, groups = batch.select(usable), None if groups is None else groups[usable]
         assert batch.labels is not None
-        unlabelled = ~batch.labels.present()
-        if unlabelled.any():
-            self.progress.unlabelled += int(unlabelled.sum())
-            batch, groups = batch.select(~unlabelled), None if groups is None else groups[~unlabelled]
+        unlabeled = ~batch.labels.present()
+        if unlabeled.any():
+            self.progress.unlabeled += int(unlabeled.sum())
+            batch, groups = batch.select(~unlabeled), None if groups is None else groups[~unlabeled]
         if not batch.rows or batch.labels is None:
             return
         scores = self._scores(batch)
@@ -268,41 +268,9 @@ class Evaluator:
             raise error.moved(batch.place.at) from None
 
     def _usable(self, batch: Batch) -> NDArray[np.bool_]:
-        """Which rows can be scored; or an error that names the first that cannot."""
-        assert batch.labels is not None
-        bad = np.zeros(batch.rows, bool)
-        for rows, problem in self._problems(batch, batch.labels):
-            new = rows & ~bad
-            if not new.any():
-                continue
-            at = np.flatnonzero(new)
-            if self.options.on_error == "fail":
-                raise InputError(problem(int(at[0])), advice=SKIP_ROWS, **batch.place.at(int(at[0])))
-            room = max(0, SHOWN_BAD - len(self.progress.bad))
-            self.progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[:room]]
-            bad |= new
-        self.progress.skipped += int(bad.sum())
-        return ~bad
-
-    def _problems(self, batch: Batch, labels: RawLabels) -> Iterator[tuple[NDArray[np.bool_], Callable[[int], str]]]:
-        if isinstance(labels, Numbers):
-            large = limits.beyond(labels.values, limits.MOST_LABEL)
-            if large is not None:
-                yield large, lambda row: f"the target is {labels.values[row]:g}; {limits.LABELS}"
-        least = LOSSES[self.model.options.loss].smallest_label
-        if self.model.task == "regression" and least is not None and isinstance(labels, Numbers):
-            yield labels.values < least, lambda row: f"the target is {labels.values[row]}, which is negative"
-        if batch.weight is not None:
-            h = batch.weight
-            wrong = ~((h >= 0) & (h <= limits.MOST_WEIGHT))
-            yield wrong, lambda row: f"the weight is {h[row]:g}; {limits.WEIGHTS}"
-        if batch.offset is not None:
-            o = batch.offset
-            yield np.isnan(o), lambda row: "the offset is missing"
-            yield np.isinf(o), lambda row: f"the offset is {o[row]}"
-        if self.options.on_error == "fail":
-            return  # the rest is found on the way
-        yield inputs.invalid_rows(batch.data), lambda row: "a value is not a number, infinite or too large"
+        """Which rows can be evaluated; or an error that names the first that cannot. Unknown classes can, as errors."""
+        smallest = LOSSES[self.model.options.loss].smallest_label if self.model.task == "regression" else None
+        return usable(batch, None, self.options.on_error, self.progress, smallest)
 
     def _truth(self, batch: Batch, labels: RawLabels, scores: Float64) -> NDArray[Any]:
         """Labels as they are counted: see `Scored`."""
@@ -422,7 +390,7 @@ class EvaluateResult:
         self.scored = scoring.scored
         self.skipped = progress.skipped
         self.skipped_rows = [str(bad) for bad in progress.bad]
-        self.unlabeled = progress.unlabelled
+        self.unlabeled = progress.unlabeled
         self.unknown = scoring.strange
         """Rows of classes that the model has never met, all of which count as wrong."""
         self.unknown_labels = scoring.strangers

@@ -349,7 +349,8 @@ class Predictor:
         """The labels as text."""
         if self.model.task == "classes":
             return [label if isinstance(label, str) else number_text(label) for label in self.model._class_labels]
-        return self.target.classes
+        classes: list[str] = self.target.classes
+        return classes
 
     @property
     def features(self) -> dict[Any, str]:

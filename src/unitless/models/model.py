@@ -146,6 +146,24 @@ class Model(_core.Learner):
         """Of several classes their labels, in the order of the heads."""
         return []
 
+    def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
+        """The label of each row: the class, or the number that is predicted."""
+        raise NotImplementedError
+
+    def predict_label_one(self, x: Any) -> Any:
+        """The label of one row, which `predict_label` would give.
+
+        Example:
+            >>> import unitless as ul
+            >>> m = ul.Learner(loss="logistic")
+            >>> for x in (1.0, -1.0) * 50:
+            ...     _ = m.learn_one({"x": x}, x > 0)
+            >>> m.predict_label_one({"x": 2.0})
+            True
+        """
+        label = self.predict_label([x])[0]
+        return label.item() if isinstance(label, np.generic) else label
+
     def _scores(self, data: inputs.Input, offset: Any = None, extrapolate: bool = False) -> Float64:
         """The scores of rows, one column for each head; changes nothing."""
         return self._ask(data, extrapolate, offset).reshape(data.rows, 1)

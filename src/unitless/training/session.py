@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .. import inputs
 from ..data import Batch, Target
 from ..data.progress import Progress
+from ..data.screening import usable
 from ..errors import Error
 from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
@@ -31,7 +32,6 @@ from ..models.scored import Scored
 from .first_row import first_row, orders_names
 from .pending_rows import PendingRows
 from .progressive import ProgressiveMetrics
-from .screening import usable
 
 Counted: TypeAlias = Literal["metrics", "errors", "nothing"]
 
@@ -143,7 +143,7 @@ class Session:
         if self._on_error is None:  # the core refuses a missing label
             return batch, batch.weight, np.ones(batch.rows, bool)
         present, weight = batch.labels.present(), batch.weight
-        counts.unlabelled += int(batch.rows - present.sum())
+        counts.unlabeled += int(batch.rows - present.sum())
         if not present.all():
             weight = np.where(present, 1.0 if weight is None else weight, 0.0)
         return batch, weight, present

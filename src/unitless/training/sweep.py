@@ -331,7 +331,7 @@ class SweepResult:
             training.progress.learned,
             training.progress.skipped,
         )
-        self.unlabeled, self.skipped_rows = training.progress.unlabelled, [str(bad) for bad in training.progress.bad]
+        self.unlabeled, self.skipped_rows = training.progress.unlabeled, [str(bad) for bad in training.progress.bad]
 
     def __getitem__(self, rule: str) -> Swept:
         return self.rules[rule]

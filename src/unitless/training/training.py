@@ -182,7 +182,7 @@ class Training:
         assert batch.labels is not None
         if self.session is None:
             if not batch.labels.present().any():
-                self.progress.unlabelled += batch.rows
+                self.progress.unlabeled += batch.rows
                 return False
             assert self.reader.schema is not None
             # Formats give batches of different sizes; the task must be decided by the same rows in all of them.
@@ -201,7 +201,7 @@ class Training:
             raise OptionError(
                 Phrase(Option("offset"), " is added to one score; this target has several classes, with one each")
             )
-        unlabeled = self.progress.unlabelled
+        unlabeled = self.progress.unlabeled
         findings.remarks += check_labels(found, target, setup.request.names_task, setup.source.name, unlabeled)
         self.take(self.new_model(target, data), target)
 
@@ -337,7 +337,7 @@ class Training:
         """Refuse data without rows that can be learned."""
         if rows:
             return
-        if self.progress.unlabelled:
+        if self.progress.unlabeled:
             self._raise_unlabeled()
         why = f": {self.progress.bad[0]}" if self.progress.bad else ""
         if not why and self.read:
@@ -355,10 +355,10 @@ class Training:
     def check_learned(self) -> None:
         """Refuse data from which a pass has learned nothing."""
         progress = self.progress
-        self.check_rows(0 if self.session is None and not progress.unlabelled else 1)
+        self.check_rows(0 if self.session is None and not progress.unlabeled else 1)
         if progress.learned:
             return
-        if progress.unlabelled:
+        if progress.unlabeled:
             self._raise_unlabeled()
         raise InputError(f"{self.source.name} has no rows to learn from: no row has a weight above 0")
 
@@ -371,5 +371,5 @@ class Training:
         assert model is not None
         met = model._class_labels if target.task == "classes" else [name for name in target.classes if name]
         if len(met) == 1:
-            unlabeled = self.progress.unlabelled
+            unlabeled = self.progress.unlabeled
             raise one_value(str(met[0]), self.progress.rows - unlabeled, self.source.name, unlabeled)
