@@ -1,8 +1,8 @@
 """Draw progress, learning rates, metrics and curves. This needs matplotlib: `pip install 'unitless[plot]'`.
 
-Figures are made without pyplot: no window opens, and no global state changes. The functions of `ul.plot` draw on an
-axis; only they use pyplot, to make a figure where none is given. Every figure has the style of plot/style.mplstyle.
-Lines are named where they end, so that no legend covers them.
+Figures are made without pyplot: no window opens, and no global state changes. Only the functions of `ul.plot` use
+pyplot, to make a figure when the caller gives none. Every figure has the style of plot/style.mplstyle. The name of a
+line is written at its end, so that no legend covers the lines.
 
     >>> import unitless as ul
     >>> from unitless import figures
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg", ".pdf")
 STYLE = "unitless.plot.style"
-GRAY = "#7d7d7d"  # for lines of reference
-_LINES = ("-", "--", "-.", ":")  # when the colors are used up, they are repeated in another line style
-_NAME = "unitless-line-name"  # the mark of texts that name lines
+GRAY = "#7d7d7d"  # reference lines
+_LINES = ("-", "--", "-.", ":")  # after all colors are used, they repeat with the next line style
+_NAME = "unitless-line-name"  # marks the texts that name lines
 _Drawn = TypeVar("_Drawn")
 _Given = ParamSpec("_Given")
 
@@ -56,7 +56,7 @@ def styled(draw: Callable[_Given, _Drawn]) -> Callable[_Given, _Drawn]:
 
 
 def color(place: int) -> str:
-    """The color of the line in this place. "C0" would be looked up when the figure is shown, in another style."""
+    """Return the color of the line with this number. ("C0" would be looked up later, in the style of the program.)"""
     found = _colors()
     return found[place % len(found)]
 
