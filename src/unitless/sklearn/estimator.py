@@ -24,7 +24,7 @@ from ..data.progress import Progress
 from ..data.rows import random_order
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
-from ..metrics.held_errors import ENOUGH as ENOUGH_HELD
+from ..metrics.holdout_errors import ENOUGH as ENOUGH_HELD
 from ..models import file as model_file
 from ..models.error_quantiles import checked_level
 from ..models.learner import Learner
