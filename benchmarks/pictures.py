@@ -85,7 +85,7 @@ def _short(value: float) -> str:
 
 
 def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
-    """Time against size, both on logarithmic axes; each line is named at its end. A single line is left to the table."""
+    """Time against size, both on logarithmic axes; each line is named at its end. The table has single lines."""
     shown = [curve for curve in results if len(curve["lines"]) > 1]
     figure, axes = plt.subplots(-(-len(shown) // 2), 2, figsize=(10, 3.2 * -(-len(shown) // 2)), squeeze=False)
     for axis in axes.flat[len(shown) :]:
