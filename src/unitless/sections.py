@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from . import shown
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -74,6 +76,29 @@ class Section:
 def lines(name: str, values: Iterable[str]) -> list[tuple[str, str]]:
     """Return one fact that has several lines; the name stands before the first line."""
     return [(name if k == 0 else "", value) for k, value in enumerate(values)]
+
+
+def text(sections: Iterable[Section]) -> str:
+    """Return sections as plain text, as commands print them where the output is not a terminal."""
+    found = [section for section in sections if section.content]
+    facts = [fact for section in found for part in section.content if isinstance(part, Facts) for fact in part.known]
+    width = max((len(name) for name, _ in facts), default=0)
+    return "\n\n".join(_text(section, width) for section in found)
+
+
+def _text(section: Section, width: int) -> str:
+    """Return a section as plain text; the names of facts take `width` characters."""
+    parts = []
+    for part in section.content:
+        if isinstance(part, Facts):
+            parts.append("\n".join(f"{name.ljust(width)}  {value}" for name, value in part.known))
+        elif isinstance(part, Table):
+            parts.append(shown.table(part.header, part.rows, part.left))
+        else:
+            mark = "- " if section.title else ""
+            parts.append("\n".join(f"{mark}{line}" for line in part.lines))
+    body = "\n\n".join(parts)
+    return f"{section.title}\n{body}" if section.title else body
 
 
 def _shows(part: Part) -> bool:

@@ -39,8 +39,8 @@ def short(text: str, width: int = 80) -> str:
     return "...".join(plain)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as text; the first column is aligned left, the other columns (numbers) right.
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return a table as text; the first `left` columns are aligned left, the other columns (numbers) right.
 
     >>> from unitless import shown
     >>> print(shown.table(["feature", "weight"], [["age", "0.5"], ["a long name", "12.0"]]))
@@ -51,7 +51,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(row[k]) for row in (header, *rows)) for k in range(len(header))]
     lines = [
         "  ".join(
-            cell.rjust(width) if k else cell.ljust(width)
+            cell.ljust(width) if k < left else cell.rjust(width)
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in (header, *rows)

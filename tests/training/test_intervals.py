@@ -290,8 +290,8 @@ def test_sets_are_counted_as_they_are_given() -> None:
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for target, line, columns in (
-        ("price", "90% intervals hold", ["prediction", "low", "high"]),
-        ("kind", "90% sets hold", ["prediction", "set"]),
+        ("price", "90% prediction intervals contain", ["prediction", "low", "high"]),
+        ("kind", "90% prediction sets contain", ["prediction", "set"]),
     ):
         TABLE[[*FEATURES, target]].to_csv("data.csv", index=False)
         assert main(["train", "data.csv", "-t", target, "--model-type", "linear", "-o", "m.unitless", "-q"]) == 0

@@ -38,7 +38,7 @@ class Progressive:
     predictions: Float64
     evaluation: Evaluation
     baselines: dict[str, dict[str, float]] = field(default_factory=dict)
-    """Metrics of baselines that know only the labels of earlier rows: "repeat the last label" and "running mean" (for
+    """Metrics of baselines that know only the labels of earlier rows: "last_label" and "constant" (for
     classes: the most frequent class so far). Empty where labels come late (`delay`).
     """
 

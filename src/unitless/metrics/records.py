@@ -168,7 +168,11 @@ METRICS = (
         about="the root of the mean squared error, in the target's unit",
     ),
     Metric(
-        "mae", ("regression",), lambda rows: rows.error, total="absolute", about="the mean absolute error, in the target's unit"
+        "mae",
+        ("regression",),
+        lambda rows: rows.error,
+        total="absolute",
+        about="the mean absolute error, in the target's unit",
     ),
     Metric(
         "mse",

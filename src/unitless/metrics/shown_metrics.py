@@ -63,7 +63,9 @@ def below_baseline(by: str, skill: float) -> str:
     if math.isnan(skill):
         return ""
     error = _ERRORS.get(by, "loss")
-    return f"the model's {error} is {shown.share(skill)} below the baseline's" if skill > 0 else "the model is no better"
+    return (
+        f"the model's {error} is {shown.share(skill)} below the baseline's" if skill > 0 else "the model is no better"
+    )
 
 
 def baseline(metrics: Mapping[str, float], by: str, loss: str, called: str, skill: float) -> str:
@@ -79,7 +81,9 @@ def coverage(metrics: Mapping[str, float], level: float) -> tuple[str, str]:
     called, size = ("intervals", "width") if "width" in metrics else ("sets", "set_size")
     if "coverage" not in metrics:
         return called[:-1], ""
-    covered = f"{100 * level:.4g}% prediction {called} contain the label of {shown.share(metrics['coverage'])} of the rows"
+    covered = (
+        f"{100 * level:.4g}% prediction {called} contain the label of {shown.share(metrics['coverage'])} of the rows"
+    )
     return called[:-1], f"{covered}; mean {size.replace('_', ' ')} {shown.number(metrics[size])}"
 
 

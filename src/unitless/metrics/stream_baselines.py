@@ -26,7 +26,7 @@ from .rows import BinaryRows, ClassRows, NumberRows, Rows, ShareRows, winners
 from .states import reading
 from .sums import MetricSums
 
-REPEAT, MEAN = "repeat the last label", "running mean"
+REPEAT, MEAN = "last_label", "constant"
 _BLOCK = 1 << 16  # scores that are processed at a time
 
 
@@ -235,7 +235,7 @@ class StreamBaselines:
         >>> baselines = StreamBaselines(model)
         >>> baselines.count(Scored.of(model, [0.0] * 5, [True, True, True, False, False]))
         >>> {name: values["error_rate"] for name, values in baselines.metrics.items()}
-        {'repeat the last label': 0.25, 'running mean': 0.5}
+        {'last_label': 0.25, 'constant': 0.5}
     """
 
     def __init__(self, model: Learner | OneVsAll) -> None:
@@ -272,5 +272,7 @@ class StreamBaselines:
 
 
 def shown_name(name: str, task: str) -> str:
-    """The displayed name of a baseline; for classes the running mean is the most frequent class."""
-    return "most frequent class so far" if name == MEAN and task != "regression" else name
+    """Return the name of a baseline for tables; the constant is a mean or, for classes, the most frequent class."""
+    if name == MEAN:
+        return "mean so far" if task == "regression" else "most frequent class so far"
+    return "last label"
