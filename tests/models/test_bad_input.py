@@ -1,4 +1,4 @@
-"""Bad input: one clear message of our own type, and not a byte of the learner changed."""
+"""Bad input raises one clear error of our own type and does not change a byte of the learner."""
 
 from __future__ import annotations
 
@@ -213,9 +213,9 @@ def test_denormals_and_negative_zeros_work(rule: str) -> None:
     rng = np.random.default_rng(0)
     steps = rng.integers(-1000, 1000, size=(300, 2)).astype(float)
     y = steps @ [1e-3, -2e-3]
-    tiny = steps * 5e-324  # whole numbers of the smallest denormal
+    tiny = steps * 5e-324  # integer multiples of the smallest denormal
     a, b = ul.Learner(rule).learn(steps, y), ul.Learner(rule).learn(tiny, y)
-    if rule == "snag":  # whose scale is not a value of x, and so has only the few digits that denormals have
+    if rule == "snag":  # the scale is not a value of x, so it has only the few digits of denormals
         np.testing.assert_allclose(a, b, rtol=0.01, atol=0.01)
     else:
         assert a.tobytes() == b.tobytes()

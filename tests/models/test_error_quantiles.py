@@ -88,7 +88,7 @@ def test_equal_weights_change_nothing_and_weight_zero_is_no_row() -> None:
     assert followed(with_gaps, weights)._state.tolist() == followed(errors)._state.tolist()
 
 
-def test_a_row_of_enormous_weight_takes_quantiles_to_its_error_and_no_further() -> None:
+def test_a_row_of_huge_weight_moves_quantiles_no_further_than_its_error() -> None:
     quantiles = followed(noise(1000), np.ones(1000))
     before = quantiles._state[3:11].copy()
     quantiles.follow(np.array([1.5]), np.array([1e6]))
