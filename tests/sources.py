@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import asked
+import flat_options
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -69,7 +69,7 @@ LINEAR: dict[str, Any] = {"model_type": "linear", "ensemble": False}
 
 def train(source: Any, target: Any = None, **options: Any) -> ul.TrainResult:
     """Train the quickest model that there is, where the test is about what is read, not about what learns."""
-    return asked.train(source, target, **{**LINEAR, "passes": 1, **options})
+    return flat_options.train(source, target, **{**LINEAR, "passes": 1, **options})
 
 
 def json_lines(frame: pd.DataFrame) -> str:

@@ -52,7 +52,7 @@ def test_kernel_sources_are_those_that_are_built_for_each_instruction_set():
 
 @pytest.mark.skipif(not COMPILER, reason="needs a C++ compiler")
 @pytest.mark.parametrize("isa", ISAS)
-def test_no_function_that_kernels_use_has_one_name_for_all_instruction_sets(isa, tmp_path):
+def test_instruction_sets_share_no_kernel_function_names(isa, tmp_path):
     """Compiled without optimization, so that no function is inlined: what optimizers inline differs."""
     objects = []
     for number, source in enumerate(kernel_sources()):

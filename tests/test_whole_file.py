@@ -90,9 +90,7 @@ def test_only_files_that_are_ours_are_removed(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "precious").read_bytes() == b"data"
 
 
-def test_saving_never_changes_the_umask_that_other_threads_create_files_with(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saving_never_changes_the_process_umask(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def changed(mask: int) -> int:
         raise AssertionError(f"the umask of the whole process was set to {mask:o}")
 

@@ -48,7 +48,7 @@ def test_colors_can_be_switched_off() -> None:
     ("words", "found"),
     [("unitless pre", ["predict"]), ("unitless train --no-b", ["--no-bias"]), ("unitless train pri", [])],
 )
-def test_the_shell_completes_commands_and_options_and_leaves_files_to_itself(words: str, found: list[str]) -> None:
+def test_completion_covers_commands_and_options_but_not_file_names(words: str, found: list[str]) -> None:
     asked = {"_UNITLESS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     assert output(**asked).split() == found
     assert "complete -o default -F" in output(_UNITLESS_COMPLETE="source_bash")  # which completes names of files

@@ -118,7 +118,7 @@ def test_passes_until_they_do_not_help(files: str) -> None:
     assert often.metrics["rmse"] <= 1.02 * once.metrics["rmse"]
 
 
-def test_one_worker_and_nothing_else_on_the_command_line_is_training_as_ever(
+def test_one_worker_alone_on_the_command_line_is_ordinary_training(
     files: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number, more in enumerate(([], ["--workers", "1"])):

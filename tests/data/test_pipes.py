@@ -109,7 +109,7 @@ def test_a_csv_from_a_pipe_goes_on_at_the_row_where_it_stopped(tmp_path: Path, e
     assert content(ul.load(half)) == of_the_whole(header)
 
 
-def test_a_file_as_standard_input_that_was_read_before_goes_on_at_the_right_row(tmp_path: Path) -> None:
+def test_a_partly_read_file_as_standard_input_resumes_at_the_right_row(tmp_path: Path) -> None:
     """The place in the file is not the place in the data, which begins where someone else stopped reading."""
     path = write(tmp_path / "a.csv", "a remark that a shell has read\n" + LONG)
     bad = write(tmp_path / "b.csv", "a remark that a shell has read\n" + LONG[:-300] + "\n1,1,2.5,oops\n")
@@ -298,7 +298,7 @@ def test_a_socket_by_its_name_is_read_as_it_comes(tmp_path: Path, monkeypatch: p
     assert found == predictor.predict([{"a": 1, "b": 2}])
 
 
-def test_the_format_is_asked_for_where_the_beginning_of_a_pipe_does_not_show_it() -> None:
+def test_a_pipe_whose_beginning_shows_no_format_needs_the_format_option() -> None:
     message = refused(cli("train", "-", "--target", "y", stdin=b"\x1f\x8b\x08 damaged"), 2)
     assert "standard input: say which format it has, with --format: csv, tsv, " in message
 

@@ -17,7 +17,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import asked
+import flat_options
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -41,7 +41,7 @@ def survives(path: str, **options: Any) -> None:
     target = None if path.rpartition(".")[2] in ("vw", "svm") else "y"
     for on_error in ("fail", "skip"):
         with contextlib.suppress(ul.Error):
-            asked.train(path, target, on_error=on_error, passes=1, **options)
+            flat_options.train(path, target, on_error=on_error, passes=1, **options)
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -311,7 +311,7 @@ def test_a_closed_standard_input_does_not_matter_to_files(tmp_path: Path, monkey
         train("-", "y", format="csv")
 
 
-def test_a_file_without_suffix_is_recognised_by_its_content(tmp_path: Path) -> None:
+def test_a_file_without_suffix_is_recognized_by_its_content(tmp_path: Path) -> None:
     frame = numeric_table()
     frame.to_parquet(tmp_path / "parquet")
     frame.to_feather(tmp_path / "arrow")

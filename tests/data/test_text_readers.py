@@ -265,7 +265,7 @@ def test_the_third_number_of_a_label_is_the_offset(line: str, weight: float, off
     assert vw(f"1 | x\n{line}\n1 2 0 | x\n").offset.tolist() == ([0, offset, 0] if offset else [])
 
 
-def test_rows_keep_their_offsets_when_they_are_selected_gathered_and_stored() -> None:
+def test_selected_gathered_and_stored_rows_keep_their_offsets() -> None:
     rows = vw("1 | x\n1 2 0.5 | y\n1 1 -3 | x\n")
     assert rows.select(np.array([True, False, True])).offset.tolist() == [0, -3]
     pieces = [rows, vw("1 | z\n")]

@@ -25,8 +25,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import odd_requests
-from odd_requests import Request
+import random_requests
+from random_requests import Request
 
 CLIENTS = 4
 PATIENCE = 60.0  # seconds in which a request is answered, and a server starts or stops
@@ -126,11 +126,11 @@ class Client:
         """Send something, and judge the answer."""
         kind = self._rng.random()
         if kind < 0.05:
-            self._send_raw(self._server.port, odd_requests.raw(self._rng))
+            self._send_raw(self._server.port, random_requests.raw(self._rng))
         elif kind < 0.08:
-            self._send_lines(odd_requests.vw_lines(self._rng))
+            self._send_lines(random_requests.vw_lines(self._rng))
         else:
-            self.send(odd_requests.one(self._rng))
+            self.send(random_requests.one(self._rng))
 
     def send(self, request: Request) -> None:
         """Send a request, and judge the answer."""
@@ -260,7 +260,7 @@ def _send_all(server: Server, seconds: float, seed: int, most: int | None, statu
                 failures.append(f"{error}" if isinstance(error, Failed) else f"{type(error).__name__}: {error}")
 
     clients = [Client(server, f"{seed}-{place}", statuses) for place in range(CLIENTS)]
-    for request in odd_requests.first():
+    for request in random_requests.first():
         clients[0].send(request)
     threads = [threading.Thread(target=work, args=(client,), daemon=True) for client in clients]
     for thread in threads:

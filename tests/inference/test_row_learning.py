@@ -8,7 +8,7 @@ import pickle
 from decimal import Decimal
 from typing import Any
 
-import asked
+import flat_options
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,7 +71,7 @@ def trained(target: str, options: str) -> bytes:
     if chosen.get("missing") != "error":
         frame.loc[3, "pay"] = np.nan
         frame.loc[5, "job"] = None
-    return pickle.dumps(asked.train(frame, target, shuffle=False, **chosen).model)
+    return pickle.dumps(flat_options.train(frame, target, shuffle=False, **chosen).model)
 
 
 def loaded(saved: bytes) -> Any:

@@ -67,7 +67,7 @@ class Problem:
         return tuple(sorted(name.split("*")))
 
     def nested(self, models: list[ul.Learner]) -> ul.Learner:
-        """Neighbours are merged until one is left."""
+        """Merge neighbors until one model is left."""
         left = list(models)
         while len(left) > 1:
             at = int(self.rng.integers(len(left) - 1))

@@ -149,7 +149,7 @@ def test_a_model_of_second_order_alone_is_merged_too(tmp_path: pathlib.Path) -> 
     np.testing.assert_allclose(ul.merge([fresh, parts[0]]).predict(X), parts[0].predict(X), rtol=1e-9, atol=1e-9)
 
 
-def test_more_features_than_there_are_places_are_refused_of_second_order_alone() -> None:
+def test_too_many_features_are_refused_for_second_order_only() -> None:
     a, b = ul.Learner(rule="newton"), ul.Learner(rule="newton")
     for model, first in ((a, 0), (b, 50)):
         model.learn([{f"x{first + j}": 1.0 + j for j in range(70)}], [1.0])

@@ -101,7 +101,7 @@ def test_in_hindsight_the_evaluated_labels_make_the_answer() -> None:
 
 @pytest.mark.parametrize("kind", ["Learner", "OneVsAll"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_hindsight_of_many_rows_puts_those_together_that_are_nearly_the_same(
+def test_hindsight_over_many_rows_merges_nearly_equal_labels(
     kind: str, loss: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, some = labels(kind, loss)

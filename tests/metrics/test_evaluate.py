@@ -75,7 +75,7 @@ def test_metrics_of_numbers_are_correct(loss: str) -> None:
     assert 0 <= low <= evaluation.metrics["rmse"] <= high or evaluation.metrics["rmse"] > np.ptp(y)
 
 
-def test_r2_is_weighted_and_does_not_depend_on_the_unit_or_on_where_zero_is() -> None:
+def test_r2_is_weighted_and_independent_of_unit_and_offset() -> None:
     rng = np.random.default_rng(3)
     y = rng.normal(size=2000)
     p, weight = y + 0.5 * rng.normal(size=2000), rng.exponential(size=2000)

@@ -351,7 +351,7 @@ def test_waiting_for_a_model_that_learns_from_history(server: Server) -> None:
     ("value", "told"),
     [(float("nan"), "send None"), (float("inf"), "send None"), (object(), "numbers, text")],
 )
-def test_values_that_json_does_not_have_are_refused_before_anything_is_sent(
+def test_values_that_json_lacks_are_refused_before_sending(
     server: Server, value: Any, told: str
 ) -> None:
     with Client(server.url) as client, pytest.raises(ul.InputError, match=told):

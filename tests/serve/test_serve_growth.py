@@ -44,7 +44,7 @@ def served(options: dict[str, Any], **limits: Any) -> ServedModel:
 # ---------------------------------------------------------------------------------------------------- one model
 
 
-def test_a_row_with_too_many_new_features_is_refused_and_rows_without_any_are_learned() -> None:
+def test_only_rows_without_new_features_are_learned_beyond_the_limit() -> None:
     model = served(LINEAR, features=3)
     model.learn({"a": 1.0, "b": 2.0}, 1.0)
     with pytest.raises(
@@ -148,7 +148,7 @@ async def learn(store: ModelStore, features: dict[str, Any], label: Any = 1.0) -
     return None if outcome.problem is None else f"{outcome.problem.status} {outcome.problem.detail}"
 
 
-def test_a_server_with_smaller_limits_comes_to_the_same_state_and_takes_no_more(tmp_path: Path) -> None:
+def test_smaller_limits_replay_to_the_same_state_and_refuse_more(tmp_path: Path) -> None:
     async def first(store: ModelStore) -> str:
         await store.create("m", dict(LINEAR))
         for i in range(30):

@@ -124,7 +124,7 @@ def test_the_log_says_who_answered_whatever_the_request_says(
         assert json.loads(record.payload)["model"] == "b"
 
 
-def test_a_head_that_was_seen_before_another_request_is_not_taken_for_its_head(
+def test_a_remembered_head_is_not_used_for_another_request(
     server: Background, http: httpx.Client
 ) -> None:
     first = request("GET", "/v1/models/a/weights?most=7")
@@ -183,7 +183,7 @@ def in_store(folder: Path, test: Any, **more: Any) -> None:
     asyncio.run(whole())
 
 
-def test_a_model_that_is_promoted_and_deleted_at_once_leaves_a_stream_that_lives(tmp_path: Path) -> None:
+def test_a_stream_survives_a_model_promoted_and_deleted_at_once(tmp_path: Path) -> None:
     async def test(store: ModelStore) -> None:
         await store.create("a", PLAIN)
         for first, second in ((store.promote, store.delete), (store.delete, store.promote)):
@@ -206,7 +206,7 @@ def test_a_model_that_is_promoted_and_deleted_at_once_leaves_a_stream_that_lives
     in_store(tmp_path, again)
 
 
-def test_one_answer_that_fails_does_not_keep_the_others_of_its_group_from_being_learned(tmp_path: Path) -> None:
+def test_one_failing_answer_does_not_stop_the_rest_of_its_group(tmp_path: Path) -> None:
     async def test(store: ModelStore) -> None:
         await store.create("a", PLAIN)
         live: LiveStream = store.streams["a"]

@@ -56,7 +56,7 @@ def learn(http: httpx.Client, name: str, rows: int = 20) -> None:
         assert http.post(f"/v1/models/{name}/learn", json=row).status_code == 200
 
 
-def test_the_file_of_a_model_that_began_in_the_server_is_not_called_interrupted(
+def test_a_model_file_from_the_server_is_not_marked_interrupted(
     http: httpx.Client, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     learn(http, name)
@@ -81,7 +81,7 @@ def test_the_file_of_a_model_does_not_depend_on_when_its_rows_came(http: httpx.C
 # ----- one row
 
 
-def test_answers_end_with_a_line_break_for_those_who_read_them_in_a_terminal(http: httpx.Client, name: str) -> None:
+def test_answers_end_with_a_line_break(http: httpx.Client, name: str) -> None:
     one = {"features": {"a": 1}, "label": 2}
     answers = [http.post(f"/v1/models/{name}/{verb}", json=one) for verb in ("learn", "predict", "label")]
     answers += [http.get(f"/v1/models/{name}"), http.get("/v1/models/no-such-model"), http.get("/v2/models/" + name)]

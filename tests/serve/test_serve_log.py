@@ -215,7 +215,7 @@ def test_every_cut_of_the_last_three_records_leaves_the_exact_prefix(folder: Pat
 
 
 @pytest.mark.usefixtures("fast_disk")
-def test_every_bit_of_the_last_three_records_flipped_leaves_the_exact_prefix(folder: Path) -> None:
+def test_a_flipped_bit_in_the_last_records_leaves_the_exact_prefix(folder: Path) -> None:
     written = filled(folder, segment_bytes=500)
     path, data, starts = ends(folder, written)
     for byte in range(starts[0][0], len(data)):
@@ -928,7 +928,7 @@ ACTIONS = st.one_of(
 @pytest.mark.usefixtures("fast_disk")
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=st.lists(ACTIONS, max_size=25), segment_bytes=st.sampled_from([150, 400, 1 << 20]))
-def test_after_any_history_the_log_holds_what_was_synced_and_a_prefix_of_the_rest(
+def test_any_history_leaves_synced_records_and_a_prefix_of_the_rest(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, Any]], segment_bytes: int
 ) -> None:
     folder = tmp_path_factory.mktemp("any") / "log"

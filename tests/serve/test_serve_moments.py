@@ -72,7 +72,7 @@ def test_minutes_add_up_their_seconds() -> None:
     assert [moment.learned for moment in moments.minutes()[3:]] == [5, 0]
 
 
-def test_a_clock_that_goes_back_a_little_loses_nothing_and_one_that_goes_back_far_starts_anew() -> None:
+def test_a_small_clock_step_back_keeps_counts_and_a_large_one_resets() -> None:
     moments = Moments("a")
     moments.tick(START)
     moments.learned("a", 1, 1.0, 0.0, 1.0)

@@ -181,7 +181,7 @@ def test_types_of_numbers_do_not_matter() -> None:
         )
 
 
-def test_the_same_data_give_the_same_model_and_another_random_state_another_one() -> None:
+def test_the_model_depends_on_the_data_and_on_random_state() -> None:
     X, y = data("two")
     first = UnitlessClassifier(max_iter=2).fit(X, y).decision_function(X)
     assert first.tobytes() == UnitlessClassifier(max_iter=2).fit(X, y).decision_function(X).tobytes()
@@ -778,7 +778,7 @@ def test_explaining_an_estimators_model_takes_booleans_as_it_does() -> None:
     assert why.prediction == pytest.approx(model.predict(pd.DataFrame([row]))[0], rel=1e-12)
 
 
-def test_probabilities_are_those_of_the_fitted_model_whatever_is_set_afterwards() -> None:
+def test_later_parameter_changes_do_not_affect_probabilities() -> None:
     X = np.random.default_rng(0).normal(size=(200, 2))
     model = UnitlessClassifier().fit(X, X[:, 0] > 0)
     assert model.set_params(loss="hinge").predict_proba(X).shape == (200, 2)
@@ -791,7 +791,7 @@ def test_one_weight_for_all_rows() -> None:
     assert np.array_equal(UnitlessClassifier().fit(X, y, sample_weight=2.0).coef_, whole.coef_)
 
 
-def test_importances_select_features_by_what_they_do_and_not_by_their_units() -> None:
+def test_importances_do_not_depend_on_units() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 3)) * [1e-3, 1, 1e6]
     y = X @ [1000, 1, 3e-6] + rng.normal(size=1500) > 0

@@ -233,7 +233,7 @@ def test_limits_of_passes() -> None:
     assert Plan(passes=3).least_passes(10) == Plan(passes=3).most_passes(10**9) == 3
 
 
-def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -> None:
+def test_classes_found_only_in_the_holdout_do_not_change_weights() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 6))
     y = np.digitize(X[:, 0] + 0.3 * X[:, 1] * X[:, 2], [-1, 0, 1])

@@ -74,7 +74,7 @@ def test_results_report_the_quality_of_intervals(target: str, shuffle: bool) -> 
     assert wide.model._errors.plain() == result.model._errors.plain()  # type: ignore[union-attr]
 
 
-def test_the_progressive_intervals_are_those_that_the_model_had_before_each_row() -> None:
+def test_progressive_intervals_are_made_before_each_row_is_learned() -> None:
     river = pytest.importorskip("unitless.river", reason="River of today needs Python 3.11", exc_type=ImportError)
     seen: list[Any] = []
     ul.train(

@@ -77,7 +77,7 @@ def test_models_that_mean_other_things_are_refused(options: dict[str, Any], mess
         ul.merge([trained(0), trained(1, **options)])
 
 
-def test_a_model_that_was_not_trained_from_a_table_does_not_fit_to_one_that_was() -> None:
+def test_models_with_and_without_a_table_cannot_be_merged() -> None:
     model = trained(0)
     other = type(model)._fresh(model.options.asdict(), None, False, None)
     other.learn_one({"age": 30.0}, 1.0)

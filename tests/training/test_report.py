@@ -208,7 +208,7 @@ def test_the_numbers_of_classes_are_those_of_the_kept_model() -> None:
 
 
 @pytest.mark.parametrize("made", [binary, regression, classes])
-def test_without_held_out_rows_the_page_says_that_its_metrics_are_progressive(made: Any) -> None:
+def test_without_a_holdout_the_page_labels_its_metrics_progressive(made: Any) -> None:
     result = made(holdout=0)
     assert result.details.curves is None
     page = page_of(result)
@@ -224,7 +224,7 @@ def test_without_held_out_rows_the_page_says_that_its_metrics_are_progressive(ma
 
 
 @pytest.mark.parametrize("made", [binary, regression])
-def test_rows_that_were_followed_are_compared_with_repeating_the_last_label(made: Any) -> None:
+def test_stream_metrics_are_compared_with_the_last_label(made: Any) -> None:
     result = made(shuffle=False)
     page = page_of(result)
     assert "in their own order" in page.text

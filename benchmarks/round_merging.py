@@ -1,6 +1,6 @@
 """Ways of merging partitions after a round, compared: see docs/internals/merging-rounds.md.
 
-    UNITLESS_DATA=... python benchmarks/round_ways.py [--seeds 5] [--partitions 16] [--rows N]
+    UNITLESS_DATA=... python benchmarks/round_merging.py [--seeds 5] [--partitions 16] [--rows N]
 
 Linear models with automatic rates. Partitions of random rows judge the rates and learn as in a training in parts; only
 how weights and H become one differs. With the growth g of a partition's H, H itself, and the change d of a weight:
