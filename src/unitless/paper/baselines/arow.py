@@ -20,10 +20,10 @@ class AROW(Baseline):
 
     where:
         w and Σ are the mean and covariance of a belief about the weights.
-        r says how little a row may teach. Multiplying r and the first Σ by the same number changes nothing, so that r
-            has the unit of x², as the first Σ is 1 without one.
+        r limits the effect of a row. Multiplying r and the first Σ by the same number changes nothing, so r has the
+        unit of x², because the first Σ is 1 without a unit.
 
-    Computed: Σ⁻¹ ← Σ⁻¹ + x xᵀ/r, by the factor of Σ (see `inverse_factor`).
+    The implementation updates Σ⁻¹ ← Σ⁻¹ + x xᵀ/r, by the factor of Σ (see `inverse_factor`).
 
     A row costs d² operations and the state d² numbers per lane.
 
@@ -33,7 +33,7 @@ class AROW(Baseline):
     units, though not under rotations.
 
     Args:
-        r: how little a row may teach.
+        r: the regularization; a larger value makes smaller updates.
         scaled: begin in the features' own units.
         classes: see `Baseline`.
 
@@ -89,7 +89,7 @@ class DiagonalAROW(Baseline):
     value.
 
     Args:
-        r: how little a row may teach.
+        r: the regularization; a larger value makes smaller updates.
         scaled: begin in the features' own units.
         classes: see `Baseline`.
 

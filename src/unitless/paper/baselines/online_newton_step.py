@@ -1,4 +1,4 @@
-"""Online Newton Step: the whole second-order matrix of the gradients."""
+"""Online Newton Step: second order, with the whole matrix of the gradients."""
 
 from __future__ import annotations
 

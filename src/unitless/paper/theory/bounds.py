@@ -1,8 +1,8 @@
-"""The paper's regret bounds as functions of a realised run.
+"""The paper's regret bounds as functions of the record of a run.
 
-A bound is on R = Σ_t L(ŷ_t, y_t) − Σ_t L(w*·x_t, y_t). The first four are for one w*; the others hold for every w* of
-the ball at once. All but `zinkevich` and `adaptive_gradient_bound` are the same whatever the units of the features.
-Each says which learner it is for, and how close to it a regret was found: "met" means that some sequences reach it.
+A bound is on R = Σ_t L(ŷ_t, y_t) − Σ_t L(w*·x_t, y_t). The first four are for one w*; the others are valid for every w*
+of the ball at once. All but `zinkevich` and `adaptive_gradient_bound` do not depend on the units of the features. Each
+docstring names the learner of the bound, and how close regrets come to it: "met" means that some sequences reach it.
 
 G_i = Σ_t g_ti² throughout, and s = S^(−1/2).
 """
@@ -186,7 +186,7 @@ def _first_values(x: Float64) -> Float64:
 
 
 def _largest_over(x: Float64, earlier: Float64) -> Float64:
-    """Δ_i; 1 for a feature that is always zero, infinite if only the earlier value is."""
+    """The ratio Δ_i; 1 for a feature that is always zero, infinite if only the earlier value is zero."""
     top = largest(x)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(top > 0, top / earlier, 1.0)

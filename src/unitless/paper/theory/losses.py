@@ -1,4 +1,4 @@
-"""What the analysis needs of a loss beyond `unitless.paper.algorithms`: linear losses, truncation, and R_max."""
+"""Losses for the analysis, beyond `unitless.paper.algorithms`: linear losses, truncation, and R_max."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..algorithms import Hinge, Logistic, Loss, Quantile, Squared
 
 
 class Linear(Loss):
-    """y·p: the label is the slope itself, which the adversary is then free to choose.
+    """The linear loss y·p: the label is the slope, which the adversary can choose.
 
-    For linear losses Lemma 1 loses nothing to convexity, so these are where the bounds are tightest.
+    For linear losses Lemma 1 loses nothing to convexity, so the bounds are tightest for them.
     """
 
     def value(self, p: float, y: float) -> float:
