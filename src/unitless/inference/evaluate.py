@@ -252,10 +252,10 @@ class Evaluator:
         usable = self._usable(batch)
         batch, groups = batch.select(usable), None if groups is None else groups[usable]
         assert batch.labels is not None
-        unlabelled = ~batch.labels.present()
-        if unlabelled.any():
-            self.progress.unlabelled += int(unlabelled.sum())
-            batch, groups = batch.select(~unlabelled), None if groups is None else groups[~unlabelled]
+        unlabeled = ~batch.labels.present()
+        if unlabeled.any():
+            self.progress.unlabelled += int(unlabeled.sum())
+            batch, groups = batch.select(~unlabeled), None if groups is None else groups[~unlabeled]
         if not batch.rows or batch.labels is None:
             return
         scores = self._scores(batch)

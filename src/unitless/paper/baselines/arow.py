@@ -77,7 +77,7 @@ class AROW(Baseline):
 
 class DiagonalAROW(Baseline):
     """AROW with a diagonal covariance, which is projected in the form of its inverse (Crammer et al. 2009, section 4;
-    analysed by Orabona, Crammer, Cesa-Bianchi 2012).
+    analyzed by Orabona, Crammer, Cesa-Bianchi 2012).
 
         p = Σ_i w_i x_i,   q = Σ_i x_i²/A_i;   where y·p < 1:
             w_i ← w_i + (1 − y·p) y x_i/A_i / (q + r),   A_i ← A_i + x_i²/r,   A_i = 1 first

@@ -77,8 +77,8 @@ def figure3_ranges(results: Iterable[Result]) -> list[dict[str, Any]]:
     """For each rule and kind of data: the best rate of each dataset, as computed and as printed."""
     kinds: dict[str, list[Result]] = {}
     for one in results:
-        normalisation = {2: "max-norm", 3: "rms"}[one.table] if one.normalized else "raw"
-        kind = f"{RULE_NAMES[one.rule]}, {normalisation}"
+        normalization = {2: "max-norm", 3: "rms"}[one.table] if one.normalized else "raw"
+        kind = f"{RULE_NAMES[one.rule]}, {normalization}"
         found = kinds.setdefault(kind, [])
         if one.dataset not in {other.dataset for other in found}:
             found.append(one)

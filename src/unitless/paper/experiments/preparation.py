@@ -24,7 +24,7 @@ from .records import OUTSIDE
 if TYPE_CHECKING:
     from .datasets import Loaded
 
-Normalisation = Literal["raw", "max", "rms"]
+Normalization = Literal["raw", "max", "rms"]
 
 _POSITIVE_ONLY = ("bank", "census")
 _LABEL_SHIFT = {"ctslice": 47.0, "msd": 1998.0}
@@ -57,7 +57,7 @@ class Prepared:
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def scaled(self, normalisation: Normalisation) -> Any:
+    def scaled(self, normalization: Normalization) -> Any:
         """X itself, or with numeric columns divided by their largest absolute value or root mean square.
 
         Indicators of categorical values stay 1. For the largest value this makes no difference. For the mean square it
@@ -65,11 +65,11 @@ class Prepared:
         0.0016. With indicators divided too, the best rates were a fifth of these. Covertype's 0/1 columns are numeric
         columns in its file, and are divided.
         """
-        if normalisation == "raw":
+        if normalization == "raw":
             return self.X
         import scipy.sparse  # noqa: PLC0415  (an optional dependency)
 
-        if normalisation == "max":
+        if normalization == "max":
             scales = abs(self.X).max(axis=0).toarray().ravel()
         else:
             scales = np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=0)).ravel() / self.rows)

@@ -19,7 +19,7 @@ from ...inputs import Float64
 from ...models.sweep import Sweep
 from ...options import Rule
 from .kept_results import Kept
-from .preparation import Normalisation, Prepared, shuffled
+from .preparation import Normalization, Prepared, shuffled
 
 STEP = 0.2
 COARSE = range(-90, 21, 5)
@@ -82,7 +82,7 @@ class Search:
 
 def search(
     prepared: Prepared,
-    normalisation: Normalisation,
+    normalization: Normalization,
     rule: Rule,
     seeds: Iterable[int],
     kept: Kept,
@@ -100,7 +100,7 @@ def search(
         nonlocal seconds, scaled
         question = {
             "data": prepared.content,
-            "normalisation": normalisation,
+            "normalization": normalization,
             "rule": rule,
             "exponents": exponents,
             "seed": seed,
@@ -108,7 +108,7 @@ def search(
 
         def compute() -> dict[str, Any]:
             nonlocal scaled
-            scaled = prepared.scaled(normalisation) if scaled is None else scaled
+            scaled = prepared.scaled(normalization) if scaled is None else scaled
             start = time.perf_counter()
             found = one_pass(prepared, scaled, rule, [math.exp(STEP * k) for k in exponents], seed)
             return {"losses": found, "seconds": time.perf_counter() - start}
@@ -116,7 +116,7 @@ def search(
         answer = kept.get(question, compute)
         seconds += answer["seconds"]
         if told is not None:
-            told(f"{prepared.title}, {normalisation}, {rule}: {what}")
+            told(f"{prepared.title}, {normalization}, {rule}: {what}")
         return [float(loss) for loss in answer["losses"]]
 
     coarse = dict(zip(COARSE, losses(list(COARSE), seeds[0], "every fifth rate"), strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 from ...metrics.intervals import chernoff_interval
 from ...options import Rule
 from .kept_results import Kept
-from .preparation import Normalisation, Prepared
+from .preparation import Normalization, Prepared
 from .printed import TABLE2, TABLE3, Cell
 from .rate_search import Search, Told, search
 
@@ -72,7 +72,7 @@ class _Plan:
     """The rules and normalization that a table of the paper compares."""
 
     rule: Rule
-    normalisation: Normalisation
+    normalization: Normalization
     printed: dict[str, Any]
 
 
@@ -87,10 +87,10 @@ def table(
     results: list[Result] = []
     for prepared in datasets:
         for normalized in (False, True):
-            normalisation = plan.normalisation if normalized else "raw"
+            normalization = plan.normalization if normalized else "raw"
             line = plan.printed[prepared.key][normalized]
-            ours = search(prepared, normalisation, plan.rule, seeds, kept, told)
-            theirs = search(prepared, normalisation, "ag", seeds, kept, told)
+            ours = search(prepared, normalization, plan.rule, seeds, kept, told)
+            theirs = search(prepared, normalization, "ag", seeds, kept, told)
             better = _significant(ours.loss, theirs.loss, prepared.rows)
             worse = _significant(theirs.loss, ours.loss, prepared.rows)
             results.append(_result(number, prepared, normalized, plan.rule, ours, line.normalized, better, line.bold))
