@@ -82,7 +82,7 @@ def test_skipped_rows_and_unknown_classes_are_reported(
         "column 'area': 'inf' in row 3,003 of houses.csv is not a number that can be used, and is treated"
         in printed.out
     )
-    assert "- 1 row of classes that the model has never met ('maybe') counts as wrong" in printed.out
+    assert "- 1 row of classes that the model does not know ('maybe') counts as wrong" in printed.out
 
 
 def test_a_pipe_is_scored(folder: pathlib.Path) -> None:

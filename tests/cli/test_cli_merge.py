@@ -76,7 +76,7 @@ def test_models_that_mean_other_things_are_not_merged(folder: pathlib.Path, caps
 
     assert "one predicts 'answer', the other 'size'" in refused(target="size", reading=ul.Reading(ignore="answer"))
     assert "the positive label is 'yes' in one, 'no' in the other" in refused(positive="no")
-    assert "only one of them knows the column 'job'" in refused(reading=ul.Reading(ignore=["size", "job"]))
+    assert "only one of them has the column 'job'" in refused(reading=ul.Reading(ignore=["size", "job"]))
     assert "task binary, the other classes" in refused(task="classes")
     assert "differ in rule" in refused(rule="snag")
     assert not (folder / "c.unitless").exists()

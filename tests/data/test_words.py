@@ -325,7 +325,7 @@ def test_words_become_vw_text(stays: dict[str, Any], tmp_path: Path) -> None:
 
 def test_words_have_no_column_in_a_graph(stays: dict[str, Any]) -> None:
     model = train(stays["frame"], model_type="linear").model
-    with pytest.raises(ul.OptionError, match="column 'comment' holds words"):
+    with pytest.raises(ul.OptionError, match="column 'comment' contains words"):
         ul.to_onnx(model, inputs="columns")
 
 

@@ -378,7 +378,7 @@ def test_limits_of_export_formats_are_named() -> None:
     with pytest.raises(ul.OptionError, match="needs for itself"):
         ul.to_onnx(named, inputs="columns")
     dated = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=50), "y": np.arange(50.0) ** 0.5})
-    with pytest.raises(ul.OptionError, match="holds dates"):
+    with pytest.raises(ul.OptionError, match="contains dates"):
         ul.to_onnx(ul.train(dated, "y", reading=ul.Reading(dates="parts")).model, inputs="columns")
     for wrong in ({"inputs": "rows"}, {"dtype": "float16"}):
         with pytest.raises(ul.OptionError, match="it must be"):

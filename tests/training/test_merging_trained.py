@@ -1,4 +1,4 @@
-"""Models that `train` made stay such models when they are merged: they know their columns, and predict frames."""
+"""Models made by `train` keep their column types when they are merged, and predict frames."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_an_untrained_model_is_neutral_here_too() -> None:
     [
         ({"target": "size"}, "model 1 and model 2 cannot be merged: one predicts 'answer', the other 'size'"),
         ({"positive": "no"}, "the positive label is 'yes' in one, 'no' in the other"),
-        ({"reading": ul.Reading(ignore=["size", "job"])}, "only one of them knows the column 'job'"),
+        ({"reading": ul.Reading(ignore=["size", "job"])}, "only one of them has the column 'job'"),
         ({"task": "classes"}, "the task binary, the other classes; give task to both"),
         ({"rule": "snag"}, "the models differ in rule"),
     ],

@@ -91,7 +91,7 @@ class Evaluation:
         elif self.sums.in_core:
             self._count_to_moments(scored)
         else:
-            running = self.sums.follow(rows, scored.weight)
+            running = self.sums.add_each(rows, scored.weight)
             losses, errors, weights = running["loss"], running.get("error_rate"), running["weight"]
             for track in (self._octaves, self._quarters):
                 while (at := track.next - self.examples) <= len(scored):

@@ -59,7 +59,7 @@ def parse(data: bytes) -> Readable:
     found.label_min, found.label_max = file.finite("f"), file.finite("f")
     found.bits = int(file.number("I"))
     if not 1 <= found.bits <= 61:
-        raise ModelFileError(f"it says that there are {found.bits} bits; the file is damaged")
+        raise ModelFileError(f"it gives {found.bits} as the number of bits; the file is damaged")
     for option in ("lda", "ngram", "skips"):
         if file.number("I"):
             raise ModelFileError(f"it was trained with --{option}, which unitless does not have")

@@ -41,7 +41,7 @@ class _Room:
         """Reserve bytes, or raise an error before they are written."""
         self._left -= size
         if self._left < 0:
-            raise DatasetError(f"the archive holds more than {self._size:,} bytes, the most that is unpacked of one")
+            raise DatasetError(f"the archive contains more than {self._size:,} bytes, the most that is unpacked of one")
 
 
 def _search(

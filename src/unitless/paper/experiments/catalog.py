@@ -277,11 +277,11 @@ def bounds(lab: Lab) -> Section:
         "The bounds and the scaling adversary",
         {"rows": [one.asdict() for one in tested], "adversary": attacked.asdict()},
         text=[
-            "The regret of each learner of the analysis beside its bound, on random and adversarial sequences (of "
-            "eight kinds, in units from 10⁻⁶ to 10⁶). Misprints of the paper are corrected; `unitless.paper.theory` "
-            "says which, and by which construction each bound is reached or how nearly. For linear losses the best "
-            "predictor is known in closed form, for others with a certified gap. Lemma 1 as printed is false, and is "
-            "here to show it."
+            "The regret of each learner of the analysis, compared with its bound, on random and adversarial sequences "
+            "(of eight kinds, in units from 10⁻⁶ to 10⁶). Misprints are corrected; `unitless.paper.theory` "
+            "lists them, and the construction that reaches each bound or comes closest to it. For linear losses the "
+            "best predictor is known in closed form, for others with a certified gap. Lemma 1 as printed is false; the "
+            "table includes it to show this."
         ],
         tables=[Table(header, cells, left=2)],
         figures={"bounds": bounds_experiment.plot(tested, attacked)},
@@ -389,7 +389,7 @@ def opening(lab: Lab) -> list[str]:
     whole = [one.dataset.title for one in lab.loaded() if not one.is_sample]
     text = [
         "Ross, Mineiro, Langford: *Normalized Online Learning* (2013), its tables, figures and bounds computed anew "
-        "from the data, beside what it prints.",
+        "from the data, next to the printed ones.",
         f"Whole datasets: {', '.join(whole)}.",
     ]
     if samples:

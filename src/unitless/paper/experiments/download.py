@@ -69,7 +69,7 @@ def fetch(
     except TransferError as error:
         raise DatasetError(f"{dataset.title} cannot be downloaded: {error}. {placing(dataset, folder)}") from None
     except OSError as error:
-        raise DatasetError(f"{dataset.title} cannot be kept in {folder}: {error.strerror or error}") from None
+        raise DatasetError(f"{dataset.title} cannot be stored in {folder}: {error.strerror or error}") from None
     return target
 
 
@@ -87,7 +87,7 @@ def check_unchanged(table: Any, path: pathlib.Path) -> None:
     try:
         noted = json.loads(note.read_text(encoding="utf-8"))["sha256"]
     except (ValueError, KeyError, TypeError):
-        raise DatasetError(f"{note.name}, beside it, is damaged") from None
+        raise DatasetError(f"{note.name} in the same folder is damaged") from None
     if noted != content.digest(table):
         raise DatasetError("it has changed since it was downloaded")
 
@@ -102,7 +102,7 @@ def _table(dataset: Dataset, archive: pathlib.Path) -> Any:
         os.replace(archive, refused)
         raise DatasetError(
             f"what came is not the {dataset.title} dataset: {error}. "
-            f"It is kept as {refused}; try again, or see whether UCI has changed the file"
+            f"It is stored as {refused}; try again, or see whether UCI has changed the file"
         ) from None
     return table
 
