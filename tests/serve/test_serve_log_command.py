@@ -1,4 +1,4 @@
-"""`unitless log`: the log of a server as lines of JSON, while the server works and on a copy."""
+"""`unitless log`: the log of a server as lines of JSON, while the server runs and from a copy."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ COVERAGE = (
         None,
         smaller_is_better=False,
         is_share=True,
-        about="how many rows the intervals, or sets of classes, hold",
+        about="the share of rows whose label the interval, or the set of classes, contains",
     ),
-    Metric("width", ("regression",), None, about="the mean width of the intervals, in the target's unit"),
-    Metric("set_size", ("binary", "classes"), None, about="how many classes a set has in the mean"),
+    Metric("width", ("regression",), None, about="the mean width of the prediction intervals, in the target's unit"),
+    Metric("set_size", ("binary", "classes"), None, about="the mean number of classes in a set"),
 )
 """The names of the metrics that a `Coverage` adds to an evaluation."""
 
