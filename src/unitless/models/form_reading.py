@@ -153,8 +153,8 @@ class Member:
 
     def scores(self, sums: Float64, certainty: float) -> Float64:
         """Return the scores of a row, by head, from the sums of its terms and their certainty (`Terms.certainty`)."""
-        said = certainty * sums
-        return log_odds(said) if self.coupled else said
+        scores = certainty * sums
+        return log_odds(scores) if self.coupled else scores
 
 
 class FormReading:

@@ -80,9 +80,11 @@ def infer_schema(
             raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
     written = {name: inferred[name].written for name in wanted if inferred[name].written != PLAIN}
     written = {name: how for name, how in written.items() if name not in dropped}
-    said = options.target, target_kind, options.weight
+    target_and_weight = options.target, target_kind, options.weight
     remarks = _remarks(columns, inferred)
-    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=remarks, offset=options.offset)
+    return Schema(
+        "table", tuple(columns), *target_and_weight, written, tuple(left_out), remarks=remarks, offset=options.offset
+    )
 
 
 def _is_spelled_alike(column: Any) -> bool:
