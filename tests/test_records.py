@@ -82,7 +82,7 @@ def test_names_in_messages() -> None:
 
 
 def test_no_code_compares_the_names_of_losses_or_rules() -> None:
-    """A fact that code needs belongs in the record. The folder `paper` may name the rules and losses that it studies."""
+    """A fact that code needs belongs in the record. The folder `paper` may name those that it studies."""
     known = {*LOSSES, *RULES}
     for path in SOURCE.rglob("*.py"):
         if path.name in ("losses.py", "rules.py") or "paper" in path.parts:

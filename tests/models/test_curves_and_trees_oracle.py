@@ -1,7 +1,8 @@
 """Core = oracle: curves, trees and their mixture are equal to those of the NumPy implementation.
 
 Where two candidates divide the rows in the same way, or two rates predict the same, the last bit may decide whether and
-where a leaf is split and which rate leads. The streams here avoid such ties."""
+where a leaf is split and which rate leads. The streams here avoid such ties.
+"""
 
 from __future__ import annotations
 

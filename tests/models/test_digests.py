@@ -3,7 +3,8 @@
 Each configuration below is a list of words: the rule, the loss, further options, the kind of model, and the form of its
 rows. `tests/models/digests.json` stores the SHA-256 digests of its predictions and of the content of its model file;
 every instruction set must give the same ones. If bits are meant to change, `python tests/models/test_digests.py
---accept` stores new digests and lists the configurations whose digests changed; the changelog must explain why."""
+--accept` stores new digests and lists the configurations whose digests changed; the changelog must explain why.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Forged model files are refused with a message or work like any other file, but never end in a traceback.
 
 Values of the header and arrays are replaced by hostile ones, with a digest that fits. A file that loads is then used in
-every way. Only errors of the package may be raised, soon, and without much memory."""
+every way. Only errors of the package may be raised, soon, and without much memory.
+"""
 
 from __future__ import annotations
 

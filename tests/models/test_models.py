@@ -351,7 +351,7 @@ def test_a_frame_of_unknown_columns_is_refused() -> None:
 def test_misspelt_options_get_a_hint() -> None:
     with pytest.raises(ul.OptionError, match="there is no option 'shape'; did you mean 'model_type'"):
         ul.Learner(shape="trees")
-    with pytest.raises(ul.OptionError, match="there is no option 'seed'$"):
+    with pytest.raises(ul.OptionError, match=r"there is no option 'seed'$"):
         ul.Learner(seed=1)
     with pytest.raises(ul.OptionError, match="there is no option 'centre'; did you mean 'center'"):
         ul.OneVsAll(centre=True)

@@ -64,7 +64,8 @@ class Curve:
     """The curve of one column, which is cut at observed values and depends only on the order of values.
 
     A leaf with m = 32 values is large enough to be cut. Beyond K = 16 leaves, only leaves that get their share of the t
-    rows are cut. A tree of 4·K nodes has 32 leaves."""
+    rows are cut. A tree of 4·K nodes has 32 leaves.
+    """
 
     m, K, most = 32, 16, 32
 
@@ -601,7 +602,8 @@ class Shaped:
     A row has unchanged values, NaN where a value is missing. `text` marks the columns of text: their values are codes
     that are equal where the texts are equal. `classes` is the number of classes; labels are their numbers. `limited`:
     predictions stay within the labels so far, as they do with a target, or between -1 and 1 for classes. `coupled`:
-    classes share a softmax; the loss is logistic."""
+    classes share a softmax; the loss is logistic.
+    """
 
     def __init__(
         self,

@@ -9,7 +9,8 @@ G/s² are kept.
 A scale that comes from an outlier, or from a slow drift, is always far larger than the values around it. So a scale can
 fall only if it was proven: in some window, the root mean square of the first 128 values' distances from their mean was
 an eighth of it or more. One that has grown more than sixteenfold since then falls only if the mean of the values has
-moved from the column's mean by a sixteenth of the scale or more."""
+moved from the column's mean by a sixteenth of the scale or more.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ class Windows:
 
         Settled: a column takes part only if the values are also closer together than its scale at the beginning of the
         window allows, and the first 1,000 of them vary, so that most columns need not be examined to the end of the
-        window."""
+        window.
+        """
         found = {}
         for j, scale in enumerate(self.scales):
             there = [(x[j], h) for x, h in self.rows if j < len(x) and not np.isnan(x[j])]

@@ -187,7 +187,8 @@ class Mixing(abc.ABC):
 
     Predictions are [member, head]; h: the weight of a row; t: its number, from 1; o: its offset, which is part of all
     predictions. Where labels are numbers, the offset was subtracted from labels and predictions; otherwise it is
-    included in them, and only the stackers of log odds use it."""
+    included in them, and only the stackers of log odds use it.
+    """
 
     @abc.abstractmethod
     def say(self, members: Float64, t: int, o: float) -> Float64:

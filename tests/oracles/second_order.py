@@ -17,7 +17,8 @@ where g and f follow from the loss: the implicit step, and the curvature at its 
                  g = h(onehot - p); c = h·½Σp(1 - p), p = softmax(o'); f as above
 
 Lanes differ in λ, q and q_b. The lane with the smallest loss makes the prediction; later rows count more, as in the
-choice of rates."""
+choice of rates.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +163,8 @@ class SecondOrder:
 
     `classes` is the number of classes; labels are their numbers. None with kind "classes": classes join when they are
     first learned, and start as a copy of the last head, whose class no row has. `target` subtracts the first label from
-    all labels and limits predictions to the labels so far, as `limited` does."""
+    all labels and limits predictions to the labels so far, as `limited` does.
+    """
 
     def __init__(
         self,

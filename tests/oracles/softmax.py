@@ -3,7 +3,8 @@
 Each class has a head, an algorithm of the paper with logistic loss, that learns "is it this class?". Heads depend on
 each other through their offsets: with o_k = w_k·x, the score of head k is its margin o_k − log Σ_{j≠k} exp(o_j), the
 logarithm of the odds of its class under the softmax. So its slope is p_k − [k = y], the slope of the softmax, and its
-importance-aware step is that of logistic loss while the other heads stay constant."""
+importance-aware step is that of logistic loss while the other heads stay constant.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class Softmax:
     """Heads of one learning rate.
 
     Args: head: makes the algorithm of a class, with logistic loss. classes: their number, if it is fixed. None: a class
-    joins when its first row is learned, as a copy of a spare head, whose class no row has."""
+    joins when its first row is learned, as a copy of a spare head, whose class no row has.
+    """
 
     def __init__(self, head: Callable[[], Algorithm], classes: int | None = None) -> None:
         self.open = classes is None

@@ -1,4 +1,4 @@
-"""What Prometheus is told: names by convention, each with its help, each documented."""
+"""The metrics for Prometheus: names by convention, each with its help, each documented."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Evaluation(SimpleNamespace):
 
 
 def store() -> Any:
-    """A server as far as metrics look at it."""
+    """A server with only the fields that metrics use."""
     model = SimpleNamespace(
         name="prices",
         role="champion",

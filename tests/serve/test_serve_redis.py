@@ -1,4 +1,4 @@
-"""Messages of Redis streams, from a Redis server of the tests' own."""
+"""Messages of Redis streams, from a Redis server that the tests start."""
 
 import asyncio
 import shutil

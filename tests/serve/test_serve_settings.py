@@ -1,4 +1,4 @@
-"""Settings: what was said closest to the call counts, and every mistake has a message."""
+"""Settings: the source closest to the call wins, and every mistake has a message."""
 
 from __future__ import annotations
 

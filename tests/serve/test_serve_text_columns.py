@@ -1,4 +1,4 @@
-"""The first texts of a column decide what it holds. That is part of the state, and means the same as in training."""
+"""The first texts of a column decide its type. This decision is part of the state and the same as in training."""
 
 from __future__ import annotations
 

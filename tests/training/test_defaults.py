@@ -1,4 +1,4 @@
-"""Every door asks `resolve` for the options that were not given: equal options in, equal models out."""
+"""Every entry point uses `resolve` for the options that were not given: equal options make equal models."""
 
 from __future__ import annotations
 

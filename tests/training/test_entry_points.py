@@ -1,4 +1,4 @@
-"""What a user holds opens every door: results, models, estimators, files; labels come back as they were written."""
+"""Every entry point accepts results, models, estimators and files; labels are returned as they were written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals and sets, from training to prediction: what they cover, and that they go on wherever training does."""
+"""Prediction intervals and sets, from training to prediction: coverage, and continuation when training resumes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_new_rows_are_covered_as_often_as_asked_for(target: str, shuffle: bool, 
     result = trained(target, shuffle=shuffle, **options)
     found = covered(result.predict_interval(NEW, level=level), NEW[target])
     assert found > level - 0.05
-    if target == "price":  # counts and classes are not so finely grained
+    if target == "price":  # counts and classes have few distinct errors
         assert found < level + 0.05
 
 
@@ -181,7 +181,7 @@ def test_rows_without_weight_or_label_do_not_count() -> None:
 
 
 def test_too_few_rows_held_back_leave_it_to_the_progressive_errors() -> None:
-    small = ul.train(TABLE[[*FEATURES, "price"]].iloc[:150], "price", model_type="linear")  # 15 rows are held back
+    small = ul.train(TABLE[[*FEATURES, "price"]].iloc[:150], "price", model_type="linear")  # 15 rows are held out
     assert small.model._errors.rows == 134  # type: ignore[union-attr]
     assert math.isfinite(small.predict_interval(NEW, level=0.9)["low"].iloc[0])
     with pytest.raises(ul.OptionError, match="at least 999 rows"):
@@ -209,7 +209,7 @@ def test_one_row_many_rows_and_any_frame_have_equal_intervals() -> None:
 def test_intervals_lie_around_the_prediction_and_sets_begin_with_it() -> None:
     frame = trained("price").predict_interval(NEW, level=0.9)
     assert np.allclose(frame["high"] - frame["prediction"], frame["prediction"] - frame["low"])
-    assert frame["high"].sub(frame["low"]).nunique() < 20  # apart from rounding it is one width
+    assert frame["high"].sub(frame["low"]).nunique() < 20  # apart from rounding it has one width
     sets = trained("kind").predict_interval(NEW, level=0.95)
     assert (sets["set"].map(lambda labels: labels[0]) == sets["prediction"]).all()
     assert sets["set"].map(len).max() == 3

@@ -1,4 +1,4 @@
-"""A column that gives the target away is named in the notes, and no other column is."""
+"""A column that gives the target away is reported in the notes, and no other column is."""
 
 from __future__ import annotations
 

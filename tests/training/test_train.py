@@ -1,4 +1,4 @@
-"""Training: labels of every kind, weights, sorted files, hold-outs, bad rows; what is said, and constant memory."""
+"""Training: labels of every kind, weights, sorted files, hold-outs, bad rows; reports, and constant memory."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_tasks_are_found_out_or_as_asked() -> None:
     with pytest.raises(ul.OptionError, match="loss 'logistic' is for classes"):
         task(x * 0.5, loss="logistic", task="regression")
     with pytest.raises(
-        ul.InputError, match="the target is text, such as .c0.; regression predicts numbers; leave out task"
+        ul.InputError, match=r"the target is text, such as .c0.; regression predicts numbers; leave out task"
     ):
         task([f"c{k % 4}" for k in range(60)], task="regression")
 
@@ -471,7 +471,7 @@ def test_held_out_and_missing_rows_are_counted_once_in_any_passes() -> None:
     assert thrice.details.held_out == once.details.held_out
     assert thrice.details.missing == once.details.missing == {"a": 50}
     assert thrice.details.learned == once.details.learned == 200
-    assert (once.model.examples, thrice.model.examples) == (200, 480)  # those held back are learned once
+    assert (once.model.examples, thrice.model.examples) == (200, 480)  # the held-out rows are learned once
 
 
 def test_held_out_rows_of_a_stream_are_scored_after_all_passes() -> None:
