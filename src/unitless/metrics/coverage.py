@@ -120,7 +120,7 @@ class Coverage:
         if predicted.right is not None:
             self._width = "set_size"
         if self._follows:
-            reach = self._quantiles.follow_at(self.level, predicted.errors, weight)
+            reach = self._quantiles.update_at(self.level, predicted.errors, weight)
         else:
             reach = np.full(len(predicted.errors), self._quantiles.steady_reach(self.level))
         finite = reach < math.inf
