@@ -337,7 +337,7 @@ def test_shuttle_is_bundled_and_not_downloaded(server: uci.Server, tmp_path: pat
 
 def test_a_cache_that_cannot_be_made_is_an_error(server: uci.Server, tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DatasetError, match="cannot be kept"):
+    with pytest.raises(DatasetError, match="cannot be stored"):
         fetch(DATASETS["bank"], cache=tmp_path / "file" / "cache")
 
 

@@ -1,21 +1,21 @@
 """A model as an ONNX graph of a dozen standard operators, for any server that runs ONNX.
 
-Inputs, by what `inputs` asks for:
+Inputs, by the argument `inputs`:
 
     "matrix"     features   [rows, features], float: the model's features in its order. Names are in the metadata; a
                             text column is one feature for each of its values, column=value, which is 1 or 0
     "columns"    one input [rows, 1] for each column of the table, by its name: float for numbers, string for text, bool
-                            for booleans. Missing text is empty, a missing number not a number. Text that the
-                            model has never met counts as none of its values
+                            for booleans. Missing text is empty, and a missing number is NaN. Text that the
+                            model does not know counts as none of its values
 
 Outputs, by task:
 
-    scores         [rows], with many classes [rows, classes]: what `predict` gives
-    prediction     regression: [rows], a number (of counts their rate)
-    label          binary, classes: [rows], as it was in the data
+    scores         [rows], for several classes [rows, classes]: the scores of `predict`
+    prediction     regression: [rows], a number (for counts their rate)
+    label          binary, classes: [rows], as in the data
     probabilities  logistic loss: [rows, classes], adding up to 1; binary: of the negative label, then of the positive
 
-A float that is not a number is a missing value, which counts as the mean of a centered column and as 0 of another.
+NaN is a missing value, which counts as the mean of a centered column, and as 0 in other columns.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class AROW(Baseline):
 
     Args:
         r: the regularization; a larger value makes smaller updates.
-        scaled: begin in the features' own units.
+        scaled: begin the matrix in the features' own units. Default: False.
         classes: see `Baseline`.
 
     Example:
@@ -90,7 +90,7 @@ class DiagonalAROW(Baseline):
 
     Args:
         r: the regularization; a larger value makes smaller updates.
-        scaled: begin in the features' own units.
+        scaled: begin the matrix in the features' own units. Default: False.
         classes: see `Baseline`.
 
     Example:

@@ -27,14 +27,14 @@ class SecondOrderPerceptron(Baseline):
 
     A row costs d² operations and the state d² numbers per lane.
 
-    **Unit-free?** No: a alone carries a unit, the square of the features'. For a → 0 with the pseudo-inverse, which
+    **Unit-free?** No: a has a unit, the square of the features'. For a → 0 with the pseudo-inverse, which
     the authors give as a variant without parameters (it is not built here), p depends on no unit and no rotation,
     because both v and x lie in the span of A. With `scaled=True` A begins with a·x_i², x_i being the feature's first
     non-zero value: then predictions are the same under every change of units, though not under rotations.
 
     Args:
         a: the initial value of the matrix's diagonal; with a larger value the learner is closer to the perceptron.
-        scaled: begin in the features' own units.
+        scaled: begin the matrix in the features' own units. Default: False.
         classes: see `Baseline`.
 
     Example:
@@ -85,12 +85,12 @@ class DiagonalSecondOrderPerceptron(Baseline):
 
     Where the paper is silent: p = 0 is a mistake. A row costs d operations per lane.
 
-    **Unit-free?** No: a alone carries a unit, the square of the features'. With `scaled=True` A_i begins with a·x_i²,
+    **Unit-free?** No: a has a unit, the square of the features'. With `scaled=True` A_i begins with a·x_i²,
     x_i being the feature's first non-zero value, and predictions are the same under every change of units.
 
     Args:
         a: the initial value of the diagonal.
-        scaled: begin in the features' own units.
+        scaled: begin the matrix in the features' own units. Default: False.
         classes: see `Baseline`.
 
     Example:

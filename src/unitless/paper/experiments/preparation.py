@@ -39,7 +39,7 @@ class Prepared:
     X: Any
     y: NDArray[Any]
     numeric: NDArray[np.bool_] = field(repr=False)
-    """Which columns of X hold values rather than indicators of a categorical column's value."""
+    """Which columns of X contain values rather than indicators of a categorical column's value."""
     loss: Loss = "squared"
     classes: tuple[int, ...] | None = None
     sample_note: str = ""

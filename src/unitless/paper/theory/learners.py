@@ -106,7 +106,7 @@ def online(
     """Equation 1: A_t,ii = (1/C) √(G_i(t)/S_ii(t)), with S^(t) from the inputs so far.
 
     For q = 2 a minimum-volume ellipsoid is computed in every round, and the balls need not be nested: a comparator of
-    the last one may lie outside an earlier one, so that with projection not even Lemma 1 is certain to hold.
+    the last one may lie outside an earlier one, so that with projection not even Lemma 1 is certain to be valid.
     """
     scales = running_largest(X) if q == 1 else np.array([ellipsoid(X[: t + 1]).scale for t in range(len(X))])
     return _following(X, y, loss, scales, C, q, 1.0, project, truncate)

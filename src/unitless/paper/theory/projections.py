@@ -102,7 +102,7 @@ def project_slab(w: Float64, A: Float64, x: Float64, C: float) -> Float64:
 
     Only features with x_i ≠ 0 move; give those alone (their w, A and x), and the cost is that of the input's non-zero
     values. Applied before each prediction it bounds every prediction as truncation does, but as a projection onto a
-    set that holds every w with |w·x_t| ≤ C for all t: the comparators of the paper's definition of regret
+    set that contains every w with |w·x_t| ≤ C for all t: the comparators of the paper's definition of regret
     (section 4.1), of which the norm ball is a part. After Luo, Agarwal, Cesa-Bianchi and Langford, *Efficient second
     order online learning by sketching* (2016).
 

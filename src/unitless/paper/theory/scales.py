@@ -3,9 +3,9 @@
 S is diagonal and appears here as the *scale* s = S^(−1/2), that is S_ii = 1/s_i²: the half-width of the ball
 {x : ‖S^(1/2) x‖_p ≤ 1} along feature i. It is finite where S is not: a feature that is always zero has s_i = 0.
 
-Misprint: the paper asks (Lemma 2, Theorems 1 and 2) for the S of *minimum* determinant with ‖S^(1/2) x_t‖_p ≤ 1 for
+Misprint: the paper requires (Lemma 2, Theorems 1 and 2) for the S of *minimum* determinant with ‖S^(1/2) x_t‖_p ≤ 1 for
 all t. The infimum is S = 0, which every input satisfies. The ball's volume is proportional to det(S)^(−1/2), so the
-minimum volume that the text speaks of is the *maximum* determinant, and that is what is computed here.
+minimum volume that the text mentions is the *maximum* determinant, and that is what is computed here.
 
     >>> import numpy as np
     >>> from unitless.paper.theory import ellipsoid, largest
