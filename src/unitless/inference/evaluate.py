@@ -78,7 +78,7 @@ def evaluate(
         level: the level of the model's prediction intervals (for classes: prediction sets) whose coverage and width the
             metrics show, if the model has them. Default: 0.9.
         reading: how the data is read; see `Reading`. Rows without a label are an error, or counted with
-            `on_error="skip"`.
+            `on_error="skip"`. Default: as the training data.
         progress: called after every batch. Default: a bar in notebooks; False for none.
 
     A class that the model does not know counts as wrong.
