@@ -36,8 +36,8 @@ OPTIONS = (
     Flag("until", "End at this sequence number or time (ISO 8601). Default: the end.", metavar="PLACE", panel=RECORDS),
     Flag(
         "kind",
-        "Print only records of these kinds: prediction, learn, label, tick, create, promote, delete, limits, refused. Default: "
-        "all.",
+        "Print only records of these kinds: prediction, learn, label, tick, create, promote, delete, limits, refused. "
+        "Default: all.",
         many=True,
         panel=RECORDS,
     ),
