@@ -29,7 +29,7 @@ class Progress:
     position: Position = field(default_factory=Position)
     within: int = 0  # processed rows of the chunk at `position`
     missing: Counter[str] = field(default_factory=Counter)
-    # By column: how many, the first place, the first value.
+    # For each column: the number of invalid values, the place of the first one, and its value.
     invalid_values: dict[str, list[Any]] = field(default_factory=dict)
     bad: list[Bad] = field(default_factory=list)
     done: bool = False

@@ -16,7 +16,7 @@ from typing import Any
 from .files import File, TailedFile
 from .zip_files import ZipMember
 
-# Of a large file: the number of evenly spaced pieces, and the bytes of each; small files are digested whole.
+# A large file is digested in so many evenly spaced pieces of so many bytes; a small file is digested whole.
 PIECES, PIECE = 4, 64 << 10
 
 
