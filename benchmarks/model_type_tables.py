@@ -82,7 +82,7 @@ class Table:
         return frame, frame.pop(self.target)
 
     def rows(self, name: str, folder: pathlib.Path, seed: int | None, text: bool = False) -> Rows:
-        """Rows in the order of the file, or shuffled: a frame if text is used, otherwise the numeric columns as an array."""
+        """Rows in the order of the file or shuffled: a frame if text is used, otherwise an array of numeric columns."""
         frame, labels = self.read(folder)
         y, classes = labels.to_numpy(float), 0
         if self.positive is not None:

@@ -1,4 +1,4 @@
-"""The benchmark runs and writes what it promises. No time is tested: machines differ."""
+"""The benchmark runs and writes all of its files. Times are not tested, because machines differ."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_threads_are_measured_by_powers_of_two_and_with_all_cores(monkeypatch: p
 
 @pytest.fixture
 def tiny_build(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Any:
-    """A version of "unitless" that needs no compiler: it only says where it is."""
+    """A version of "unitless" that needs no compiler: it only prints its location."""
     pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     builds = importlib.import_module("builds")
@@ -231,7 +231,7 @@ def test_an_unknown_commit_is_an_error_before_measuring() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """A contender without a process: its turns take the seconds that it is given."""
+    """A contender without a process: its turns take the given seconds."""
 
     name: str
     seconds: float

@@ -1,4 +1,4 @@
-"""What there is to know about a loss or a rule stands in its record, and nowhere else."""
+"""All facts about a loss or a rule are in its record, and nowhere else."""
 
 import ast
 import pathlib

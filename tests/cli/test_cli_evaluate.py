@@ -1,4 +1,4 @@
-"""unitless evaluate: what people type, and what they see."""
+"""unitless evaluate: typical commands and their output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unitless.cli import main
 def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """Files of houses, some with another kind of column, and models of them."""
     folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+    with pytest.MonkeyPatch.context() as patch:  # outputs show file names as they were given
         patch.chdir(folder)
         rows = [
             (20 + k % 40, "villa" if k % 3 else "hut", 1000 * (k % 40) + 700 * (k % 3) + k % 7) for k in range(3000)

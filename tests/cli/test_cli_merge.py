@@ -1,4 +1,4 @@
-"""unitless merge: parts of the data, learned apart, make one model that knows what they knew."""
+"""unitless merge: models of parts of the data become one model of all of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """Two files of people, and a model of each."""
     folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+    with pytest.MonkeyPatch.context() as patch:  # outputs show file names as they were given
         patch.chdir(folder)
         rng = np.random.default_rng(0)
         for part in ("a", "b"):

@@ -1,4 +1,4 @@
-"""What the command line answers to the mistakes that people make on their first day."""
+"""The command line's messages for common mistakes of new users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What columns and labels are is agreed from rows that are spread over all data; contradictions name file and row."""
+"""The types of columns and labels are agreed from rows of all parts of the data; contradictions name file and row."""
 
 from __future__ import annotations
 

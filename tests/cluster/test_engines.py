@@ -1,4 +1,4 @@
-"""Engines by their names, the options of `train` that choose one, and the modules that are called like libraries."""
+"""Engines by name, the options of `train` that choose one, and modules with the names of libraries."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_options_that_are_wrong(given: dict[str, Any], message: str, tmp_path: p
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What distributed training was asked to do."""
+    """The arguments of the calls of distributed training."""
     calls: list[Any] = []
     monkeypatch.setattr(request, "run", lambda *given: calls.append(given))
     return calls

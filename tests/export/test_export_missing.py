@@ -1,4 +1,4 @@
-"""What is missing counts in an exported estimator of scikit-learn as in the model."""
+"""Missing values have the same effect in an exported scikit-learn estimator as in the model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OTHERS = {"worth": ["rich", "group"], "rich": ["worth", "group"], "group": ["wor
 
 
 def hard() -> pd.DataFrame:
-    """Rows in which everything is missing somewhere, also what was never missing before, and text that is new."""
+    """Rows with missing values in every column, including columns without missing values in training, and new text."""
     rows = table(1)[COLUMNS][:12].reset_index(drop=True)
     rows["income"] = rows["income"].astype(float)
     rows["bit"] = rows["bit"].astype(float)

@@ -79,7 +79,7 @@ COLUMN_CASES: dict[str, tuple[Callable[[ul.Learner], object], str]] = {
 NAME_CASES: dict[str, tuple[Callable[[ul.Learner], object], str]] = {
     "nan": (lambda m: m.learn_one({"new": 1.0, "a": NAN}, 1), "the value of feature 'a' is nan; leave such features"),
     "inf": (lambda m: m.learn_one({"a": np.float32(INF)}, 1), "the value of feature 'a' is inf"),
-    "text": (lambda m: m.learn_one({"a": "1"}, 1), "the value of feature 'a' is '1', not a number"),
+    "text": (lambda m: m.learn_one({"a": "1"}, 1), "'a' is '1', not a number; give a number, or leave the feature out"),
     "none": (lambda m: m.learn_one({"a": None}, 1), "the value of feature 'a' is None, not a number"),
     "integer name": (lambda m: m.learn_one({7: 1.0}, 1), "feature names must be text, not 7"),
     "broken name": (lambda m: m.learn_one({"\ud800": 1.0}, 1), "is not valid Unicode"),

@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: its own checks, its tools, and the exact properties of what is behind them."""
+"""The scikit-learn estimators: scikit-learn's own checks and tools, and the exact properties of the models."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_partial_fit_is_learn_to_the_bit(task: str) -> None:
 def test_fit_is_learn_on_the_shuffled_rows(task: str) -> None:
     X, y = data(task, rows=9000)
     at = order(np.random.RandomState(7).randint(2**31), 0, len(y))
-    learned, held = at[:-900], at[-900:]  # what was held back is learned in the end
+    learned, held = at[:-900], at[-900:]  # held-out rows are learned at the end
     streamed = made(task, model_type="linear", ensemble=False)
     streamed.partial_fit(X[learned], y[learned], **({} if task == "numbers" else {"classes": np.unique(y)}))
     streamed.model_._choose_rates(False)
@@ -262,7 +262,7 @@ def test_small_data_is_seen_more_often() -> None:
     assert seen[40] == 20  # too few to hold some back
     assert 20 <= seen[100] <= 100
     assert 5 <= seen[2000] <= 100
-    assert 3 <= seen[10_000] <= 100  # two that do not help are the end
+    assert 3 <= seen[10_000] <= 100  # training ends after two passes without improvement
     assert 3 <= seen[30_000] <= 100
 
 
@@ -522,7 +522,7 @@ def test_columns_that_cannot_be_learned(column: Any, message: str) -> None:
 
 
 def raw_table(rows: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
-    """A frame as a file has it: a row counter, dates, numbers written as text, categories, sentences."""
+    """A raw frame as from a file: a row counter, dates, numbers written as text, categories, sentences."""
     rng = np.random.default_rng(0)
     words = np.array(["fine day", "a cold morning", "rain and wind all day", "sunny again", "fog until noon"])
     frame = pd.DataFrame(
@@ -579,7 +579,7 @@ def test_in_a_pipeline_with_a_column_transformer() -> None:
 
 def test_in_a_grid_search_and_parallel() -> None:
     frame, _ = people()
-    y = (frame["age"] > 50) ^ (frame["job"] == "pilot")  # which no linear model can tell
+    y = (frame["age"] > 50) ^ (frame["job"] == "pilot")  # which no linear model can separate
     search = GridSearchCV(
         UnitlessClassifier(model_type="linear"), {"interactions": [None, 2], "max_iter": [1, 5]}, cv=3, n_jobs=2
     )
@@ -700,7 +700,7 @@ def test_bad_values_are_named_where_the_user_finds_them(task: str) -> None:
     X[5000, 2] = np.inf
     X[7000, 1] = -np.inf
     no_number = sp.csr_matrix(X)
-    no_number.data[no_number.data == np.inf] = np.nan  # which has no meaning of its own in a sparse matrix
+    no_number.data[no_number.data == np.inf] = np.nan  # in a sparse matrix it has no meaning of its own
     for wrong in (X, X.astype(np.float32), sp.csr_matrix(X), no_number):
         with pytest.raises(
             ul.InputError, match=r"X contains (NaN|infinity): .* at row (5000, column 2|7000, column 1);"
