@@ -40,7 +40,7 @@ def left_after(seconds: float, before: set[int]) -> dict[int, str]:
 
 
 def listening() -> set[str]:
-    """The addresses at which this process and its descendants wait for others."""
+    """The addresses at which this process and its descendants listen."""
     sockets = set()
     for process in (os.getpid(), *descendants()):
         for link in (PROC / str(process) / "fd").glob("*"):

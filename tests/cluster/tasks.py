@@ -78,7 +78,7 @@ def killed(folder: str, item: int) -> int:
 
 
 def array_facts(common: np.ndarray[Any, Any], item: Any) -> tuple[float, bool, bool]:
-    """Its sum, and whether it has memory of its own that can be written to."""
+    """The array's sum, and whether it has separate, writable memory."""
     return float(common.sum()), bool(common.flags.owndata), bool(common.flags.writeable)
 
 

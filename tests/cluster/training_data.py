@@ -48,7 +48,7 @@ def table(rows: int = ROWS, seed: int = 0) -> pa.Table:
 
 
 def write(folder: pathlib.Path, files: int = 2) -> str:
-    """The table in several files; gives a pattern that names them."""
+    """Write the table to several files; return a pattern that matches them."""
     whole = table()
     size = -(-whole.num_rows // files)
     for number in range(files):
