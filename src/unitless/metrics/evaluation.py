@@ -136,10 +136,7 @@ class Evaluation:
 
     @property
     def curve(self) -> list[Moment]:
-        """The metrics at four times as many moments as `history`, for plots: after 1, 2, 3, 4, 5, 6, 7, 8, 10, ...
-
-        examples.
-        """
+        """The metrics at four times as many moments as `history`, for plots: after 1, 2, ..., 8, 10, ... examples."""
         return self._quarters.moments
 
     @property
