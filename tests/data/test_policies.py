@@ -1,4 +1,4 @@
-"""Booleans, text, missing values and dates mean the same to everyone, unless a policy says otherwise."""
+"""Booleans, text, missing values and dates have the same meaning in all estimators, unless a policy changes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trained model that learns rows one at a time becomes, to the last bit, what frames of these rows make it."""
+"""A trained model that learns rows one at a time equals, to the last bit, one that learns frames of these rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pickle
 from decimal import Decimal
 from typing import Any
 
-import asked
+import flat_options
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,7 +70,7 @@ def trained(target: str, options: str) -> bytes:
     if chosen.get("missing") != "error":
         frame.loc[3, "pay"] = np.nan
         frame.loc[5, "job"] = None
-    return pickle.dumps(asked.train(frame, target, shuffle=False, **chosen).model)
+    return pickle.dumps(flat_options.train(frame, target, shuffle=False, **chosen).model)
 
 
 def loaded(saved: bytes) -> Any:
@@ -78,7 +78,7 @@ def loaded(saved: bytes) -> Any:
 
 
 def framed(row: dict[str, Any], model: Any) -> pd.DataFrame:
-    """The row as a frame; what has no value as a column of nothing."""
+    """The row as a frame, in which missing values make an empty column."""
     there = {name: row.get(name) for name in ul.Predictor(model).features}
     return pd.DataFrame([{k: None if isinstance(v, float) and v != v else v for k, v in there.items()}])  # noqa: PLR0124
 
@@ -102,7 +102,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def agree(saved: bytes, rows: list[tuple[dict[str, Any], Any, float]]) -> None:
-    """Rows that are learned one at a time, from mappings and from frames."""
+    """Compare learning rows one at a time from mappings with learning them from frames."""
     one, other = loaded(saved), loaded(saved)
     for row, label, weight in rows:
         assert same(learn_row(one, row, label, weight), learn_framed(other, row, label, weight)), row
@@ -115,7 +115,7 @@ def agree(saved: bytes, rows: list[tuple[dict[str, Any], Any, float]]) -> None:
 def test_rows_are_learned_as_frames_of_one_row(options: str, target: str) -> None:
     rows = [
         PLAIN,
-        {**PLAIN, "age": 1e9, "pay": -3.0, "member": 0, "said": "rain"},  # beyond what was seen
+        {**PLAIN, "age": 1e9, "pay": -3.0, "member": 0, "said": "rain"},  # outside the range of the training data
         {**PLAIN, "job": "smith", "on": False, "said": "new words, and new again"},
         {**PLAIN, "job": "smith", "age": 0, "pay": 0.0},
         {**PLAIN, "job": "köchin", "said": "Köchin"},
