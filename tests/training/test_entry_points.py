@@ -93,7 +93,7 @@ def test_every_model_predicts_the_label_of_a_row_as_of_many(made_by: str, classe
     if made_by == "train":
         assert [one[0] for one in model.predict_interval(X[:20])] == many.tolist()
     else:
-        with pytest.raises(ul.OptionError, match="knows how large its errors are"):
+        with pytest.raises(ul.OptionError, match="level needs the errors of predictions"):
             model.predict_interval(X)
 
 

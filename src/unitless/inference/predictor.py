@@ -133,6 +133,7 @@ class Predictor:
         assert model._rows is not None
         self._rows: TrainedRows = model._rows
         self.schema, self.target = self._rows.schema, self._rows.target
+        self._direct = self._rows.reader.direct
         self._reading = model._training["reading"]
         self._link = LOSSES[model.options.loss].link
 
@@ -148,7 +149,7 @@ class Predictor:
         """
         if self._several:
             return self._class_of(row, extrapolate)
-        score = self.score_one(row, extrapolate=extrapolate)
+        score: Any = self._rows.predict(row, 0.0, extrapolate)
         if self.target.task == "binary":
             return self._two_labels[score > 0]
         return score if self._link.name == "identity" else float(self.model._link(np.array([score]))[0])
@@ -252,8 +253,10 @@ class Predictor:
             labels = self.model._classes.labels
             if not labels:
                 raise InputError("the model has not learned any class yet")
-            if (winner := self._rows.winner(row, extrapolate)) is not None:
-                return labels[winner]
+            if self._direct is not None:
+                winner = self.model._winner_of_row(self._direct, row, extrapolate)
+                if winner is not None:
+                    return labels[winner]
         scores, known = self._class_scores(row, extrapolate)
         return known[int(scores.argmax())]
 

@@ -53,6 +53,7 @@ class TrainedRows:
         self.reader: RowReader = row_reader(self.schema, self.options, training["reading"])
         self._model = weakref.ref(model)
         self._several = model.task == "classes"
+        self._direct, self._has_offset = self.reader.direct, self.schema.offset is not None
         self._known: dict[tuple[type, Any], float] = {}  # labels of two classes that were read before
 
     @property
@@ -85,33 +86,31 @@ class TrainedRows:
 
     def predict(self, row: Any, offset: float = 0.0, extrapolate: bool = False) -> Any:
         """The score of one row; of several classes, an array with one score for each."""
-        model, reader = self.model, self.reader
-        if offset == 0 and self.schema.offset is not None:
+        model: Any = self._model()
+        if self._has_offset and offset == 0:
             offset = self.offset(row)
-        for read in reader.quick_ways:
-            if (plain := read(row)) is not None:
-                score: Any = (
-                    model._predict_row_wide(reader.columns, plain, extrapolate)
-                    if self._several
-                    else model._predict_row(reader.columns, plain, extrapolate, offset)
-                )
-                if score is not None:
-                    return score
+        if self._direct is not None:  # most rows: the core reads them by itself
+            score = (
+                model._predict_row_wide(self._direct, row, extrapolate)
+                if self._several
+                else model._predict_row(self._direct, row, extrapolate, offset)
+            )
+            if score is not None:
+                return score
+        if (plain := self.reader.plain(row)) is not None:
+            score = (
+                model._predict_row_wide(self.reader.columns, plain, extrapolate)
+                if self._several
+                else model._predict_row(self.reader.columns, plain, extrapolate, offset)
+            )
+            if score is not None:
+                return score
         data = self.read_one(row)
         try:
             scores = model._ask(data, extrapolate, None if offset == 0 else np.full(data.rows, offset))
         except Error as error:
             raise error.at(row=None) from None
         return scores if self._several else float(scores[0])
-
-    def winner(self, row: Any, extrapolate: bool = False) -> int | None:
-        """The place of the class with the largest score for a row that the core reads by itself; None for others."""
-        for read in self.reader.quick_ways:
-            if (plain := read(row)) is not None:
-                winner = self.model._winner_of_row(self.reader.columns, plain, extrapolate)
-                if winner is not None:
-                    return winner
-        return None
 
     def learn(self, row: Any, label: Any, weight: float = 1.0, offset: float = 0.0) -> Any:
         """Learn one row; returns the score that was made before. A row that is refused changes nothing.
@@ -135,10 +134,10 @@ class TrainedRows:
 
     def learn_numbered(self, row: Any, label: Any, weight: float) -> Any:
         """Learn one row whose label is already as the model takes it: a number, of several classes the class."""
-        model = self.model
         try:
             if not self._several:
                 return self._learned(row, label, weight)
+            model = self.model
             with model._locked():
                 number, new = model._class_number(label, weight)
                 with model._joining(new):
@@ -148,18 +147,25 @@ class TrainedRows:
 
     def _learned(self, row: Any, number: Any, weight: float, offset: float = 0.0, new_classes: int = 0) -> Any:
         """Learn one row; its label is the number that the core takes."""
-        model, reader = self.model, self.reader
-        if offset == 0 and self.schema.offset is not None:
+        model: Any = self._model()
+        if self._has_offset and offset == 0:
             offset = self.offset(row)
-        for read in reader.quick_ways:
-            if (plain := read(row)) is not None:
-                score: Any = (
-                    model._learn_row_wide(reader.columns, plain, number, weight, new_classes)
-                    if self._several
-                    else model._learn_row(reader.columns, plain, number, weight, offset)
-                )
-                if score is not None:
-                    return score
+        if self._direct is not None:  # most rows: the core reads them by itself
+            score = (
+                model._learn_row_wide(self._direct, row, number, weight, new_classes)
+                if self._several
+                else model._learn_row(self._direct, row, number, weight, offset)
+            )
+            if score is not None:
+                return score
+        if (plain := self.reader.plain(row)) is not None:
+            score = (
+                model._learn_row_wide(self.reader.columns, plain, number, weight, new_classes)
+                if self._several
+                else model._learn_row(self.reader.columns, plain, number, weight, offset)
+            )
+            if score is not None:
+                return score
         data, labels = self.read_one(row), inputs.vector([number], "y", 1)
         scores = model._feed(data, labels, [weight], new_classes, offset=None if offset == 0 else [offset])
         return scores if self._several else float(scores[0])

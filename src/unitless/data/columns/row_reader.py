@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,11 +27,16 @@ class RowReader(abc.ABC):
     """Reads one row as the core takes it.
 
     Attributes:
-        columns: of a table, by which the core reads plain rows by itself; `quick_ways` give it a row to read, or None.
+        columns: of a table, by which the core reads rows of plain values by itself.
+        direct: `columns`, if the core may read a row as it is given; None if its values must be made plain first.
     """
 
     columns: Any = None
-    quick_ways: Sequence[Callable[[Any], Any]] = ()
+    direct: Any = None
+
+    def plain(self, row: Any) -> dict[str, Any] | None:
+        """The row in plain values, as the core reads it by `columns`; None if it cannot read it so."""
+        return None
 
     @abc.abstractmethod
     def read(self, row: Any) -> inputs.Input:

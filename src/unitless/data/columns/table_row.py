@@ -48,7 +48,7 @@ class TableRowReader(RowReader):
                 kinds.append(kind)
         self.columns = _core.TableColumns(names, kinds, missing, list(self._policy.marks), self._policy.trim)
         dated = any(kind in DATES for _, kind in self.schema.columns)  # the core knows their parts alone
-        self.quick_ways = (self.plain,) if dated else (_as_it_is, self.plain)
+        self.direct = None if dated else self.columns
 
     def plain(self, row: Any) -> dict[str, Any] | None:
         """Convert a row to plain numbers, text and booleans for the core; None if it is not a mapping."""
@@ -134,10 +134,6 @@ class TableRowReader(RowReader):
         row = as_mapping(row)
         known = {*self.schema.kinds, *self.schema.beside}
         return [str(name) for name in row if name not in known]
-
-
-def _as_it_is(row: Any) -> Any:
-    return row
 
 
 def row_offset(row: Any, schema: Schema, place: int | None = None) -> float:
