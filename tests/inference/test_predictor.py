@@ -371,10 +371,17 @@ def test_a_loaded_model_predicts_rows_as_frames(tmp_path: pathlib.Path) -> None:
                 assert np.array_equal(np.ravel(model.predict([row])), np.ravel(table))
 
 
-def test_keys_that_are_not_columns_do_not_matter_to_a_model_either() -> None:
+def test_features_by_name_keep_their_meaning() -> None:
     model = trained("number").model
+    named = {"age": 31.0, "job=pilot": 1.0, "on=true": True, "zip=5": 1}
+    named |= {"pay=(missing)": 1.0, "member=(missing)": 1.0}
     row = {"age": 31, "job": "pilot", "on": True, "zip": 5}
-    assert model.predict_one({**row, "other": 3.0, "job=clerk": 1.0}) == model.predict_one(row)
+    assert model.predict_one(named) == model.predict_one(row)
+    assert model.predict_one({**named, "job": "pilot"}) == model.predict_one(row)
+    assert model.predict_one({**row, "other": 3.0}) == model.predict_one(row)
+    other = model.copy()
+    assert model.learn_one(named, 3.0) == other.learn_one(row, 3.0)
+    assert model.predict_one(row) == other.predict_one(row)
     plain = ul.Learner()
     plain.learn([{"age": 3.0}], [1.0])
     with pytest.raises(ul.InputError, match="'clerk', not a number"):

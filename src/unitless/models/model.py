@@ -56,10 +56,12 @@ class _RowAccess:
         return model._rows
 
     def learn(self, x: Any, y: Any, weight: Any, offset: Any) -> Any:
-        return self._rows().learn(x, y, weight, offset)
+        rows = self._rows()
+        return rows.learn(rows.by_column(x), y, weight, offset)
 
     def predict(self, x: Any, offset: Any, extrapolate: bool) -> Any:
-        return self._rows().predict(x, offset, extrapolate)
+        rows = self._rows()
+        return rows.predict(rows.by_column(x), offset, extrapolate)
 
 
 class Model(_core.Learner):

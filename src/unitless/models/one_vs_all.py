@@ -200,7 +200,7 @@ class OneVsAll(Model):
             weight: the sample weight. Default: 1.
         """
         if self._rows is not None:
-            return self._rows.learn(x, y, weight)  # type: ignore[no-any-return]
+            return self._rows.learn(self._rows.by_column(x), y, weight)  # type: ignore[no-any-return]
         return self._learn_features(x, y, weight)
 
     def _learn_features(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
@@ -247,7 +247,7 @@ class OneVsAll(Model):
             extrapolate: see `Learner.predict`. Default: False.
         """
         if self._rows is not None:
-            return self._rows.predict(x, extrapolate=extrapolate)  # type: ignore[no-any-return]
+            return self._rows.predict(self._rows.by_column(x), extrapolate=extrapolate)  # type: ignore[no-any-return]
         return self._predict_one_wide(x, extrapolate)
 
     def _predict_features(self, x: Any) -> Float64:  # type: ignore[override]
@@ -260,13 +260,6 @@ class OneVsAll(Model):
             raise InputError("the model has not learned any class yet")
         scores, labels = self._scores_and_labels(self._data(X), False)
         return np.asarray(label_array(labels)[scores.argmax(axis=1)])
-
-    def predict_label_one(self, x: Any) -> Label:
-        """Return the class with the largest score for one mapping of names to numbers."""
-        if not self._classes.labels:
-            raise InputError("the model has not learned any class yet")
-        with self._lock:
-            return self._classes.labels[int(self.predict_one(x).argmax())]
 
     def predict_proba(self, X: Any) -> Float64:
         """Return the probability of each class, one column for each of `classes`; each row adds up to 1.

@@ -15,6 +15,7 @@ import numpy as np
 from .. import inputs
 from ..data import Reader, ReadOptions, Schema, Target, open_source
 from ..data.columns.row_reader import RowReader, row_reader
+from ..data.columns.schema import TEXTS
 from ..data.columns.table_row import row_offset
 from ..data.fitting import fitting_source
 from ..data.labels import checked_labels
@@ -53,6 +54,7 @@ class TrainedRows:
         self.reader: RowReader = row_reader(self.schema, self.options, training["reading"])
         self._model = weakref.ref(model)
         self._several = model.task == "classes"
+        self._kinds, self._names = self.schema.kinds, {*self.schema.kinds, *self.schema.beside}
         self._direct, self._has_offset = self.reader.direct, self.schema.offset is not None
         self._known: dict[tuple[type, Any], float] = {}  # labels of two classes that were read before
 
@@ -178,6 +180,19 @@ class TrainedRows:
             offsets = self.read(row)[1]
             return 0.0 if offsets is None else float(offsets[0])
         return row_offset(row, self.schema)
+
+    def by_column(self, row: Any) -> Any:
+        """A row of a table whose features may be given by name, such as `job=pilot`, as values of its columns."""
+        if self.schema.family != "table" or not isinstance(row, Mapping) or row.keys() <= self._names:
+            return row
+        found: dict[Any, Any] = {}
+        for name, value in row.items():
+            column, mark, text = str(name).partition("=")
+            if name in self._names or not mark or self._kinds.get(column) not in TEXTS or not value:
+                found[name] = value
+            elif row.get(column) is None and text != inputs.MISSING:
+                found[column] = text == "true" if self._kinds[column] == "boolean" else text
+        return found
 
     def read_one(self, row: Any) -> inputs.Input:
         """One row as the core takes it, with all the care that there is."""
