@@ -105,7 +105,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         >>> y = 1000 * (X - [293, 50_000]) @ [4, 0.002] + 250_000  # in cents
         >>> m = UnitlessRegressor().fit(X, y)
         >>> print(f"{m.progressive_score_:.3f}, {m.score(X, y):.3f}")
-        0.999, 1.000
+        1.000, 1.000
         >>> [float(f"{w:.3g}") for w in m.coef_]
         [4000.0, 2.0]
     """
