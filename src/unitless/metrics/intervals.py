@@ -1,5 +1,6 @@
-"""Where a mean truly lies: the relative-entropy Chernoff bound, which is the test of the paper's experiments; and the
-quantiles of Student's distribution, for means of values that are not bounded.
+"""Confidence intervals of a mean: the relative-entropy Chernoff bound, which is the test of the paper's experiments.
+
+And the quantiles of Student's distribution, for means of values that are not bounded.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ CONFIDENCE = 0.9
 
 
 def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Where the true mean lies, given the mean of n independent values in [0, 1]: the relative-entropy Chernoff bound.
+    """The confidence interval of the mean of n independent values in [0, 1], by the relative-entropy Chernoff bound.
 
     Each end fails with probability at most (1 - confidence)/2: it is the furthest q with n·KL(mean‖q) ≤ ln(1/that).
 
@@ -30,7 +31,7 @@ def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> 
     budget = math.log(2 / (1 - confidence)) / n
 
     def furthest(inside: float, outside: float) -> float:
-        """The last q on the way from inside to outside that is within the budget."""
+        """The last q from `inside` toward `outside` that satisfies the bound."""
         for _ in range(100):
             middle = (inside + outside) / 2
             if relative_entropy(mean, middle) <= budget:
@@ -50,7 +51,7 @@ def relative_entropy(p: float, q: float) -> float:
 
 
 def student_quantile(share: float, freedom: int) -> float:
-    """The value below which Student's t with so many degrees of freedom lies with this probability.
+    """A quantile of Student's t distribution, for a probability and a number of degrees of freedom.
 
     >>> f"{student_quantile(0.95, 10):.4f} {student_quantile(0.99, 127):.4f}"
     '1.8125 2.3561'

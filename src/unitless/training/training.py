@@ -26,7 +26,7 @@ from ..inputs import Float64
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
-from ..metrics.held_errors import HeldErrors
+from ..metrics.holdout_errors import HoldoutErrors
 from ..metrics.row_errors import RowErrors
 from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
@@ -195,7 +195,8 @@ class Training:
         # With on_error="skip", a row whose label is not among those of the first rows is skipped.
         every = findings.labels.all_rows and setup.reader.options.on_error == "fail"
         found = findings.labels if every else LabelValues.of(labels)
-        target = setup.request.target(found)
+        schema = setup.reader.schema
+        target = setup.request.target(found, None if schema is None else schema.target)
         if target.task == "classes" and setup.reader.options.offset is not None:
             raise OptionError(
                 Phrase(Option("offset"), " is added to one score; this target has several classes, with one each")
@@ -311,15 +312,15 @@ class Training:
         baseline = self.session.metrics.baseline
         baseline.begin_scoring()
         self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors], scores)
-        if finished and isinstance(findings.holdout.intervals, HeldErrors):
+        if finished and isinstance(findings.holdout.intervals, HoldoutErrors):
             model._errors = findings.holdout.intervals.quantiles
 
-    def _scored_intervals(self, model: Learner | OneVsAll) -> Coverage | HeldErrors | None:
+    def _scored_intervals(self, model: Learner | OneVsAll) -> Coverage | HoldoutErrors | None:
         """The counter of coverage; held-out rows calibrate the intervals of a fit, but not those of a stream."""
         if not has_errors(model):
             return None
         known = model._errors or ErrorQuantiles()
-        return HeldErrors(self.plan.level, known) if self.fitted else Coverage(self.plan.level, known)
+        return HoldoutErrors(self.plan.level, known) if self.fitted else Coverage(self.plan.level, known)
 
     def save(self, path: str | None = None) -> None:
         """Write the model and the record of its training to a file. Default: the plan's output file."""
