@@ -139,7 +139,7 @@ def test_tasks_are_found_out_or_as_asked() -> None:
     with pytest.raises(ul.OptionError, match="loss 'logistic' is for classes"):
         task(x * 0.5, loss="logistic", task="regression")
     with pytest.raises(
-        ul.InputError, match=r"the target is text, such as .c0.; regression predicts numbers; leave out task"
+        ul.InputError, match=r"the target 'y' is text, such as 'c0'; regression predicts numbers; leave out task"
     ):
         task([f"c{k % 4}" for k in range(60)], task="regression")
 
