@@ -128,7 +128,10 @@ class Passes:
             loss: the loss after the last pass; `self.loss` is the smallest loss before it.
         """
         before, earlier = abs(self.loss), self.gain
-        self.gain = math.inf if before == math.inf else (self.loss - loss) / before if before else 0.0
+        if loss == math.inf or before == 0:
+            self.gain = 0.0
+        else:
+            self.gain = math.inf if before == math.inf else (self.loss - loss) / before
         return self.gain * min(1.0, self.gain / earlier) if self.gain > 0 and 0 < earlier < math.inf else self.gain
 
     def finish(self, model: Learner | OneVsAll) -> None:

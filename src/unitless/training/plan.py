@@ -96,7 +96,8 @@ class Plan:
         """How many of `rows` rows are held out."""
         if self.holdout not in (None, "last"):
             return int(float(self.holdout) * rows)
-        return min(max(int(HOLDOUT * rows), min(LEAST_HELD_OUT, int(MOST_OF_SMALL * rows))), MOST_HELD_OUT)
+        held = max(int(HOLDOUT * rows), min(LEAST_HELD_OUT, int(MOST_OF_SMALL * rows)))
+        return 0 if held < ENOUGH else min(held, MOST_HELD_OUT)
 
     @property
     def is_auto(self) -> bool:
