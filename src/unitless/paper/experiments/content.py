@@ -123,7 +123,7 @@ def _check_range(table: Any, dataset: Dataset) -> None:
     """
     low, high = dataset.printed_scale
     found = scales(table, dataset.features)
-    ends = [(found.max(), high)] if dataset.key == "ctslice" else [(found.min(), low), (found.max(), high)]
+    ends = [(found.max(), high)] if dataset.outside is not None else [(found.min(), low), (found.max(), high)]
     for value, printed in ends:
         if abs(value - printed) >= dataset.printed_unit:
             raise DatasetError(f"a feature's scale is {value:g}, where the paper's Table 1 has {printed:g}")

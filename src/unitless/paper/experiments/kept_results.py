@@ -53,7 +53,7 @@ def program() -> str:
     """The version of the program: its number, the compiled core, and the files that results depend on, to the byte."""
     content = hashlib.sha256(__version__.encode())
     here = pathlib.Path(__file__).parent
-    own = ("preparation.py", "rate_search.py", "bounds.py", "comparison.py", "contenders.py")
+    own = ("datasets.json", "preparation.py", "rate_search.py", "bounds.py", "comparison.py", "contenders.py")
     others = [path for folder in ("baselines", "theory") for path in sorted((here.parent / folder).glob("*.py"))]
     for path in (pathlib.Path(_core.__file__), *(here / name for name in own), *others):
         content.update(path.read_bytes())

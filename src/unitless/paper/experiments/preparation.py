@@ -19,15 +19,12 @@ from numpy.typing import NDArray
 
 from ...inputs import Float64
 from ...options import Loss
-from .records import OUTSIDE
+from .records import Dataset
 
 if TYPE_CHECKING:
     from .datasets import Loaded
 
 Normalization = Literal["raw", "max", "rms"]
-
-_POSITIVE_ONLY = ("bank", "census")
-_LABEL_SHIFT = {"ctslice": 47.0, "msd": 1998.0}
 
 
 @dataclass(frozen=True)
@@ -81,24 +78,23 @@ def prepare(loaded: Loaded) -> Prepared:
     """Prepare a dataset as the authors did, with rows in the order of the file."""
     import scipy.sparse  # noqa: PLC0415
 
-    key = loaded.dataset.key
+    dataset = loaded.dataset
     blocks: list[Any] = []
     numeric: list[bool] = []
     for name in loaded.table.column_names:
         if name == "label":
             continue
-        block, values = _columns(key, loaded.table.column(name))
+        block, values = _columns(dataset, loaded.table.column(name))
         blocks.append(block)
         numeric += values
     X = scipy.sparse.csr_matrix(scipy.sparse.hstack(blocks, format="csr"))
     X.sort_indices()
     y = loaded.table.column("label").to_numpy()
-    task = loaded.dataset.task
     note = loaded.sample_note if loaded.is_sample else ""
-    about: dict[str, Any] = {"key": key, "title": loaded.dataset.title, "numeric": np.array(numeric), "X": X}
-    if task == "number":
-        return Prepared(**about, y=y.astype(np.float64) - _LABEL_SHIFT[key], sample_note=note)
-    if task == "binary":
+    about: dict[str, Any] = {"key": dataset.key, "title": dataset.title, "numeric": np.array(numeric), "X": X}
+    if dataset.task == "number":
+        return Prepared(**about, y=y.astype(np.float64) - dataset.label_shift, sample_note=note)
+    if dataset.task == "binary":
         return Prepared(**about, y=y.astype(np.int64), loss="logistic", sample_note=note)
     classes = tuple(range(1, int(y.max()) + 1))
     return Prepared(**about, y=y.astype(np.int64), classes=classes, sample_note=note)
@@ -109,7 +105,7 @@ def shuffled(prepared: Prepared, seed: int) -> NDArray[np.intp]:
     return np.random.default_rng(seed).permutation(prepared.rows)
 
 
-def _columns(key: str, column: Any) -> tuple[Any, list[bool]]:
+def _columns(dataset: Dataset, column: Any) -> tuple[Any, list[bool]]:
     """Convert a column of the table to feature columns; returns also which of these contain numbers."""
     import pyarrow as pa  # noqa: PLC0415
     import scipy.sparse  # noqa: PLC0415
@@ -123,12 +119,12 @@ def _columns(key: str, column: Any) -> tuple[Any, list[bool]]:
         codes = column.indices.to_numpy().astype(np.int64)
         return _indicators(codes, len(column.dictionary)), [False] * len(column.dictionary)
     values: Float64 = column.to_numpy().astype(np.float64)
-    if key == "ctslice":
-        outside = values == OUTSIDE
+    if dataset.outside is not None:
+        outside = values == dataset.outside
         values = np.where(outside, 0.0, values)
         both = scipy.sparse.csr_matrix(np.column_stack([values, outside]))
         return both, [True, False]
-    if key in _POSITIVE_ONLY:
+    if dataset.positive_only:
         values = np.maximum(values, 0.0)
     return scipy.sparse.csr_matrix(values[:, None]), [True]
 

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .datasets import Loaded, numeric_columns
-from .records import OUTSIDE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +50,7 @@ def row(loaded: Loaded) -> Row:
     low, high = float(scales.min()), float(scales.max())
     printed_low, printed_high = dataset.printed_scale
     agreements = (
-        loaded.rows + _header_lines(loaded) == dataset.printed_rows,
+        loaded.rows + dataset.header_lines == dataset.printed_rows,
         len(scales) == dataset.printed_features,
         abs(low - printed_low) < dataset.printed_unit,  # rounded or cut off, both print as this value
         abs(high - printed_high) < dataset.printed_unit,
@@ -78,18 +77,15 @@ def _scales(loaded: Loaded) -> NDArray[np.float64]:
 
 def _values(loaded: Loaded, name: str) -> NDArray[np.float64]:
     values: NDArray[np.float64] = loaded.table.column(name).to_numpy().astype(np.float64)
-    return np.where(values == OUTSIDE, 0.0, values) if loaded.dataset.key == "ctslice" else values
-
-
-def _header_lines(loaded: Loaded) -> int:
-    return int(loaded.dataset.key == "bank")
+    outside = loaded.dataset.outside
+    return values if outside is None else np.where(values == outside, 0.0, values)
 
 
 def _note(loaded: Loaded) -> str:
     notes = [f"a sample: {loaded.sample_note}"] if loaded.is_sample else []
-    if loaded.dataset.key == "bank":
+    if loaded.dataset.header_lines:
         notes.append(f"the printed size is {loaded.rows:,} rows and the header line")
-    if loaded.dataset.key == "ctslice":
-        columns = len(loaded.dataset.features)
-        notes.append(f"columns with a value other than 0 and {OUTSIDE:g} (outside of the image), of {columns}")
+    if loaded.dataset.outside is not None:
+        columns, outside = len(loaded.dataset.features), loaded.dataset.outside
+        notes.append(f"columns with a value other than 0 and {outside:g} (outside of the image), of {columns}")
     return "; ".join(notes)
