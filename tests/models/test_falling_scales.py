@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instruction_sets import KERNELS
 from oracles import falling
+from oracles.averaging import Average
 from oracles.curves_and_trees import Shaped
 from streams import UNIT_FREE
 
@@ -225,7 +226,7 @@ def test_core_equals_oracle(rule: str, weights: str) -> None:
 def test_the_average_equals_the_oracles(rule: str) -> None:
     X, y = problem()
     algorithm = ALGORITHMS[rule](0.5)
-    oracle = falling.Centered(algorithm, reference.Average(algorithm))
+    oracle = falling.Centered(algorithm, Average(algorithm))
     model = ul.Learner(rule, center=True, falling_scales=True, average=True)
     done = 0
     for end in (FALL - 1, FALL, FALL + 1, ROWS):  # just before and after the scale falls, and between two looks

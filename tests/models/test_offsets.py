@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from oracles import mixture
+from oracles.averaging import Average
 from streams import LOSSES, RULES, labels, stream
 
 import unitless as ul
@@ -62,7 +63,7 @@ def test_core_equals_oracle_with_offsets(rule: str, loss: str, aware: bool) -> N
 @pytest.mark.parametrize("loss", ["squared", "poisson"])
 def test_averaged_weights_equal_the_oracles_with_offsets(loss: str) -> None:
     X, y, offset = problem(loss)
-    oracle = reference.Average(reference.NAG(0.5, ORACLE_LOSSES[loss]))
+    oracle = Average(reference.NAG(0.5, ORACLE_LOSSES[loss]))
     reference.run(oracle, X, y, offset=offset)
     m = ul.Learner("nag", loss, average=True)
     m.learn(X, y, offset=offset)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from instruction_sets import KERNELS
+from oracles.sparse import Sparse
 from streams import LOSSES, stream
 
 import unitless as ul
@@ -55,7 +56,7 @@ def test_the_core_is_the_oracle(loss: str, l1: float, l2: float) -> None:
     X, y = stream(loss, spread=3)
     weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], len(y))
     m = ul.Learner(loss=loss, learning_rate=0.3, sparsity=l1, l2=l2)  # type: ignore[arg-type]
-    oracle = reference.Sparse(0.3, ORACLES[loss](), l1, l2)
+    oracle = Sparse(0.3, ORACLES[loss](), l1, l2)
     expected = reference.run(oracle, X, y, weight)
     np.testing.assert_allclose(m.learn(X, y, weight), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose([m.weights[j] for j in range(X.shape[1])], oracle.w[1:], rtol=1e-8, atol=0)
@@ -64,7 +65,7 @@ def test_the_core_is_the_oracle(loss: str, l1: float, l2: float) -> None:
 def test_the_oracle_without_penalties_is_nag_with_plain_steps() -> None:
     X, y = stream("logistic", spread=3)
     plain = reference.run(reference.NAG(0.5, reference.Logistic(), aware=False), X, y)
-    np.testing.assert_allclose(reference.run(reference.Sparse(0.5, reference.Logistic()), X, y), plain, rtol=1e-9)
+    np.testing.assert_allclose(reference.run(Sparse(0.5, reference.Logistic()), X, y), plain, rtol=1e-9)
 
 
 @pytest.mark.parametrize("options", BOTH)

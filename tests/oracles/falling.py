@@ -19,6 +19,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from oracles.averaging import Average
 from unitless.paper import algorithms as reference
 
 Float64 = NDArray[np.float64]
@@ -89,7 +90,7 @@ def lower(algorithm: reference.Algorithm, i: int, largest: float, root_mean_squa
 class Centered:
     """An algorithm over a bias and centered columns, with falling scales."""
 
-    def __init__(self, algorithm: reference.Algorithm, average: reference.Average | None = None) -> None:
+    def __init__(self, algorithm: reference.Algorithm, average: Average | None = None) -> None:
         self.algorithm, self.average, self.windows = algorithm, average, Windows()
         self.means: Float64 = np.zeros(0)
         self.masses: Float64 = np.zeros(0)

@@ -16,7 +16,7 @@ choice. The compiled core computes the same values in dimensionless form and is 
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -345,115 +345,16 @@ class SNAG(NAG):
         return self._sigma(self.t)
 
 
-class Sparse(Algorithm):
-    """FTRL-Proximal (McMahan et al., Ad Click Prediction, 2013, Algorithm 1), normalized like NAG; not in the paper.
+class Learns(Protocol):
+    """What `run` needs of a learner."""
 
-        u_i ← u_i + a g_i − (√G_i(new) − √G_i(old)) v_i
-        v_i = 0 where |u_i| ≤ l1 a s_i, otherwise −(u_i − sgn(u_i) l1 a s_i)/(√G_i + l2 a s_i)
-
-    where:
-        v_i = w_i s_i is the weight without a unit.
-        u is the sum of gradients g = ∂L(ŷ, y)/∂w, and G that of their squares.
-        a = η √(t/N), with s, t and N as in NAG.
-
-    u adds each gradient with the a of its own time, so that weights do not change when t/N changes; without penalties
-    this is NAG without importance-aware steps. A row is predicted with the s, t and N from before the row, and values
-    beyond a scale are limited to it. The first `free` features, which are the bias, have no penalty.
-    """
-
-    def __init__(
-        self, eta: float = 0.5, loss: Loss | None = None, l1: float = 0.0, l2: float = 0.0, free: int = 1
-    ) -> None:
-        super().__init__(eta, loss, aware=False)
-        self.l1, self.l2, self.free = l1, l2, free
-        self.u: Float64 = np.zeros(0)
-
-    def rate(self) -> Float64:
-        return np.asarray(float(np.sqrt(self.t / self.N)) / (self.s * np.sqrt(self.G)))
-
-    def v(self) -> Float64:
-        """The weights v, which have no unit."""
-        a = self.eta * (float(np.sqrt(self.t / self.N)) if self.N > 0 else 1.0)
-        unit = np.where(np.arange(len(self.s)) < self.free, 0.0, a * self.s)
-        beyond = np.maximum(np.abs(self.u) - self.l1 * unit, 0.0)
-        root = np.sqrt(self.G) + self.l2 * unit
-        return -np.sign(self.u) * np.divide(beyond, root, out=np.zeros(len(root)), where=self.G > 0)
-
-    def learn_one(self, x: Float64, y: float, h: float = 1.0, offset: float = 0.0) -> float:
-        if not len(self.s):
-            self.s, self.G, self.u = np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
-        v = self.v()
-        z = np.divide(x, self.s, out=np.sign(x), where=self.s > 0)
-        p = float(v @ np.clip(z, -1, 1)) + offset
-        if h == 0:
-            return p
-        self.s = np.maximum(self.s, np.abs(x))
-        there = x != 0
-        self.t += h
-        self.N += h * float(np.sum((x[there] / self.s[there]) ** 2))
-        if self.N > 0:
-            g = self.loss.slope(p, y) * x
-            root = np.sqrt(self.G)
-            self.G = self.G + h * g**2
-            self.u = self.u + self.eta * float(np.sqrt(self.t / self.N)) * h * g - (np.sqrt(self.G) - root) * v
-        self.w = np.divide(self.v(), self.s, out=np.zeros(len(x)), where=self.s > 0)
-        return p
+    def learn_one(self, x: Float64, y: float, h: float, offset: float) -> float:
+        """Learn an example; returns the prediction from before."""
+        ...
 
 
-class Average:
-    """Not in the paper: the average of an algorithm's weights, in which the weights at time t count t times.
-
-    The average is updated at certain numbers of examples, a sixty-fourth of them apart, or a sixteenth of the number of
-    features (`slots`, if there are more): the weights then stand for the time since the previous update. If a feature's
-    scale has grown more than sixteenfold in between, its unit has changed: then the average of v = w·s is kept, as the
-    algorithm keeps its weights.
-    """
-
-    def __init__(self, algorithm: Algorithm, slots: int = 0) -> None:
-        self.algorithm, self.slots = algorithm, slots
-        self.examples, self.look, self.t = 0, max(1, slots // 16), 0.0
-        self._w: Float64 = np.zeros(0)
-        self._unit: Float64 = np.zeros(0)
-
-    def learn_one(self, x: Float64, y: float, h: float = 1.0, offset: float = 0.0) -> float:
-        """One timestep of the algorithm, and an update of the average if it is due."""
-        p = self.algorithm.learn_one(x, y, h, offset)
-        self.examples += h > 0
-        if self.examples == self.look:
-            before, part = self.w, 1 - (self.t / self.algorithm.t) ** 2
-            self._w, self._unit = before + part * (self.algorithm.w - before), self.algorithm.unit()
-            features = max(int(np.count_nonzero(self.algorithm.s)), self.slots)
-            self.t, self.look = self.algorithm.t, self.look + max(1, self.look // 64, features // 16)
-        return p
-
-    @property
-    def w(self) -> Float64:
-        """The averaged weights; before the first update, the algorithm's own weights."""
-        if self.t == 0:
-            return self.algorithm.w
-        now, before = self.algorithm.unit(), self._unit
-        return np.where(now <= 16 * before, self._w, np.divide(self._w * before, now, out=now * 0, where=now > 0))
-
-    def change_unit(self, i: int, ratio: float) -> None:
-        """Multiply the unit of feature i by a ratio; v = w·s of the average is kept."""
-        if self.t > 0:
-            self._w, self._unit = self._w.copy(), self._unit.copy()
-            self._w[i] /= ratio
-            self._unit[i] *= ratio
-
-    def predict_one(self, x: Float64, offset: float = 0.0) -> float:
-        """ŷ of the averaged weights."""
-        own = self.algorithm.w
-        self.algorithm.w = self.w
-        p = self.algorithm.learn_one(x, 0.0, 0.0, offset)
-        self.algorithm.w = own
-        return p
-
-
-def run(
-    algorithm: Algorithm | Average, X: Any, y: Any, weight: Any = None, bias: bool = True, offset: Any = None
-) -> Float64:
-    """The progressive predictions of an algorithm over rows in order."""
+def run(algorithm: Learns, X: Any, y: Any, weight: Any = None, bias: bool = True, offset: Any = None) -> Float64:
+    """The progressive predictions of a learner over rows in order."""
     X = np.asarray(X, dtype=np.float64)
     if bias:
         X = np.hstack([np.ones((len(X), 1)), X])
