@@ -15,7 +15,7 @@ import uci
 import unitless as ul
 from unitless.errors import DatasetError, MissingDatasetError
 from unitless.paper.experiments import content
-from unitless.paper.experiments.datasets import DATASETS, categorical_columns, find, load, numeric_columns
+from unitless.paper.experiments.datasets import DATASETS, find, load, numeric_columns
 
 WHOLE = ["bank", "census", "covertype", "shuttle"]
 SAMPLES = ["ctslice", "msd"]
@@ -61,7 +61,7 @@ def test_shuttle_is_bundled(nothing_else: pathlib.Path) -> None:
 @pytest.mark.parametrize("key", list(DATASETS))
 def test_columns_are_numbers_or_text(key: str, data_directory: pathlib.Path) -> None:
     loaded = load(key, data_directory)
-    numbers, texts = numeric_columns(loaded), categorical_columns(loaded)
+    numbers, texts = numeric_columns(loaded), loaded.dataset.text_features
     assert sorted(["label", *numbers, *texts]) == sorted(loaded.table.column_names)
     assert all(not pa.types.is_dictionary(loaded.table.schema.field(name).type) for name in numbers)
     assert all(pa.types.is_dictionary(loaded.table.schema.field(name).type) for name in texts)

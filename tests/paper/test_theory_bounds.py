@@ -11,10 +11,19 @@ import pytest
 from unitless.paper import theory
 from unitless.paper.algorithms import Hinge, Logistic, Loss, Quantile, Squared
 from unitless.paper.theory import Ball, Linear, Run
-from unitless.paper.theory.sequences import equal_signs, sequence
+from unitless.paper.theory.sequences import sequence
 
 ROUNDING = 1 + 1e-12
 SEQUENCES = 1000
+
+
+def equal_signs(d: int, T: int, sums: list[int]) -> np.ndarray:
+    """A (T, d) matrix of ±1 whose columns have the given sums."""
+    columns = []
+    for total in sums:
+        ups = (T + total) // 2
+        columns.append(np.concatenate([np.ones(ups), -np.ones(T - ups)]))
+    return np.array(columns).T
 
 
 def ball_around(X: np.ndarray, C: float, q: int) -> Ball:

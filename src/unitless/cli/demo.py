@@ -24,9 +24,9 @@ OPTIONS = (
 
 def command(*, folder: str, data: str | None) -> int | None:
     """Train on a bundled table, write a report, and draw what happens when units change."""
-    if data is not None:
-        from ..paper.datasets import write_shuttle  # noqa: PLC0415
+    from ..paper.datasets import write_shuttle  # noqa: PLC0415
 
+    if data is not None:
         write_shuttle(data)
         print(f"{data}: 43,500 readings of the space shuttle's radiators; the column to predict is 'label', 1 to 7")
         return None
@@ -36,7 +36,7 @@ def command(*, folder: str, data: str | None) -> int | None:
     to = pathlib.Path(folder)
     to.mkdir(parents=True, exist_ok=True)
     table, model, report = (str(to / name) for name in ("sensors.csv", "sensors.unitless", "report.html"))
-    demo.write_table(to / "sensors.csv")
+    write_shuttle(table, two_states=True)
     print(f"{table}: 43,500 readings of nine sensors of the space shuttle. Is the state the usual one?\n")
     arguments = ["train", table, "--target", "state", "--output", model, "--report", report]
     program = "unitless" if shutil.which("unitless") else sys.argv[0]  # `make demo` runs the one in .venv

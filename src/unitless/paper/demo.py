@@ -21,16 +21,6 @@ CHANGE = 20_000
 Wrong = dict[str, NDArray[np.bool_]]
 
 
-def write_table(path: pathlib.Path) -> None:
-    """Write the bundled readings as a CSV file: nine columns, and whether the state is the usual one."""
-    X, classes = load_shuttle()
-    names = ["time", *(f"sensor{place}" for place in range(1, X.shape[1])), "state"]
-    lines = [",".join(names)]
-    for row, label in zip(X, classes, strict=True):
-        lines.append(",".join([*(f"{value:g}" for value in row), "usual" if label == 1 else "unusual"]))
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 def errors() -> Wrong:
     """Whether each learner's progressive prediction of each row is wrong; the first learner is unitless.
 

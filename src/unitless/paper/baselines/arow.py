@@ -75,7 +75,7 @@ class AROW(Baseline):
         return p
 
 
-class DiagonalAROW(Baseline):
+class DiagonalAROW(AROW):
     """AROW with a diagonal covariance, which is projected in the form of its inverse (Crammer et al. 2009, section 4;
     analyzed by Orabona, Crammer, Cesa-Bianchi 2012).
 
@@ -102,16 +102,9 @@ class DiagonalAROW(Baseline):
         0.30000000000000004
     """
 
-    def __init__(self, r: Any = 1.0, *, scaled: bool = False, classes: int | None = None) -> None:
-        self.unit_free = scaled
-        super().__init__(classes, r=hyperparameter(r, "r"))
-
     def _begin(self, columns: int) -> None:
         self._precisions = Precisions(np.ones(self._lanes), columns, self.unit_free)
         self._w = np.zeros((self._lanes, columns))
-
-    def _predict(self, x: Float64) -> Float64:
-        return np.asarray(self._w @ x)
 
     def _learn(self, x: Float64, y: Float64) -> Float64:
         self._precisions.meet(x)

@@ -76,7 +76,7 @@ class SecondOrderPerceptron(Baseline):
         return np.asarray(p)
 
 
-class DiagonalSecondOrderPerceptron(Baseline):
+class DiagonalSecondOrderPerceptron(SecondOrderPerceptron):
     """The second-order perceptron with the diagonal of its matrix alone (Orabona, Crammer, Cesa-Bianchi 2012).
 
         p = Σ_i v_i x_i / (A_i + x_i²);   on a mistake (y·p ≤ 0):   v_i ← v_i + y x_i,   A_i ← A_i + x_i²
@@ -101,10 +101,6 @@ class DiagonalSecondOrderPerceptron(Baseline):
         >>> m.predict([2.0, 5.0])  # 2·2/(1 + 4 + 4)
         0.4444444444444444
     """
-
-    def __init__(self, a: Any = 1.0, *, scaled: bool = False, classes: int | None = None) -> None:
-        self.unit_free = scaled
-        super().__init__(classes, a=hyperparameter(a, "a"))
 
     def _begin(self, columns: int) -> None:
         self._precisions = Precisions(self._lane_values["a"], columns, self.unit_free)

@@ -7,6 +7,7 @@ CC BY 4.0; donated by Jason Catlett, from NASA. Only the file format was changed
 
 from __future__ import annotations
 
+import os
 import pathlib
 
 import numpy as np
@@ -23,11 +24,18 @@ def load_shuttle() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return X, table.column("label").to_numpy().astype(np.int64)
 
 
-def write_shuttle(path: str) -> None:
-    """The Shuttle data as CSV, to try things with."""
+def write_shuttle(path: str | os.PathLike[str], *, two_states: bool = False) -> None:
+    """The Shuttle data as CSV, to try things with.
+
+    Args:
+        path: the file.
+        two_states: write whether the state is the usual one (column "state"), instead of the class (column "label").
+    """
     from ... import whole_file  # noqa: PLC0415
 
     X, y = load_shuttle()
-    lines = ["time," + ",".join(f"sensor{k}" for k in range(1, X.shape[1])) + ",label"]
-    lines += [",".join(map(str, row)) for row in np.column_stack([X, y]).astype(np.int64).tolist()]
+    names = ["time", *(f"sensor{k}" for k in range(1, X.shape[1])), "state" if two_states else "label"]
+    labels = np.where(y == 1, "usual", "unusual").tolist() if two_states else y.tolist()
+    rows = zip(X.astype(np.int64).tolist(), labels, strict=True)
+    lines = [",".join(names), *(",".join(map(str, [*row, label])) for row, label in rows)]
     whole_file.write(path, ("\n".join(lines) + "\n").encode())

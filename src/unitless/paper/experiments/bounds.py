@@ -16,6 +16,7 @@ from ..theory import Ball, Linear, Run
 from ..theory.sequences import KINDS, sequence
 from .kept_results import Kept
 from .rate_search import Told
+from .section import Record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +78,7 @@ STEPS = len(_FOR_THE_BALL) + len(_FOR_ONE_PREDICTOR) + 3
 
 
 @dataclasses.dataclass(frozen=True)
-class Tested:
+class Tested(Record):
     """A bound, compared with measured regrets."""
 
     bound: str
@@ -99,7 +100,7 @@ class Tested:
 
     def asdict(self) -> dict[str, Any]:
         """The result as JSON-compatible values, without the single ratios."""
-        return {key: value for key, value in dataclasses.asdict(self).items() if key != "ratios"}
+        return {key: value for key, value in super().asdict().items() if key != "ratios"}
 
 
 def every_bound(sequences: int | None = None, told: Told | None = None) -> list[Tested]:
@@ -202,7 +203,7 @@ def _say(told: Told | None, what: str) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Attack:
+class Attack(Record):
     """The scaling adversary against AG and NAG: their regrets at the best rate in hindsight."""
 
     exponents: tuple[int, ...]
@@ -212,10 +213,6 @@ class Attack:
     searched_adaptive: tuple[float, ...]
     """AG's regrets along a search through the units of five features; each step made the regret larger."""
     searched_normalized: tuple[float, ...]
-
-    def asdict(self) -> dict[str, Any]:
-        """The result as JSON-compatible values."""
-        return dataclasses.asdict(self)
 
 
 def attack(seed: int = 1, rows: int = 500, trials: int = 60) -> Attack:

@@ -5,26 +5,22 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ...metrics.intervals import chernoff_interval
 from .printed import RULE_NAMES
+from .section import Record
 from .tables import Result, other
 
 LEAST_RATE, GREATEST_RATE = 0.01, 20.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Claim:
+class Claim(Record):
     """A conclusion, whether it is true for our numbers, and for which numbers."""
 
     claim: str
     holds: bool
     because: str
-
-    def asdict(self) -> dict[str, Any]:
-        """The result as JSON-compatible values."""
-        return dataclasses.asdict(self)
 
 
 def claims(results: Sequence[Result]) -> list[Claim]:

@@ -21,7 +21,6 @@ grid.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from ... import inputs
 from ...errors import InputError, OptionError
 from ...inputs import Float64
 from .contenders import Contender, Rows, Setting, Task, contenders
+from .section import Record
 
 MATRIX_WORK = 4e9
 """The limit of rows × columns² × classes; rows beyond it are left out, because of the learners with a whole matrix."""
@@ -55,7 +55,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Record):
     """The result of one learner on one dataset. A loss is infinite if the learner diverged."""
 
     dataset: str
@@ -80,10 +80,6 @@ class Result:
     """The time for both copies and the whole grid."""
     skipped: str | None = None
     """The reason why the learner was not run, or None."""
-
-    def asdict(self) -> dict[str, Any]:
-        """The result as JSON-compatible values."""
-        return dataclasses.asdict(self)
 
 
 def compare(

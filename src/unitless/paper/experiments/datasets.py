@@ -21,7 +21,7 @@ from .download import cache_directory, check_unchanged, fetch
 from .records import DATASETS, Dataset, Sample
 from .transfer import Progress
 
-__all__ = ["DATASETS", "Dataset", "Found", "Loaded", "categorical_columns", "find", "load", "numeric_columns"]
+__all__ = ["DATASETS", "Dataset", "Found", "Loaded", "find", "load", "numeric_columns"]
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,8 @@ class Loaded:
 
 
 def numeric_columns(loaded: Loaded) -> list[str]:
-    """The numeric features, which Table 1 counts. Cast them to float before arithmetic."""
+    """The numeric features, which Table 1 counts. Cast them to float before arithmetic. The other features are text."""
     return [name for name in loaded.dataset.features if name not in loaded.dataset.text_features]
-
-
-def categorical_columns(loaded: Loaded) -> list[str]:
-    """The features that are text, dictionary-encoded in the table."""
-    return list(loaded.dataset.text_features)
 
 
 def find(key: str, directory: str | os.PathLike[str]) -> Found | None:

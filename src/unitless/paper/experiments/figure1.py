@@ -21,6 +21,7 @@ from ...options import Rule
 from ...rates import rate_grid
 from .printed import RULE_NAMES
 from .rate_search import Told
+from .section import Record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +35,7 @@ _RATES = {"nag": rate_grid(-20, 12), "snag": rate_grid(-20, 12), "ag": rate_grid
 
 
 @dataclasses.dataclass(frozen=True)
-class Curve:
+class Curve(Record):
     """The loss of one rule at every scale of the first feature."""
 
     task: Task
@@ -47,10 +48,6 @@ class Curve:
     fixed_rate: float
     flat: bool
     """Whether the losses of all rates are the same to the last bit at every scale."""
-
-    def asdict(self) -> dict[str, Any]:
-        """The result as JSON-compatible values."""
-        return dataclasses.asdict(self)
 
 
 def data(task: Task, rows: int, seed: int) -> tuple[Float64, Any]:

@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
+class Record:
+    """A result of an experiment."""
+
+    def asdict(self) -> dict[str, Any]:
+        """The result as JSON-compatible values."""
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True)
 class Table:
     """A table whose cells are text."""
 

@@ -12,16 +12,16 @@ files. The paper counts 360 of UCI's 384 columns; this reading may explain it, b
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .datasets import Loaded, numeric_columns
+from .section import Record
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class Row(Record):
     """One dataset: recomputed and printed numbers. A sample never matches; `note` describes the sample."""
 
     dataset: str
@@ -36,10 +36,6 @@ class Row:
     matches: bool
     sample: bool
     note: str
-
-    def asdict(self) -> dict[str, Any]:
-        """The result as JSON-compatible values."""
-        return dataclasses.asdict(self)
 
 
 def row(loaded: Loaded) -> Row:

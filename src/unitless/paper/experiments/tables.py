@@ -12,6 +12,7 @@ from .kept_results import Kept
 from .preparation import Normalization, Prepared
 from .printed import TABLE2, TABLE3, Cell
 from .rate_search import Search, Told, search
+from .section import Record
 
 LOSS_TOLERANCE = 0.08
 RATE_FACTOR = 2.5
@@ -19,7 +20,7 @@ FLAT = 0.02
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class Result(Record):
     """One cell of a table, with the number that the paper prints."""
 
     table: int
@@ -60,7 +61,7 @@ class Result:
     def asdict(self) -> dict[str, Any]:
         """The result as JSON-compatible values."""
         return {
-            **dataclasses.asdict(self),
+            **super().asdict(),
             "spread": [min(self.losses), max(self.losses)],
             "near_loss": self.near_loss,
             "near_rate": self.near_rate,

@@ -32,12 +32,3 @@ def sequence(seed: int, labels: str = "slopes") -> tuple[Float64, Float64]:
     if labels == "classes":
         y = np.where(y > 0, 1.0, -1.0)
     return Z * 10.0 ** rng.uniform(-6, 6, size=d), y
-
-
-def equal_signs(d: int, T: int, sums: list[int]) -> Float64:
-    """A (T, d) matrix of ±1 whose columns have the given sums."""
-    columns = []
-    for total in sums:
-        ups = (T + total) // 2
-        columns.append(np.concatenate([np.ones(ups), -np.ones(T - ups)]))
-    return np.array(columns).T
