@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ import unitless as ul
 from unitless.cli import main
 from unitless.export.vw import binary
 from unitless.export.vw.feature_hash import feature_hash
-from unitless.export.vw.model import from_text
 from unitless.models.foreign import is_vw_text
 
 Rows = list[dict[str, float]]
@@ -191,6 +191,13 @@ Constant:116060:2.97647 950.363 1
 b^y:163331:0.00941281 2.17722e+07 286.108
 a^x*b^y:163332:0.5 2 3
 """  # noqa: W291
+
+
+def from_text(text: str) -> ul.Learner | ul.OneVsAll:
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model.txt")
+        path.write_bytes(text.encode())
+        return ul.from_vw(path)
 
 
 def test_a_text_written_by_hand_is_read() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from .linear import Linear, exportable, linear
 from .onnx_graph import Inputs
+from .optional import library
 from .sklearn_input import Prepared, of_columns, of_matrix
 
 
@@ -56,7 +56,7 @@ def to_sklearn(model: Learner | OneVsAll | Sweep, *, inputs: Inputs | None = Non
     """
     if inputs not in (None, "matrix", "columns"):
         raise OptionError(f"is {inputs!r}; it must be 'matrix' or 'columns'", option="inputs")
-    _part("linear_model")
+    library("sklearn.linear_model")
     exported = exportable(model)
     exported._check_linear("exported to scikit-learn")
     plain = linear(exported, extrapolate=True)
@@ -66,7 +66,7 @@ def to_sklearn(model: Learner | OneVsAll | Sweep, *, inputs: Inputs | None = Non
     estimator = _final(plain, prepared, exported.options.quantile)
     if prepared.step is None:
         return estimator
-    return _part("pipeline").Pipeline([("input", prepared.step), ("model", estimator)])
+    return library("sklearn.pipeline").Pipeline([("input", prepared.step), ("model", estimator)])
 
 
 def _prepared(model: Learner | OneVsAll, plain: Linear, inputs: Inputs | None) -> Prepared:
@@ -92,18 +92,10 @@ def _final(plain: Linear, prepared: Prepared, quantile: float) -> Any:
     return _regressor(plain, prepared, weights, intercept, quantile)
 
 
-def _part(name: str) -> Any:
-    """Import a module of scikit-learn, which is an optional dependency."""
-    try:
-        return importlib.import_module(f"sklearn.{name}")
-    except ImportError:
-        raise OptionError("this needs scikit-learn: pip install scikit-learn") from None
-
-
 def _estimator(loss: Loss, **parameters: Any) -> Any:
     """The unfitted scikit-learn estimator for a loss."""
     module, _, name = loss.scikit_learn.partition(".")
-    return getattr(_part(module), name)(**parameters)
+    return getattr(library(f"sklearn.{module}"), name)(**parameters)
 
 
 def _regressor(plain: Linear, prepared: Prepared, weights: Float64, intercept: float, quantile: float) -> Any:
@@ -150,9 +142,9 @@ def _one_vs_rest(plain: Linear, prepared: Prepared) -> Any:
     order = _sorted_heads(plain)
     heads = [(prepared.weights[:, head], float(prepared.intercepts[head])) for head in order]
     of_two = [_classifier(plain, prepared, *head, np.array([0, 1])) for head in heads]
-    whole = _part("multiclass").OneVsRestClassifier(type(of_two[0])())
+    whole = library("sklearn.multiclass").OneVsRestClassifier(type(of_two[0])())
     whole.estimators_, whole.classes_ = of_two, label_array([plain.labels[head] for head in order])
-    binarizer = _part("preprocessing").LabelBinarizer(sparse_output=True)
+    binarizer = library("sklearn.preprocessing").LabelBinarizer(sparse_output=True)
     binarizer.classes_, binarizer.y_type_, binarizer.sparse_input_ = whole.classes_, "multiclass", False
     whole.label_binarizer_ = binarizer
     return _with_features(whole, prepared)

@@ -179,7 +179,7 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = N
         task=task,
         labels=labels,
         loss=LOSSES[options.loss],
-        variance=None if plain else _variance(terms, [*rows, *(row_of[slot] for slot in products)], _offset(reading)),
+        variance=None if plain else _variance(terms, [*rows, *(row_of[slot] for slot in products)], reading.offset),
     )
 
 
@@ -217,17 +217,11 @@ def _intercepts(
     if options.bias and 0 in row_of:
         s = float(scale[row_of[0]])
         intercepts = v[row_of[0]] * (1.0 / math.hypot(s, 1.0) if held == "squash" else 1.0 / s)
-    offset = _offset(reading)
+    offset = reading.offset
     limited = (options.clip or options.target) and not (plain and options.order == "paper")
     if not limited or state["label_min"] > state["label_max"]:
         return intercepts + offset, None
     return intercepts + offset, (state["label_min"] + offset, state["label_max"] + offset)
-
-
-def _offset(reading: StateReading) -> float:
-    """The offset of the target, if the model learns it."""
-    target = reading.state["target"]
-    return float(target[1]) if reading.options.target and target[0] else 0.0
 
 
 def _labels(model: Learner | OneVsAll, negative: int) -> tuple[Task, list[Label]]:

@@ -69,7 +69,6 @@ class MixedModel:
 def mixed_model(model: Learner | OneVsAll, extrapolate: bool) -> MixedModel:
     """The arrays that compute `model.predict(X, extrapolate=extrapolate)`."""
     reading = FormReading(model.options, model._candidates, model._snapshot())
-    state = reading.state
     heads = model.heads
     members = []
     for member in reading.members:
@@ -97,9 +96,8 @@ def mixed_model(model: Learner | OneVsAll, extrapolate: bool) -> MixedModel:
                 member.coupled,
             )
         )
-    offset = float(state["target"][1]) if model.options.target and state["target"][0] else 0.0
-    numbers: Any = state["form"].get("mixture")
-    mixture = None if numbers is None else _mixture(np.asarray(numbers, np.float64), offset)
+    numbers: Any = reading.state["form"].get("mixture")
+    mixture = None if numbers is None else _mixture(np.asarray(numbers, np.float64), reading.linear.offset)
     return MixedModel(reading.model_type, reading.columns, members, mixture)
 
 

@@ -20,7 +20,6 @@ NaN is a missing value, which counts as the mean of a centered column, and as 0 
 
 from __future__ import annotations
 
-import importlib
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -38,6 +37,7 @@ from ..models.sweep import Sweep
 from .ensemble import Ensemble
 from .linear import Linear, Variance, exportable, linear
 from .members import LARGEST_SCORE, MemberArrays, MixedModel, MixtureArrays, mixed_model
+from .optional import library
 
 if TYPE_CHECKING:
     import onnx
@@ -98,13 +98,6 @@ def to_onnx(
     return graph.finished(exported)
 
 
-def _library(part: str = "") -> Any:
-    try:
-        return importlib.import_module(f"onnx.{part}" if part else "onnx")
-    except ImportError:
-        raise OptionError("this needs onnx: pip install 'unitless[onnx]'") from None
-
-
 def _columns(model: Learner | OneVsAll) -> list[tuple[str, Kind]]:
     """The table's columns with their types; without a table every feature is a column."""
     schema = Schema.read(model._training["schema"]) if model._training is not None else Schema("named")
@@ -121,7 +114,7 @@ class _Graph:
 
     def __init__(self, model: Linear, dtype: FloatType) -> None:
         self.model, self._dtype = model, np.dtype(dtype)
-        self._onnx, self._helper = _library(), _library("helper")
+        self._onnx, self._helper = library("onnx"), library("onnx.helper")
         types = self._onnx.TensorProto
         self.float = types.FLOAT if dtype == "float32" else types.DOUBLE
         self._nodes: list[Any] = []
@@ -155,7 +148,7 @@ class _Graph:
             text = self._onnx.TensorProto.STRING
             tensor = self._helper.make_tensor(name, text, array.shape, [str(one).encode() for one in array.ravel()])
         else:
-            tensor = _library("numpy_helper").from_array(np.ascontiguousarray(array), name)
+            tensor = library("onnx.numpy_helper").from_array(np.ascontiguousarray(array), name)
         self._constants.append(tensor)
         return name
 
@@ -190,7 +183,7 @@ class _Graph:
         if number not in self._wholes:
             self._wholes[number] = f"/whole {number}"
             array = np.array([number], np.int64)
-            self._constants.append(_library("numpy_helper").from_array(array, self._wholes[number]))
+            self._constants.append(library("onnx.numpy_helper").from_array(array, self._wholes[number]))
         return self._wholes[number]
 
     # ------------------------------------------------------------------------------------------------------------ input
@@ -332,7 +325,7 @@ class _Graph:
                 ensemble.add_curve(curve, place[columns[curve.column].name])
             for tree in member.trees:
                 ensemble.add_tree(tree, features, texts)
-            attributes = ensemble.attributes(_library("numpy_helper").from_array)
+            attributes = ensemble.attributes(library("onnx.numpy_helper").from_array)
             added.append(self._node("TreeEnsemble", x, domain=_TREES, **attributes))
         return self._node("Concat", *added, axis=1)
 
@@ -524,7 +517,7 @@ class _Graph:
         }
         texts = {key: json.dumps(value, ensure_ascii=False) for key, value in about.items()}
         self._helper.set_model_props(proto, texts)
-        _library("checker").check_model(proto, full_check=True)
+        library("onnx.checker").check_model(proto, full_check=True)
         return proto  # type: ignore[no-any-return]
 
 

@@ -9,7 +9,6 @@ otherwise. It also makes the feature column=(missing), if the model has it.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +18,7 @@ from ..data.columns.schema import DATES, Kind
 from ..errors import Option, OptionError, Phrase
 from ..inputs import MISSING, Float64
 from .linear import Linear
+from .optional import library
 
 _AS_MATRIX = Phrase("use ", Option("inputs", "matrix"))
 
@@ -82,8 +82,8 @@ def of_columns(plain: Linear, columns: list[tuple[str, Kind]], marks: tuple[str,
     steps = [("numbers", numbers.imputer(), numbers.names)] if numbers.names else []
     steps += [("texts", texts.encoder(), texts.names)] if texts.names else []
     rows = {**dict(zip(numbers.names, numbers.rows.T, strict=True)), **{name: ["", ""] for name in texts.names}}
-    frame = _library("pandas").DataFrame({name: rows[name] for name, _ in columns})
-    whole = _library("sklearn.compose").ColumnTransformer(steps).fit(frame)
+    frame = library("pandas").DataFrame({name: rows[name] for name, _ in columns})
+    whole = library("sklearn.compose").ColumnTransformer(steps).fit(frame)
     weights = np.concatenate([numbers.weights, texts.weights])
     return Prepared(weights, intercepts, [name for name, _ in columns], whole)
 
@@ -145,7 +145,7 @@ class _Numbers:
 
     def imputer(self) -> Any:
         """A transformer that replaces missing numbers by means, and adds indicator columns for them."""
-        return _library("sklearn.impute").SimpleImputer(strategy="mean", add_indicator=bool(self._missing))
+        return library("sklearn.impute").SimpleImputer(strategy="mean", add_indicator=bool(self._missing))
 
     @property
     def rows(self) -> Float64:
@@ -189,9 +189,9 @@ class _Texts:
     def encoder(self) -> Any:
         """A transformer with one output column for each value. NaN becomes empty text; pandas.NA raises an error."""
         values = [np.array(some, dtype=object) for some in self._values]
-        empty = _library("sklearn.impute").SimpleImputer(strategy="constant", fill_value="")
-        encoder = _library("sklearn.preprocessing").OneHotEncoder(categories=values, handle_unknown="ignore")
-        return _library("sklearn.pipeline").Pipeline([("missing", empty), ("values", encoder)])
+        empty = library("sklearn.impute").SimpleImputer(strategy="constant", fill_value="")
+        encoder = library("sklearn.preprocessing").OneHotEncoder(categories=values, handle_unknown="ignore")
+        return library("sklearn.pipeline").Pipeline([("missing", empty), ("values", encoder)])
 
 
 def _is_number(text: str) -> bool:
@@ -200,12 +200,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _library(name: str) -> Any:
-    """Import a module of scikit-learn or pandas, which are optional dependencies."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        package = {"sklearn": "scikit-learn"}.get(name.partition(".")[0], name)
-        raise OptionError(f"this needs {package}: pip install {package}") from None

@@ -239,9 +239,15 @@ class StateReading:
             for feature, mean in means.items():
                 weights[0] = weights.get(0, 0.0) - plain.get(self.slot(feature), 0.0) * mean
         if self.options.target and self.state["target"][0]:
-            weights[0] = weights.get(0, 0.0) + float(self.state["target"][1])
+            weights[0] = weights.get(0, 0.0) + self.offset
         named = dict(zip(self.state["slots"].tolist(), self.features, strict=True))
         return {named.get(slot, BIAS): value for slot, value in weights.items()}
+
+    @property
+    def offset(self) -> float:
+        """The offset of the target, which is part of every score; 0 for models that do not learn it."""
+        target = self.state["target"]
+        return float(target[1]) if self.options.target and target[0] else 0.0
 
     def slot(self, feature: int) -> int:
         """Return the slot of a feature, given by its number."""

@@ -79,13 +79,6 @@ def from_vw(
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
-def from_text(
-    text: str, *, loss: Loss | None = None, quantile: float = 0.5, names: Iterable[str] | None = None
-) -> Learner | OneVsAll:
-    """Load a model from the text of such a file."""
-    return _made(vw_readable.parse(text), loss, quantile, names)
-
-
 def _made(found: Readable, loss: Loss | None, quantile: float, names: Iterable[str] | None) -> Learner | OneVsAll:
     table = _Table(found, None if names is None else list(names))
     ranged = (found.label_min, found.label_max) == SCORES
