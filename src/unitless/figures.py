@@ -356,9 +356,6 @@ def new_figure(width: float = 6.4, height: float = 4.4) -> Figure:
     return pyplot.figure(figsize=(width, height), layout="constrained")
 
 
-_CURVES_TITLE = "What each column adds to the score"
-
-
 def curve(panel: Axes, of: Panel, names: Sequence[str]) -> None:
     """Draw the curve of one column, on its own scale."""
     _curve(panel, of, names)
@@ -374,15 +371,12 @@ def curve(panel: Axes, of: Panel, names: Sequence[str]) -> None:
 
 
 @styled
-def curves(
-    drawn: Sequence[Panel], names: Sequence[str], title: str = _CURVES_TITLE, figure: Figure | None = None
-) -> Figure:
+def curves(drawn: Sequence[Panel], names: Sequence[str], figure: Figure | None = None) -> Figure:
     """Draw the curves of several columns, a panel for each, all on one scale.
 
     Args:
         drawn: the panels.
         names: the names of the lines; empty for a single one.
-        title: the title of the figure.
         figure: the figure to draw on; None for a new one.
     """
     across = 3 if len(drawn) in (5, 6, 9) else 4  # the fewest empty places
@@ -404,7 +398,7 @@ def curves(
                 panel.set_xlim(low - room, high + room)
     if len(names) > 1 and drawn:
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(6, len(names)))
-    figure.suptitle(title)
+    figure.suptitle("What each column adds to the score")
     return figure
 
 

@@ -81,7 +81,7 @@ def _student_within(angle: float, freedom: int) -> float:
     return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
-def rmse_interval(mean: float, tail: float, count: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def rmse_interval(mean: float, tail: float, count: float) -> tuple[float, float]:
     """The confidence interval of a root mean squared error, by the tail of the errors.
 
     The mean of n squared errors is taken for a chi-square variable with d degrees of freedom, d = 2n/k (Satterthwaite
@@ -93,7 +93,6 @@ def rmse_interval(mean: float, tail: float, count: float, confidence: float = CO
         mean: the mean of the squared errors.
         tail: the variance of the squared errors relative to their squared mean.
         count: how many errors there are, or how many equally weighted ones they are worth.
-        confidence: the probability that the interval contains the true value.
 
     >>> import numpy as np
     >>> squares = np.random.default_rng(0).normal(0, 2, size=1000) ** 2
@@ -104,6 +103,6 @@ def rmse_interval(mean: float, tail: float, count: float, confidence: float = CO
     if mean == 0:
         return 0.0, 0.0
     freedom = max(2.0, 2 * count / (tail + 3 * (tail + 2) / math.sqrt(count)))
-    step = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(2 / (9 * freedom))
+    step = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(2 / (9 * freedom))
     low, high = (math.sqrt(mean / (1 - 2 / (9 * freedom) + side * step) ** 3) for side in (1, -1))
     return low, high

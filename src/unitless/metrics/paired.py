@@ -93,11 +93,11 @@ class Paired:
         """The number of pairs of learners, for the Bonferroni correction."""
         return max(1, len(self._sums) * (len(self._sums) - 1) // 2)
 
-    def difference(self, a: str, b: str, confidence: float = CONFIDENCE) -> Difference:
+    def difference(self, a: str, b: str) -> Difference:
         """The mean loss of a minus that of b, with its confidence interval.
 
-        The intervals of all pairs of learners are valid together at this confidence (Bonferroni). They are infinite if
-        there are too few blocks.
+        The intervals of all pairs of learners are valid together at the confidence `CONFIDENCE` (Bonferroni). They are
+        infinite if there are too few blocks.
         """
         blocks = -(-self.rows // self._size)
         weights = self._weights[:blocks]
@@ -111,6 +111,6 @@ class Paired:
         if blocks < FEWEST or not math.isfinite(squares):
             return Difference(mean, -math.inf, math.inf)
         error = math.sqrt(squares * blocks / (blocks - 1)) / total
-        share = 1 - (1 - confidence) / (2 * self.comparisons)
+        share = 1 - (1 - CONFIDENCE) / (2 * self.comparisons)
         reach = student_quantile(share, blocks - 1) * error
         return Difference(mean, mean - reach, mean + reach)

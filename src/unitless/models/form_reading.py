@@ -60,7 +60,6 @@ class Curve:
     evidence: Float64  # [interval, head]: the sum of squared gradients
     rows: Float64  # [interval]: about the number of rows in it
     missing: Float64  # [head]: the weight of a missing value
-    missing_evidence: Float64  # [head]
     missing_rows: float
     seen: Float64  # [interval]: values since the interval was made
     values: list[Float64]  # [interval]: the last of these values, up to 32
@@ -311,7 +310,6 @@ class FormReading:
                 evidence[own],
                 rows[own],
                 weights[missing],
-                evidence[missing],
                 float(rows[missing]),
                 seen[here],
                 kept,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 import numpy as np
 
 from .. import _core, html, inputs
-from ..errors import Error, InputError, Option, OptionError, Phrase
+from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES, LossTask
 from ..options import EnsembleKind, Kept, ModelType, Options
@@ -245,13 +245,15 @@ class Model(_core.Learner):
         """Whether the model has curves or trees."""
         return self.model_type not in (None, "linear")
 
-    def _check_linear(self, what: str, kind: type[Error] = OptionError) -> None:
+    def _check_linear(self, what: str) -> None:
         """Raise an error if the model is not linear; `what` completes "this model cannot be ..."."""
         if not self._mixes():
             return
         plain = (Option("model_type", "linear"), " and ", Option("ensemble", False))
         who = f"of model type {self.model_type!r}" if self._bends() else f"with an ensemble ({self.ensemble})"
-        raise kind(f"a model {who} cannot be {what} yet", advice=Phrase("a model that is made with ", *plain, " can"))
+        raise OptionError(
+            f"a model {who} cannot be {what} yet", advice=Phrase("a model that is made with ", *plain, " can")
+        )
 
     @property
     def kept(self) -> Kept:

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 FIELDS = ("started", "center", "weight", "sum", "square", "far_rows", "limited")
-FAR_ROWS, LIMITED = FIELDS.index("far_rows"), FIELDS.index("limited")
+FAR_ROWS = FIELDS.index("far_rows")

@@ -132,13 +132,13 @@ class Frame:
         points = [self.at(a, b) for a, b in _finite(x, y)]
         return tag("path", "", d="M" + "L".join(points), class_=kind) if points else Html("")
 
-    def dots(self, x: Sequence[float], y: Sequence[float], kind: str = "dots", size: float = 3.0) -> Html:
+    def dots(self, x: Sequence[float], y: Sequence[float]) -> Html:
         """Points of one size; points beyond the axes are left out."""
         inside = [
             self.at(a, b) for a, b in _finite(x, y) if self.x.low <= a <= self.x.high and self.y.low <= b <= self.y.high
         ]
         path = "".join(f"M{point}h0" for point in inside)
-        return tag("path", "", d=path, class_=kind, stroke_width=f"{size:g}") if path else Html("")
+        return tag("path", "", d=path, class_="dots", stroke_width="3") if path else Html("")
 
     def circles(self, x: Sequence[float], y: Sequence[float], share: Sequence[float]) -> Html:
         """Circles whose area shows a share; `share` is relative to the largest circle, which is 1."""

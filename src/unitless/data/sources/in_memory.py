@@ -204,8 +204,8 @@ class Mappings(Source, Scan):
 
     family = "named"
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]], whole: bool = False) -> None:
-        self._rows, self.whole = rows, whole
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows, self.whole = rows, False
 
     @property
     def first_keys(self) -> list[str]:

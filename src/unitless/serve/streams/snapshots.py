@@ -186,20 +186,19 @@ def seqs(folder: Path) -> list[int]:
     return [int(path.name) for path in listed(folder)]
 
 
-def remove_old(folder: Path, *, apart: float = math.inf, first_seq: int = 1, kept: int = KEPT) -> None:
+def remove_old(folder: Path, *, apart: float = math.inf, first_seq: int = 1) -> None:
     """Remove snapshots that are not needed.
 
-    The newest ones stay; of the others those that are so many bytes of the log apart, so that there is a state from
+    The newest ones (`KEPT`) stay; of the others those that are so many bytes of the log apart, so that there is a state from
     which what is left of a long log can be replayed.
 
     Args:
         folder: of the stream.
         apart: bytes of the log.
         first_seq: the oldest record of the log; a snapshot that needs older ones is of no use.
-        kept: how many of the newest stay.
     """
     last = 0
-    for path in listed(folder)[:-kept]:
+    for path in listed(folder)[:-KEPT]:
         try:
             manifest = read_manifest(path)
         except (OSError, SnapshotError):
