@@ -189,8 +189,8 @@ def seqs(folder: Path) -> list[int]:
 def remove_old(folder: Path, *, apart: float = math.inf, first_seq: int = 1) -> None:
     """Remove snapshots that are not needed.
 
-    The newest ones (`KEPT`) stay; of the others those that are so many bytes of the log apart, so that there is a state from
-    which what is left of a long log can be replayed.
+    The newest ones (`KEPT`) stay; of the others those that are so many bytes of the log apart, so that there is a state
+    from which what is left of a long log can be replayed.
 
     Args:
         folder: of the stream.
