@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..data.columns.schema import DATES, Kind, Schema
+from ..data.columns.schema import Kind, Schema
 from ..data.labels import number_text
 from ..errors import Option, OptionError, Phrase
 from ..inputs import MISSING
@@ -38,6 +38,7 @@ from .ensemble import Ensemble
 from .linear import Linear, Variance, exportable, linear
 from .members import LARGEST_SCORE, MemberArrays, MixedModel, MixtureArrays, mixed_model
 from .optional import library
+from .table_columns import AS_MATRIX, check_column
 
 if TYPE_CHECKING:
     import onnx
@@ -49,7 +50,6 @@ _TREES, TREES_OPSET = "ai.onnx.ml", 5  # the first version with float64 trees; o
 OPSET, IR_VERSION = 19, 9  # the first versions that compare text; ONNX 1.14, ONNX Runtime 1.15
 _ROWS = "rows"
 _OUTPUTS = ("scores", "prediction", "label", "probabilities")
-_AS_MATRIX = Phrase("use ", Option("inputs", "matrix"))
 
 
 def to_onnx(
@@ -105,7 +105,7 @@ def _columns(model: Learner | OneVsAll) -> list[tuple[str, Kind]]:
         return list(schema.columns)
     names = model._snapshot()["names"]
     if names is None:
-        raise OptionError("this model's features are the columns of a matrix, without names", advice=_AS_MATRIX)
+        raise OptionError("this model's features are the columns of a matrix, without names", advice=AS_MATRIX)
     return [(name, "number") for name in names]
 
 
@@ -195,13 +195,8 @@ class _Graph:
         order: list[int] = []
         for name, kind in columns:
             if name in _OUTPUTS or name.startswith("/"):
-                raise OptionError(f"column {name!r} has a name that the graph needs for itself", advice=_AS_MATRIX)
-            if kind in DATES:
-                raise OptionError(
-                    f"column {name!r} contains dates, which stand for several features", advice=_AS_MATRIX
-                )
-            if kind == "words":
-                raise OptionError(f"column {name!r} contains words, which a graph cannot separate", advice=_AS_MATRIX)
+                raise OptionError(f"column {name!r} has a name that the graph needs for itself", advice=AS_MATRIX)
+            check_column(name, kind)
             if kind in ("number", "flag"):
                 x = self.input(name, self.float, 1)
                 blocks.append(x)
@@ -215,7 +210,7 @@ class _Graph:
             order += [place[f"{name}={value}"] for value in values]
         known = [k for k, at in enumerate(order) if at >= 0]
         if sorted(order[k] for k in known) != list(range(len(place))):
-            raise OptionError("the table's columns do not distinguish its features", advice=_AS_MATRIX)
+            raise OptionError("the table's columns do not distinguish its features", advice=AS_MATRIX)
         wide = self._node("Concat", *blocks, axis=1)
         taken = sorted(known, key=lambda k: order[k])
         return self._node("Gather", wide, self._constant("feature_order", np.array(taken, np.int64)), axis=1)

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.columns.schema import DATES, Kind
-from ..errors import Option, OptionError, Phrase
+from ..data.columns.schema import Kind
+from ..errors import OptionError
 from ..inputs import MISSING, Float64
 from .linear import Linear
 from .optional import library
-
-_AS_MATRIX = Phrase("use ", Option("inputs", "matrix"))
+from .table_columns import AS_MATRIX, check_column
 
 
 @dataclass
@@ -67,12 +66,7 @@ def of_columns(plain: Linear, columns: list[tuple[str, Kind]], marks: tuple[str,
     numbers, texts = _Numbers(features), _Texts(features, marks)
     intercepts = plain.intercepts - plain.means @ plain.weights
     for name, kind in columns:
-        if kind in DATES:
-            raise OptionError(f"column {name!r} contains dates, which stand for several features", advice=_AS_MATRIX)
-        if kind == "words":
-            raise OptionError(
-                f"column {name!r} contains words, which are separated when the data is read", advice=_AS_MATRIX
-            )
+        check_column(name, kind)
         if kind == "boolean":
             intercepts = intercepts + numbers.add_boolean(name)
         elif kind == "text":
@@ -173,7 +167,7 @@ class _Texts:
         if known and all(map(_is_number, known)):
             raise OptionError(
                 f"column {name!r} contains numbers as text, which scikit-learn does not recognize if they are numbers",
-                advice=_AS_MATRIX,
+                advice=AS_MATRIX,
             )
         absent = [*(mark for mark in self.marks if mark not in known), None]
         missing = self.features.weight(f"{head}{MISSING}")
