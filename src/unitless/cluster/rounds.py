@@ -176,6 +176,11 @@ class Rounds:
                 f"would hold out {rows:,} rows, and the driver can store at most {MOST_HELD:,}",
                 option="holdout",
             )
+        if not blocks and training.plan.groups is not None:
+            raise OptionError(
+                Phrase(Option("groups"), " needs all rows in the memory of each worker, and these are too many: train ")
+                + Phrase("without ", Option("cluster"))
+            )
         self._job = Job(
             data, fresh, training.target, training.plan.random_state, held, memory, parts, uuid.uuid4().hex, blocks
         )
@@ -187,11 +192,11 @@ class Rounds:
         """Read data that each worker reads as a whole: its number of rows, and its held-out rows."""
         training, engine = self.training, self.engine
         common = engine.put(self._job)
-        handle = engine.submit(work.take_in, common, training.plan.held_rows(training.read), training.source.name)
+        handle = engine.submit(work.take_in, common, None, training.source.name)
         self._wait([handle], watched)
         taken: TakenIn = engine.get(handle)
         engine.forget([common, handle])
-        self._held = list(taken.held)
+        self._held, training.findings.kin = list(taken.held), taken.kin
         self._scales.join([taken.scales])
         if not training.earlier.midway:
             training.progress.absorb(taken.counts)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..data import Batch, Target
 from ..data.progress import Progress
+from ..data.rows.kin import Held
 from ..data.rows.random_order import hashes_of
 from ..data.rows.shuffle import Shuffle
 from ..data.threads import prefetched
@@ -166,7 +167,8 @@ def _whole(job: Job) -> WholeData:
     """All rows that can be learned, in random order; this process reads them once."""
 
     def read() -> WholeData:
-        counts, scales, rows = Progress(), Scales(job.parts), Shuffle(job.seed, sys.maxsize)
+        counts, scales = Progress(), Scales(job.parts)
+        rows = Shuffle(job.seed, sys.maxsize, held=lambda total: int(job.held * total))
         for batch, _ in _usable(job, job.whole, counts, scales, copy.deepcopy(job.target)):
             rows.add(batch)
             go_on()
@@ -182,16 +184,17 @@ class TakenIn:
 
     rows: int  # rows that can be learned
     held: tuple[Batch, ...]
+    kin: Held  # which rows are held out, without their mask
     counts: Progress
     scales: Scales
 
 
-def take_in(job: Job, most: int) -> TakenIn:
-    """Read all data, and return its held-out rows, at most `most`: the last ones in the random order."""
+def take_in(job: Job, _: None) -> TakenIn:
+    """Read all data, and return its held-out rows: the last ones in the random order."""
     whole = _whole(job)
-    total = whole.rows.rows
-    held = min(int(job.held * total), most)
-    return TakenIn(total, tuple(whole.rows.batches(total - held)), whole.counts, whole.scales)
+    total, kin = whole.rows.rows, whole.rows.held
+    held = tuple(whole.rows.batches(total - kin.count))
+    return TakenIn(total, held, replace(kin, mask=None), whole.counts, whole.scales)
 
 
 def _usable(

@@ -83,7 +83,7 @@ class Fit:
         with shuffled(training, watched) as rows:
             if watched.stopped():
                 return False
-            held = training.plan.held_rows(rows.rows)
+            held = rows.held.count
             learned = rows.rows - held
             training.check_rows(rows.rows)
             if training.session is None:
@@ -156,11 +156,17 @@ class Fit:
 
 
 @contextmanager
-def shuffled(training: Training, watched: Watched) -> Iterator[Shuffle]:
-    """All rows of a training's source that can be learned, in random order; fewer if the user interrupts."""
+def shuffled(training: Training, watched: Watched, held: Callable[[int], int] | None = None) -> Iterator[Shuffle]:
+    """All rows of a training's source that can be learned, in random order; fewer if the user interrupts.
+
+    Args:
+        training: the training.
+        watched: tells whether the user interrupts.
+        held: returns how many of a number of rows are held out. Default: as the plan says.
+    """
     plan, progress, findings = training.plan, training.progress, training.findings
     counts = Progress() if training.earlier.midway else progress  # an interrupted training has counted all rows
-    with Shuffle(plan.random_state, memory_size(plan.memory)) as rows:
+    with Shuffle(plan.random_state, memory_size(plan.memory), held=held or plan.held_rows) as rows:
         for batch in training.reader.batches(Position(), watched.stopped):
             counts.read_in(batch)
             progress.consumed = batch.consumed
@@ -182,5 +188,5 @@ def shuffled(training: Training, watched: Watched) -> Iterator[Shuffle]:
         else:
             findings.labels.all_rows = True
         rows.seal()
-        findings.shuffled = rows.how
+        findings.shuffled, findings.kin = rows.how, rows.held
         yield rows

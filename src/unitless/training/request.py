@@ -35,6 +35,7 @@ def train(
     passes: int | Auto | None = None,
     holdout: float | Literal["last"] | None = None,
     learn_holdout: bool = True,
+    groups: Any = None,
     random_state: int = 0,
     memory: int | str | None = None,
     level: float = USUAL_LEVEL,
@@ -69,6 +70,9 @@ def train(
         holdout: the fraction of the rows that are held out. "last", with `shuffle=False`: the last tenth, so that the
             past is learned and the future predicted. Default: a tenth, at most 20,000 rows, for a fit; 0 for a stream.
         learn_holdout: add the held-out rows to training after the metrics were computed. Default: True.
+        groups: a column of groups, such as customers or patients; all rows of a group are learned, or all are held
+            out, so that the metrics are those for new groups. The column is not a feature. For an array or a frame it
+            may be the groups themselves. Default: no groups.
         random_state: the random seed for shuffling and the hold-out. Default: 0.
         memory: how much memory rows may take while they are shuffled ("2GB", or bytes). Larger tables go through
             temporary files; the model is the same. Default: a quarter of the machine's.
@@ -119,6 +123,7 @@ def train(
         None if memory is None else memory_size(memory),
         learn_holdout,
         level,
+        groups,
     )
     arguments = (source, target, weight, how, request, plan, resume)
     if cluster is not None:

@@ -20,6 +20,7 @@ from ..data.columns.schema import first_rows
 from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
 from ..data.progress import Progress
+from ..data.rows.kin import Held
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
 from ..metrics.coverage import Coverage
@@ -66,6 +67,7 @@ class Findings:
         labels: the values of the target in all rows of a fit.
         read: how many rows a fit has read.
         shuffled: how the rows came into random order, in words.
+        kin: which rows of a fit were held out, and how many rows are duplicates; None for a stream.
         features_met: how many features a sparse model had met before it was pruned.
         remarks: what is worth knowing about the data.
         round_log: a record for each synchronization round of a cluster.
@@ -80,6 +82,7 @@ class Findings:
     labels: LabelValues = field(default_factory=LabelValues)
     read: int = 0
     shuffled: str = ""
+    kin: Held | None = None
     features_met: int | None = None
     remarks: list[Phrase] = field(default_factory=list)
     round_log: list[Any] = field(default_factory=list)
@@ -220,6 +223,7 @@ class Training:
         """Copy the counts of another training that has read all rows into random order."""
         self.progress = copy.deepcopy(other.progress)
         self.findings.shuffled, self.findings.labels = other.findings.shuffled, other.findings.labels
+        self.findings.kin = other.findings.kin
 
     def begin_pass(self) -> None:
         """Begin another pass over the same rows."""

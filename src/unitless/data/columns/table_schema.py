@@ -36,9 +36,12 @@ def infer_schema(
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
     options = _with_counted_target(options, names)
-    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
+    for option in ("target", "weight", "offset", "groups"):
+        name = getattr(options, option)
         if name is not None and name not in names:
             raise OptionError(no_column(name, names, option), file=file)
+    if options.groups is not None and options.groups == options.target:
+        raise OptionError(f"is {options.groups!r}, which is the target; name another column", option="groups")
     if target_needed and options.target is None:
         which = Phrase("say which column to predict (", Option("target", "NAME"), f"); there are {_listed(names)}")
         raise OptionError(which, file=file)
@@ -83,7 +86,14 @@ def infer_schema(
     target_and_weight = options.target, target_kind, options.weight
     remarks = _remarks(columns, inferred)
     return Schema(
-        "table", tuple(columns), *target_and_weight, written, tuple(left_out), remarks=remarks, offset=options.offset
+        "table",
+        tuple(columns),
+        *target_and_weight,
+        written,
+        tuple(left_out),
+        remarks=remarks,
+        offset=options.offset,
+        groups=options.groups,
     )
 
 

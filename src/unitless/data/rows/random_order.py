@@ -37,10 +37,17 @@ def order(seed: int, first: int, last: int) -> Index:
 
 
 class Order:
-    """The numbers of all rows in random order; each part is computed when it is first needed."""
+    """The numbers of all rows in random order; each part is computed when it is first needed.
 
-    def __init__(self, seed: int, rows: int) -> None:
-        self._seed = seed
+    Args:
+        seed: the random seed.
+        rows: the number of rows.
+        held: which rows come after all others. Default: None, no rows.
+    """
+
+    def __init__(self, seed: int, rows: int, held: NDArray[np.bool_] | None = None) -> None:
+        self._seed, self._held = seed, held
+        self._last: list[Index] = []
         self._hashes = hashes(seed, 0, rows)
         self._numbers = np.empty(rows, np.int64)
         self._parts = 16 if rows > SPAN else 1
@@ -59,11 +66,18 @@ class Order:
         if self._parts > 1:
             found = found[found >> np.uint64(60) == np.uint64(self._part)]
         found.sort()
-        self._numbers[self._known : self._known + len(found)] = unhashed(self._seed, found)
+        numbers = unhashed(self._seed, found)
         self._part += 1
-        self._known += len(found)
+        if self._held is not None:
+            last = self._held[numbers]
+            self._last.append(numbers[last])
+            numbers = numbers[~last]
+            if self._part == self._parts:
+                numbers = np.concatenate([numbers, *self._last])
+        self._numbers[self._known : self._known + len(numbers)] = numbers
+        self._known += len(numbers)
         if self._part == self._parts:
-            self._hashes = self._hashes[:0]
+            self._hashes, self._last, self._held = self._hashes[:0], [], None
 
 
 def _key(seed: int) -> int:
