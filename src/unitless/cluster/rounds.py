@@ -271,7 +271,7 @@ class Rounds:
             if number:
                 layout = lay_out(self._surveys, *self._asked, self.training.plan.random_state, number)
             return [[Cell(partition, tuple(some)) for partition, some in enumerate(row)] for row in layout.cells]
-        rows, count = self._taken.rows - self.training.progress.held, layout.partitions * layout.rounds
+        rows, count = self._taken.learned, layout.partitions * layout.rounds
         cuts = [k * rows // count for k in range(count + 1)]
         spans = [(a, b) for a, b in itertools.pairwise(cuts)]
         return [
@@ -383,16 +383,16 @@ class Rounds:
             )
 
     def _learn_held(self, layout: Layout, watched: Watched) -> State:
-        """Learn the held-out rows, divided among the partitions, as one more round."""
+        """Learn the held-out rows and copies of them, divided among the partitions, as one more round."""
         training = self.training
         assert training.model is not None
-        held = sum(batch.rows for batch in self._held)
+        batches = [*(() if self._taken is None else self._taken.aside), *self._held]
+        held = sum(batch.rows for batch in batches)
         if training.plan.learn_holdout and held:
             training.holdout_learned = True
             partitions = min(layout.partitions, max(1, held // work.LEAST_JUDGED))
             cells = [
-                Cell(partition, rows=tuple(_every(self._held, partition, partitions)))
-                for partition in range(partitions)
+                Cell(partition, rows=tuple(_every(batches, partition, partitions))) for partition in range(partitions)
             ]
             kept = training.model.kept
             self._round(cells, False, watched)

@@ -183,8 +183,10 @@ class TakenIn:
     """The facts that the driver needs about data that workers read as a whole."""
 
     rows: int  # rows that can be learned
+    learned: int  # those of them that are neither held out nor set aside
+    aside: tuple[Batch, ...]  # copies of held-out rows
     held: tuple[Batch, ...]
-    kin: Held  # which rows are held out, without their mask
+    kin: Held  # what is known about the held-out rows
     counts: Progress
     scales: Scales
 
@@ -192,9 +194,10 @@ class TakenIn:
 def take_in(job: Job, _: None) -> TakenIn:
     """Read all data, and return its held-out rows: the last ones in the random order."""
     whole = _whole(job)
-    total, kin = whole.rows.rows, whole.rows.held
-    held = tuple(whole.rows.batches(total - kin.count))
-    return TakenIn(total, held, replace(kin, mask=None), whole.counts, whole.scales)
+    rows, kin = whole.rows, whole.rows.held
+    first = rows.rows - kin.count
+    aside, held = (tuple(rows.batches(*span)) for span in ((rows.learned, first), (first, rows.rows)))
+    return TakenIn(rows.rows, rows.learned, aside, held, replace(kin, parts=None), whole.counts, whole.scales)
 
 
 def _usable(

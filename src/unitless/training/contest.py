@@ -89,7 +89,7 @@ class Contest(Generic[AnyTraining]):
                     held = rows.held.count
                     if not interrupted():
                         first.check_rows(rows.rows)
-                        self._passes(lambda: rows.batches(0, rows.rows - held), watched)
+                        self._passes(lambda: rows.batches(0, rows.learned), watched)
                         for contender in self.going:
                             contender.training.progress.rows = first.read
                             contender.training.score_holdout(rows.batches(rows.rows - held), held)

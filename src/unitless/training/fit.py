@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class RandomRows(Protocol):
-    """Rows in random order: first the rows to learn, then the held-out rows."""
+    """Rows in random order: first the rows to learn, then copies of held-out rows, then the held-out rows."""
 
     @property
     def rows(self) -> int:
@@ -53,7 +53,7 @@ def make_passes(
 
     Args:
         session: the session whose model learns.
-        rows: all rows; the last ones are held out.
+        rows: all rows; the last ones are held out, and copies of them precede them.
         held: how many rows are held out.
         plan: how many passes the user wants.
         passes: the record of earlier passes.
@@ -83,8 +83,7 @@ class Fit:
         with shuffled(training, watched) as rows:
             if watched.stopped():
                 return False
-            held = rows.held.count
-            learned = rows.rows - held
+            held, learned = rows.held.count, rows.learned
             training.check_rows(rows.rows)
             if training.session is None:
                 training.begin(next(rows.batches(0, learned)))
@@ -99,7 +98,7 @@ class Fit:
                 lambda number: self._learn_pass(rows, learned, number, watched),
                 training.progress.passes,
             )
-            self._score(rows, learned, finished)
+            self._score(rows, rows.rows - held, finished)
             if finished:
                 training.findings.leak = find_leak(training, rows, learned)
                 training.progress.rows = learned
@@ -131,17 +130,17 @@ class Fit:
                 yield batch if (done, last) == (0, batch.rows) else batch.part(done, last)
                 done = last
 
-    def _score(self, rows: Shuffle, learned: int, finished: bool) -> None:
-        """Compute the hold-out metrics of the current model."""
+    def _score(self, rows: Shuffle, first: int, finished: bool) -> None:
+        """Compute the hold-out metrics of the current model on the rows from number `first` on."""
         training, findings = self._training, self._training.findings
         numbers: list[Any] = []
 
         def noted() -> Iterator[Batch]:
-            for batch in rows.batches(learned):
+            for batch in rows.batches(first):
                 numbers.append(batch.place.numbers)
                 yield batch
 
-        training.score_holdout(noted(), rows.rows - learned, finished)
+        training.score_holdout(noted(), rows.rows - first, finished)
         if findings.row_errors is not None:
             findings.drifting = drifts(findings.row_errors.errors, np.concatenate(numbers))
 

@@ -2,7 +2,8 @@
 
 A model that has learned a row knows its copies, so that copies on both sides would make the hold-out metrics too good.
 Without copies and groups the held-out rows are the last ones of the random order. Otherwise whole sets of rows are held
-out: those whose first row is last in the random order, as long as they are not more rows than are wanted.
+out: those whose first row is last in the random order, as long as they are not more rows than are wanted. Of the copies
+of a held-out row only the first one counts in the metrics: the others tell nothing more. They are set aside.
 
 Equal rows need not be copies: if a table has few columns with few values, new rows will equal old ones too. If equal
 rows were held out together there, the metrics would describe rows that never occur, such as all first-class passengers
@@ -11,8 +12,10 @@ who survived, predicted by a model that knows only those who did not. `Kin.copie
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +27,8 @@ from .records import Index
 
 AGREEING = 0.9  # copies have the same label; so many of the pairs of rows with equal features must agree beyond chance
 ENOUGH = 10  # with fewer different rows in the hold-out, the table has few possible rows, and equal rows are no copies
+LEARNED, ASIDE, HELD = range(3)  # the parts of the rows, in the order in which they follow each other
+Parts: TypeAlias = NDArray[np.uint8]
 _PER_ROW = 16  # bytes for a row's hash, and for its place among the sorted hashes
 
 
@@ -34,7 +39,8 @@ class Held:
     Args:
         count: the number of held-out rows.
         rows: the number of all rows.
-        mask: the held-out rows, by number; None if they are the last ones of the random order.
+        aside: the number of copies of held-out rows; they are neither learned nor held out.
+        parts: by row: `LEARNED`, `ASIDE` or `HELD`; None if the held-out rows are the last ones of the random order.
         duplicates: how many rows equal an earlier row; None if the rows were not compared.
         copied: whether equal rows are copies, so that they are held out together.
         groups: how many groups there are, and how many of them are held out; None without groups.
@@ -42,7 +48,8 @@ class Held:
 
     count: int = 0
     rows: int = 0
-    mask: NDArray[np.bool_] | None = None
+    aside: int = 0
+    parts: Parts | None = None
     duplicates: int | None = 0
     copied: bool = False
     groups: tuple[int, int] | None = None
@@ -53,10 +60,11 @@ class Kin:
     """Collects the hashes of all rows, and then chooses the rows that are held out.
 
     Args:
-        most: the bytes that hashes of contents may take; if there are more rows, rows are not compared.
+        most: the bytes that hashes of contents may take; if there are more rows, rows are not compared. Default: any
+            number.
     """
 
-    most: int
+    most: int = sys.maxsize
     _contents: list[Hashes] | None = field(default_factory=list)
     _groups: list[Hashes] = field(default_factory=list)
     _rows: int = 0
@@ -99,11 +107,15 @@ class Kin:
             alone = keys == 0
             keys[alone] = hashes_of(~seed, np.flatnonzero(alone))
             mask, counts = _chosen(seed, keys, _repeated(keys), wanted)
-            return Held(int(mask.sum()), rows, mask, duplicates, False, counts)
+            return Held(int(mask.sum()), rows, 0, mask.astype(np.uint8) * np.uint8(HELD), duplicates, False, counts)
         if contents is None or repeated is None or not copied:
-            return Held(wanted, rows, None, duplicates)
+            return Held(wanted, rows, duplicates=duplicates)
         mask, _ = _chosen(seed, features_of(contents), repeated, wanted)
-        return Held(int(mask.sum()), rows, mask, duplicates, True)
+        held = np.flatnonzero(mask)
+        first = held[np.unique(contents[held], return_index=True)[1]]
+        parts = mask.astype(np.uint8) * np.uint8(ASIDE)
+        parts[first] = HELD
+        return Held(len(first), rows, len(held) - len(first), parts, duplicates, True)
 
 
 def _repeated(hashes: Hashes) -> Hashes:

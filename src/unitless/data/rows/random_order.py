@@ -42,12 +42,13 @@ class Order:
     Args:
         seed: the random seed.
         rows: the number of rows.
-        held: which rows come after all others. Default: None, no rows.
+        parts: by row, which part of the rows it belongs to; parts with greater numbers come later. Default: None, one
+            part.
     """
 
-    def __init__(self, seed: int, rows: int, held: NDArray[np.bool_] | None = None) -> None:
-        self._seed, self._held = seed, held
-        self._last: list[Index] = []
+    def __init__(self, seed: int, rows: int, parts: NDArray[np.uint8] | None = None) -> None:
+        self._seed, self._of_row = seed, parts
+        self._later: list[Index] = []  # rows of other parts than the first one
         self._hashes = hashes(seed, 0, rows)
         self._numbers = np.empty(rows, np.int64)
         self._parts = 16 if rows > SPAN else 1
@@ -68,16 +69,17 @@ class Order:
         found.sort()
         numbers = unhashed(self._seed, found)
         self._part += 1
-        if self._held is not None:
-            last = self._held[numbers]
-            self._last.append(numbers[last])
-            numbers = numbers[~last]
+        if self._of_row is not None:
+            later = self._of_row[numbers] > 0
+            self._later.append(numbers[later])
+            numbers = numbers[~later]
             if self._part == self._parts:
-                numbers = np.concatenate([numbers, *self._last])
+                others = np.concatenate(self._later)
+                numbers = np.concatenate([numbers, others[np.argsort(self._of_row[others], kind="stable")]])
         self._numbers[self._known : self._known + len(numbers)] = numbers
         self._known += len(numbers)
         if self._part == self._parts:
-            self._hashes, self._last, self._held = self._hashes[:0], [], None
+            self._hashes, self._later, self._of_row = self._hashes[:0], [], None
 
 
 def _key(seed: int) -> int:

@@ -5,7 +5,7 @@ the chunks or the memory. Rows that fit into memory stay there. If they do not f
 written to a temporary file, again and again. Then the range of hashes is divided into intervals whose rows fit into
 memory, and for each interval its rows are read back from all that was written.
 
-The held-out rows come last. Copies of a row, and rows of one group, are all held out or all learned (`kin.py`).
+The held-out rows come last, after the copies of held-out rows, which are set aside (`kin.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..reader import Batch
 from ..sources.located_rows import Places
 from ..threads import prefetched
 from .content import content_hashes
-from .kin import Held, Kin
+from .kin import ASIDE, HELD, LEARNED, Held, Kin
 from .random_order import MASK, SPAN, Order, hashes, hashes_of, unhashed
 from .records import BLOCK, Index
 from .spilled_rows import Segment, SpillFile
@@ -62,7 +62,7 @@ def batch_rows(data: inputs.Input) -> tuple[int, int]:
 class _Interval:
     """Rows that are in memory together: those with hashes from `low` to `high`, which are rows `first` to `last`.
 
-    `held` says whether these are the held-out rows, or the others; None if both are in the order of their hashes.
+    They are of one part (`kin.py`); None if the rows are not divided into parts.
     """
 
     cells: range
@@ -70,7 +70,7 @@ class _Interval:
     high: int
     first: int = 0
     last: int = 0
-    held: bool | None = None
+    part: int | None = None
 
 
 class Shuffle:
@@ -108,8 +108,7 @@ class Shuffle:
         self._order: Order | None = None
         self._intervals: list[_Interval] = []
         self._loaded: tuple[_Interval, StoredRows, Index, Index] | None = None
-        self._kept: _Interval | None = None  # the held-out rows, if they stay in memory
-        self._loaded_held: tuple[StoredRows, Index, Index] | None = None
+        self._kept: dict[_Interval, tuple[StoredRows, Index, Index] | None] = {}  # they stay in memory when loaded
         self._lock = forkable_lock()
 
     def __enter__(self) -> Self:
@@ -121,9 +120,14 @@ class Shuffle:
     def close(self) -> None:
         """Release all rows, and remove the temporary file."""
         self._closed = True
-        self._stored, self._loaded, self._loaded_held, self._order = StoredRows(), None, None, None
+        self._stored, self._loaded, self._kept, self._order = StoredRows(), None, {}, None
         if self._file is not None:
             self._file.close()
+
+    @property
+    def learned(self) -> int:
+        """The number of rows that are neither held out nor set aside; they come first."""
+        return self.rows - self.held.aside - self.held.count
 
     @property
     def spilled(self) -> bool:
@@ -168,7 +172,7 @@ class Shuffle:
             self.held = self._kin.held(self._seed, self._wanted(self.rows))
             self._kin = None
         if self._file is None:
-            self._order = Order(self._seed, self.rows, self.held.mask)
+            self._order = Order(self._seed, self.rows, self.held.parts)
             return
         if self._stored.rows:
             self._spill()
@@ -213,8 +217,8 @@ class Shuffle:
     def _planned(self) -> list[_Interval]:
         """Return the intervals of hashes whose rows fit into memory: several cells, one cell, or a part of one."""
         width, limit = 1 << (64 - self._bits), self._limit
-        few = self.held.mask is not None and sum(self._sizes) / self.rows * self.held.count <= limit / 4
-        if few:  # then the held-out rows stay in memory, next to the rows of an interval
+        few = self.held.parts is not None and sum(self._sizes) / self.rows * (self.rows - self.learned) <= limit / 4
+        if few:  # then the rows that are not learned stay in memory, next to the rows of an interval
             limit -= limit // 4
         plan: list[_Interval] = []
         begin = taken = 0
@@ -234,24 +238,23 @@ class Shuffle:
                 taken += size
         if begin < len(self._sizes):
             plan.append(_Interval(range(begin, len(self._sizes)), begin * width, MASK))
-        if self.held.mask is not None:
-            highs = np.array([one.high for one in plan], np.uint64)
-            learned, held = self._counted(highs, ~self.held.mask), self._counted(highs, self.held.mask)
-            last = [_Interval(range(len(self._sizes)), 0, MASK)] if few else plan
-            counts = [*learned, *([sum(held)] if few else held)]
-            plan = [*(replace(one, held=False) for one in plan), *(replace(one, held=True) for one in last)]
+        if self.held.parts is not None:
+            whole_range = [_Interval(range(len(self._sizes)), 0, MASK)]
+            several = [(part, whole_range if few and part != LEARNED else plan) for part in (LEARNED, ASIDE, HELD)]
+            counts = [count for part, some in several for count in self._counted(some, self.held.parts == part)]
+            plan = [replace(one, part=part) for part, some in several for one in some]
         elif whole:
             counts = [sum(segment.rows for cell in one.cells for segment in self._cells[cell]) for one in plan]
         else:
-            counts = self._counted(np.array([one.high for one in plan], np.uint64))
+            counts = self._counted(plan)
         ends = np.cumsum(counts).tolist()
         plan = [replace(one, first=end - count, last=end) for one, count, end in zip(plan, counts, ends, strict=True)]
-        self._kept = plan[-1] if few else None
+        self._kept = {one: None for one in plan if few and one.part != LEARNED}
         return plan
 
-    def _counted(self, highs: NDArray[np.uint64], mask: NDArray[np.bool_] | None = None) -> list[int]:
+    def _counted(self, plan: list[_Interval], mask: NDArray[np.bool_] | None = None) -> list[int]:
         """Return the number of rows in each interval; only of those in the mask if there is one."""
-        counts = np.zeros(len(highs), np.int64)
+        highs, counts = np.array([one.high for one in plan], np.uint64), np.zeros(len(plan), np.int64)
         for first in range(0, self.rows, SPAN):
             found = hashes(self._seed, first, min(self.rows, first + SPAN))
             if mask is not None:
@@ -323,10 +326,9 @@ class Shuffle:
     def _load(self, interval: _Interval) -> tuple[StoredRows, Index, Index]:
         """Return the rows of an interval, their numbers, and their places in the order of the hashes."""
         with self._lock:
-            if interval == self._kept:
-                if self._loaded_held is None:
-                    self._loaded_held = self._read(interval)
-                return self._loaded_held
+            if interval in self._kept:
+                kept = self._kept[interval] = self._kept[interval] or self._read(interval)
+                return kept
             if self._loaded is None or self._loaded[0] != interval:
                 self._loaded = None
                 self._loaded = interval, *self._read(interval)
@@ -341,8 +343,8 @@ class Shuffle:
                 batch, rows = self._file.read(segment, self._labels)
                 found = hashes_of(self._seed, rows)
                 inside = (found >= np.uint64(interval.low)) & (found <= np.uint64(interval.high))
-                if interval.held is not None and self.held.mask is not None:
-                    inside &= self.held.mask[rows] == interval.held
+                if interval.part is not None and self.held.parts is not None:
+                    inside &= self.held.parts[rows] == interval.part
                 batch = batch.select(inside)
                 numbers[stored.rows : stored.rows + batch.rows] = rows[inside]
                 stored.add(batch)
