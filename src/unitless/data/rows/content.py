@@ -62,9 +62,8 @@ def _add_features(data: Input, found: Hashes) -> None:
         _add_entries(data.values, of_numbers(data.indices), data.row_starts, found)
     elif isinstance(data, TextRows):
         read = data.read
-        keys = of_texts(read.name_ends, read.text)[read.ids]
-        ends = np.asarray(read.row_ends, np.int64)
-        _add_entries(read.values, keys, np.append(ends[:1] * 0, ends[-data.rows :]), found)
+        keys = of_texts(np.append(0, read.name_ends), read.text)[read.ids]
+        _add_entries(read.values, keys, np.append(0, read.row_ends), found)
     else:
         found += _of_mappings(data)
 

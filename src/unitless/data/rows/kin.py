@@ -29,7 +29,7 @@ AGREEING = 0.9  # copies have the same label; so many of the pairs of rows with 
 ENOUGH = 10  # with fewer different rows in the hold-out, the table has few possible rows, and equal rows are no copies
 LEARNED, ASIDE, HELD = range(3)  # the parts of the rows, in the order in which they follow each other
 Parts: TypeAlias = NDArray[np.uint8]
-_PER_ROW = 16  # bytes for a row's hash, and for its place among the sorted hashes
+_PER_ROW = 8  # bytes for a row's hash
 
 
 @dataclass(frozen=True)
