@@ -43,6 +43,7 @@ OPTIONS = (
         "rule",
         "The update rule: nag, snag or ng; newton (second order); ag or gd, which depend on units. Default: nag.",
         panel=LEARNING,
+        advanced=True,
     ),
     options.LEARNING_RATE,
     options.MODEL_TYPE,

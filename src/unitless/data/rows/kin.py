@@ -26,7 +26,7 @@ from .random_order import hashes_of
 from .records import Index
 
 AGREEING = 0.9  # copies have the same label; so many of the pairs of rows with equal features must agree beyond chance
-ENOUGH = 10  # with fewer different rows in the hold-out, the table has few possible rows, and equal rows are no copies
+ENOUGH = 20  # with fewer different rows in the hold-out, the table has few possible rows, and equal rows are no copies
 LEARNED, ASIDE, HELD = range(3)  # the parts of the rows, in the order in which they follow each other
 Parts: TypeAlias = NDArray[np.uint8]
 _PER_ROW = 8  # bytes for a row's hash
