@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Option, OptionError, Phrase
@@ -39,12 +40,7 @@ unitless train more.csv --resume prices.unitless --output prices.unitless
 OPTIONS = (
     options.DATA,
     options.TARGET,
-    Flag(
-        "rule",
-        "The update rule: nag, snag or ng; newton (second order); ag or gd, which depend on units. Default: nag.",
-        panel=LEARNING,
-        advanced=True,
-    ),
+    replace(options.RULE, advanced=True),
     options.LEARNING_RATE,
     options.MODEL_TYPE,
     options.ENSEMBLE,

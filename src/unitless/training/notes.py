@@ -13,6 +13,7 @@ from ..errors import Option, Phrase
 from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
 from ..metrics.stream_baselines import MEAN, REPEAT
+from .contradictions import contradiction
 
 if TYPE_CHECKING:
     from .training import Training
@@ -32,7 +33,9 @@ def notes(training: Training) -> list[Phrase]:
     found = [
         None if training.findings.leak is None else training.findings.leak.note(),
         _copies(training),
+        contradiction(training),
         _in_time(training) if training.fitted else _forgotten(training),
+        _still_improving(training),
         _no_better(training),
         _known(training),
         _idle(training),
@@ -58,6 +61,18 @@ def _copies(training: Training) -> Phrase | None:
     return Phrase(
         f"{kin.duplicates:,} rows are copies of other rows ({kin.duplicates / kin.rows:.1%}); copies were held out "
         "together with their original, because a model predicts a row too well if it has learned a copy of it"
+    )
+
+
+def _still_improving(training: Training) -> Phrase | None:
+    """A note if a fit has reached its limit of passes while another one was expected to help."""
+    done, passes = training.progress.passes, training.passes
+    if training.interrupted or not (training.fitted and training.plan.is_auto and passes.losses and not passes.stale):
+        return None
+    return Phrase(
+        f"the fit ended at its limit of {done} passes; the last one still lowered the loss on the held-out rows by "
+        f"{passes.gain:.1%}. For more passes, with about the same time for each: ",
+        Option("passes", 2 * done),
     )
 
 

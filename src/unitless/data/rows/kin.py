@@ -43,7 +43,8 @@ class Held:
         parts: by row: `LEARNED`, `ASIDE` or `HELD`; None if the held-out rows are the last ones of the random order.
         duplicates: how many rows equal an earlier row; None if the rows were not compared.
         copied: whether equal rows are copies, so that they are held out together.
-        groups: how many groups there are, and how many of them are held out; None without groups.
+        groups: how many groups there are, and how many of them are held out; None without groups. A row without a
+            group is a group of its own; there are no groups if all rows are without one.
     """
 
     count: int = 0
@@ -105,6 +106,8 @@ class Kin:
             keys = np.concatenate(self._groups)
             self._groups = []
             alone = keys == 0
+            if alone.all():
+                return Held(wanted, rows, duplicates=duplicates, groups=(0, 0))
             keys[alone] = hashes_of(~seed, np.flatnonzero(alone))
             mask, counts = _chosen(seed, keys, _repeated(keys), wanted)
             return Held(int(mask.sum()), rows, 0, mask.astype(np.uint8) * np.uint8(HELD), duplicates, False, counts)
