@@ -361,7 +361,7 @@ class Training:
             return
         if groups[0] == 1:
             raise OptionError(
-                "is the same for all rows: at least two groups are needed to hold one out", option="groups"
+                "is the same for all rows, so that no group can be held out", option="groups"
             )
         if isinstance(self.source, Mappings) and self.source.first_keys and self.schema.groups is not None:
             raise OptionError(no_column(self.schema.groups, self.source.first_keys, "groups"))
