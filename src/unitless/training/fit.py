@@ -23,6 +23,7 @@ from .leaks import find_leak
 from .notes import drifts
 from .passes import Passes
 from .plan import Plan
+from .repeated_identifiers import find_repeated_identifier
 from .session import Session
 from .watched import Watched
 
@@ -104,6 +105,7 @@ class Fit:
             self._score(rows, rows.rows - held, finished)
             if finished:
                 training.findings.leak = find_leak(training, rows, learned)
+                training.findings.identifier = find_repeated_identifier(training, rows, learned)
                 training.progress.rows = learned
                 self._learn_holdout(rows, learned, watched)
                 training.progress.rows = training.read

@@ -33,6 +33,7 @@ def notes(training: Training) -> list[Phrase]:
     found = [
         None if training.findings.leak is None else training.findings.leak.note(),
         _copies(training),
+        None if training.findings.identifier is None else training.findings.identifier.note(),
         contradiction(training),
         _in_time(training) if training.fitted else _forgotten(training),
         _still_improving(training),

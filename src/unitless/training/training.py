@@ -43,6 +43,7 @@ from .leaks import Leak
 from .notes import notes
 from .passes import Passes
 from .plan import Plan
+from .repeated_identifiers import RepeatedIdentifier
 from .result import TrainResult
 from .session import Session
 from .setup import Setup
@@ -67,6 +68,7 @@ class Findings:
         in_sample: the metrics of the final model on a sample of the learned rows of a stream.
         drifting: whether errors differ along the data.
         leak: columns that give the target away.
+        identifier: a column whose rows with a known value are predicted far better than others.
         labels: the values of the target in all rows of a fit.
         read: how many rows a fit has read.
         shuffled: how the rows came into random order, in words.
@@ -82,6 +84,7 @@ class Findings:
     in_sample: Evaluation | None = None
     drifting: bool = False
     leak: Leak | None = None
+    identifier: RepeatedIdentifier | None = None
     labels: LabelValues = field(default_factory=LabelValues)
     read: int = 0
     shuffled: str = ""
@@ -360,9 +363,7 @@ class Training:
         if groups is None or groups[0] > 1:
             return
         if groups[0] == 1:
-            raise OptionError(
-                "is the same for all rows, so that no group can be held out", option="groups"
-            )
+            raise OptionError("is the same for all rows, so that no group can be held out", option="groups")
         if isinstance(self.source, Mappings) and self.source.first_keys and self.schema.groups is not None:
             raise OptionError(no_column(self.schema.groups, self.source.first_keys, "groups"))
         raise OptionError("has no value in any row", option="groups")
