@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inputs import TextColumn
+from ..inputs import Float64, TextColumn
 from .labels import Numbers, RawLabels
 
 Hashes: TypeAlias = NDArray[np.uint64]
@@ -21,7 +21,7 @@ _POWER = np.uint64(0x9E3779B97F4A7C15)
 def value_hashes(values: RawLabels) -> Hashes:
     """Return a hash of each value; 0 where it is missing. A number has the same hash as its text."""
     if isinstance(values, Numbers):
-        found = mixed(bits_of(values.values))
+        found = _of_values(values.values)
         found[~values.present()] = 0
         return found
     table = np.array([_of_label(value) for value in values.values] + [0], np.uint64)
@@ -76,9 +76,14 @@ def key_of(name: str) -> np.uint64:
 def _of_label(value: Any) -> int:
     """Return the hash of one of the values of text labels; a number in text is a number."""
     try:
-        return int(mixed(bits_of(np.array([float(value)])))[0])
+        return int(_of_values(np.array([float(value)]))[0])
     except (TypeError, ValueError, OverflowError):
         return int(key_of(str(value)))
+
+
+def _of_values(values: Float64) -> Hashes:
+    """Return a hash of each number, which is never 0."""
+    return mixed(bits_of(values) ^ _POWER) | np.uint64(1)
 
 
 def of_numbers(numbers: NDArray[Any]) -> Hashes:
