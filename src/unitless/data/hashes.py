@@ -30,12 +30,9 @@ def value_hashes(values: RawLabels) -> Hashes:
 
 def text_hashes(column: TextColumn) -> Hashes:
     """Return a hash of the text of each row; 0 where it is missing."""
-    used = column
     if len(column.ends) - 1 > len(column.codes):
-        used, codes = _used(column)
-    else:
-        codes = column.codes
-    return np.append(of_texts(used.ends, used.text), np.uint64(0))[codes]
+        column = _used(column)
+    return np.append(of_texts(column.ends, column.text), np.uint64(0))[column.codes]
 
 
 def of_texts(ends: NDArray[np.int64], letters: NDArray[np.uint8]) -> Hashes:
@@ -52,14 +49,14 @@ def of_texts(ends: NDArray[np.int64], letters: NDArray[np.uint8]) -> Hashes:
     return hashes | np.uint64(1)
 
 
-def _used(column: TextColumn) -> tuple[TextColumn, NDArray[np.int64]]:
-    """Return a column of the texts that some row has, and the code of each row."""
+def _used(column: TextColumn) -> TextColumn:
+    """Return the column without the texts that no row has."""
     used, codes = np.unique(np.append(column.codes, -1), return_inverse=True)
     values = used[1:]
     begins, lengths = column.ends[values], column.ends[values + 1] - column.ends[values]
     ends = np.append(0, np.cumsum(lengths))
     places = np.arange(ends[-1]) + np.repeat(begins - ends[:-1], lengths)
-    return TextColumn(column.codes, ends, column.text[places]), codes.reshape(-1)[:-1] - 1
+    return TextColumn((codes.reshape(-1)[:-1] - 1).astype(np.int32), ends, column.text[places])
 
 
 _keys: dict[str, np.uint64] = {}
@@ -93,7 +90,8 @@ def of_numbers(numbers: NDArray[Any]) -> Hashes:
 
 def bits_of(values: NDArray[Any]) -> Hashes:
     """Return the bits of numbers as 64-bit floats; a negative zero is a zero."""
-    return np.add(values, 0.0, dtype=np.float64).view(np.uint64)
+    numbers: Float64 = np.add(values, 0.0, dtype=np.float64)
+    return numbers.view(np.uint64)
 
 
 def mixed(x: Hashes) -> Hashes:

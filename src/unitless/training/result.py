@@ -380,7 +380,8 @@ class TrainDetails:
         kin = findings.kin
         self.duplicates = None if kin is None else kin.duplicates
         self.compared_rows = 0 if kin is None else kin.rows
-        self.groups, self.held_out_groups = (None, None) if kin is None or kin.groups is None else kin.groups
+        groups: tuple[int | None, int | None] = (None, None) if kin is None or kin.groups is None else kin.groups
+        self.groups, self.held_out_groups = groups
         self.missing: dict[str, int] = dict(progress.missing)
         self.interrupted: bool = training.interrupted
         self.fitted: bool = training.fitted
