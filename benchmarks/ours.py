@@ -12,6 +12,7 @@ import unitless as ul
 
 CLASSES = range(1, 8)
 AUTOMATIC = {"learning_rate": "auto", "center": True}
+DEFAULTS = {**AUTOMATIC, "falling_scales": True, "ensemble": True}  # of `train` and the estimators, for a stream
 
 
 def log_loss(scores: np.ndarray, y: np.ndarray) -> float:

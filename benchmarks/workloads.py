@@ -57,6 +57,23 @@ def dense(store: Store) -> Contenders:
     ]
 
 
+def defaults(store: Store) -> Contenders:
+    first = f"first {store.size.slow_rows:,} rows"
+    ours_river = partial(one.our_classifier, model_type="auto")
+    return [
+        Loop("unitless, defaults: trees, ensemble", partial(ours.learn, model_type="auto", **ours.DEFAULTS)),
+        Loop("unitless, linear, ensemble", partial(ours.learn, model_type="linear", **ours.DEFAULTS)),
+        Loop("unitless, one linear learner", ours.learn),
+        Peer("Vowpal Wabbit, cache", partial(vw.learn, data="binary.vw")),
+        Peer("scikit-learn scaler + SGD", scikit.pipeline),
+        Loop(f"unitless.river, defaults, {first}", partial(one.classify_covertype, make=ours_river)),
+        Peer(
+            f"River scaler | logistic, {first}",
+            partial(one.classify_covertype, make=partial(one.river_classifier, scaled=True)),
+        ),
+    ]
+
+
 def sparse(_: Store) -> Contenders:
     return [
         Loop("unitless", partial(ours.learn, kind="sparse")),
@@ -294,6 +311,13 @@ ALL = {
             "One pass over raw float32 columns; class 2 against the rest.",
             "log loss",
             dense,
+        ),
+        Workload(
+            "defaults",
+            "Covertype, dense, defaults",
+            "The same rows in the same order: our defaults next to one linear learner and to other programs.",
+            "log loss",
+            defaults,
         ),
         Workload(
             "sparse",

@@ -340,7 +340,7 @@ def test_other_files_are_not_converted_to_models(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["convert", "nowhere", name]) == 1
-    assert "nowhere: there is no such file" in capsys.readouterr().err
+    assert "there is no file 'nowhere'" in capsys.readouterr().err
     pathlib.Path("data.csv").write_text("a,b\n1,2\n")
     assert main(["convert", "data.csv", name]) == 1
     assert "data.csv is not a model" in capsys.readouterr().err

@@ -34,7 +34,10 @@ def test_two_classes(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -
     found = ul.evaluate("dear.unitless", "houses.csv", by="kind")
     assert printed.err == ""
     assert f"{1 - found.metrics['error_rate']:.2%} (90% confidence interval" in printed.out
-    assert f" by always {found._baseline_answer!r}; the model's error is {found.skill:.2%} below\n" in printed.out
+    assert (
+        f" (always predict {found._baseline_answer!r}); the model's error is {found.skill:.2%} below the baseline's\n"
+        in printed.out
+    )
     assert "3,000 rows evaluated" in printed.out
     for name in ("precision", "recall", "F1", "AUC", "Brier score"):
         assert f"{name} " in printed.out

@@ -96,7 +96,9 @@ def test_usage_is_checked_before_work(folder: pathlib.Path, capsys: Capture) -> 
     assert "at least two" in said(capsys, "a.unitless", "-o", "c.unitless", code=1)[1]
     assert "no directory" in said(capsys, "a.unitless", "b.unitless", "-o", "nowhere/c.unitless", code=1)[1]
     assert "--output" in said(capsys, "a.unitless", "b.unitless", code=2)[1]
-    assert "cannot read" in said(capsys, "a.unitless", "none.unitless", "-o", "c.unitless", code=1)[1]
+    assert (
+        "there is no file 'none.unitless'" in said(capsys, "a.unitless", "none.unitless", "-o", "c.unitless", code=1)[1]
+    )
 
 
 def test_models_with_trees_are_merged_too(folder: pathlib.Path, capsys: Capture) -> None:

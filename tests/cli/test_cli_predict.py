@@ -181,7 +181,9 @@ def test_options_that_cannot_be_are_refused(folder: pathlib.Path, capsys: Captur
     library.learn([[1.0]], [1.0])
     library.save("library.unitless")
     assert "not made by train" in said(capsys, "library.unitless", "people.csv", code=2)[1]
-    assert "cannot read 'none'" in said(capsys, "none", "people.csv", code=1)[1]
+    assert "there is no file 'none'" in said(capsys, "none", "people.csv", code=1)[1]
+    swapped = said(capsys, "people.csv", "people.unitless", code=1)[1]
+    assert "or it is damaged; the model comes first: unitless predict MODEL DATA\n" in swapped
 
 
 def test_extrapolation_continues_beyond_the_training_range(folder: pathlib.Path, capsys: Capture) -> None:

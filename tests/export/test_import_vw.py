@@ -251,7 +251,7 @@ def test_hashes_need_names(tmp_path: pathlib.Path) -> None:
     vw = Trained(tmp_path, "-q fb", rows, score)
     with pytest.raises(ul.OptionError, match="products"):
         ul.from_vw(vw.hashed, names=["a"])
-    with pytest.raises(ul.ModelFileError, match="cannot read"):
+    with pytest.raises(ul.ModelFileError, match="there is no file"):
         ul.from_vw(tmp_path / "none.txt")
     (tmp_path / "binary.txt").write_bytes(os.urandom(64) + b"\xff")
     with pytest.raises(ul.ModelFileError, match=r"binary\.txt"):

@@ -261,7 +261,7 @@ def test_labels_may_be_in_another_column_or_array(tmp_path: pathlib.Path) -> Non
     table = write(tmp_path / "t.csv", TEST.to_csv(index=False))
     assert ul.evaluate(beside, TEST[FEATURES], target=TEST["dear"]).metrics["error_rate"] < 0.3
     assert ul.evaluate(beside, table, target="dear").metrics == pytest.approx(ul.evaluate(MODELS["dear"], TEST).metrics)
-    with pytest.raises(ul.OptionError, match="labels beside"):
+    with pytest.raises(ul.OptionError, match="labels given separately"):
         ul.evaluate(beside, TEST[FEATURES])
 
 
@@ -310,7 +310,7 @@ def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
         assert found.metrics["error_rate"] == pytest.approx((100 + known * (ROWS - 100)) / ROWS)
         assert all(math.isfinite(value) for value in found.metrics.values())
         assert found.baseline["error_rate"] > 0
-        with pytest.raises(ul.InputError, match="no label is one that the model knows: the labels are 'x'"):
+        with pytest.raises(ul.InputError, match="no label is a class of the model: the labels are 'x'"):
             ul.evaluate(result, TEST.assign(**{target: "x"}))
 
 
@@ -338,7 +338,7 @@ def test_data_of_another_kind_is_refused(tmp_path: pathlib.Path) -> None:
         ul.evaluate(MODELS["price"], np.zeros((3, 4)), target=[1, 2, 3])
     with pytest.raises(ul.InputError, match="no column 'price'"):
         ul.evaluate(MODELS["price"], TEST.drop(columns="price"))
-    with pytest.raises(ul.OptionError, match="give the labels beside the data"):
+    with pytest.raises(ul.OptionError, match="give the labels separately from the data"):
         ul.evaluate(ul.train(np.eye(5), np.arange(5) / 3), np.eye(5))
     with pytest.raises(ul.OptionError, match="int has no model; give a model, a model file"):
         ul.evaluate(3, TEST)

@@ -1,4 +1,4 @@
-"""Quantiles of errors: the core beside the plain ones, exactness, and what they promise."""
+"""Quantiles of errors: the core and the plain Python oracle agree, exactness, and coverage guarantees."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_the_share_of_rows_within_reach_is_about_the_level(sizes: Any, within: f
 def test_too_few_rows_reach_to_infinity(level: float, least: int) -> None:
     assert followed(noise(least - 1)).reach(level) == math.inf
     assert followed(noise(least)).reach(level) < math.inf
-    with pytest.raises(ul.OptionError, match=f"at least {least} rows .* it has those of {least - 1}"):
+    with pytest.raises(ul.OptionError, match=f"at least {least} rows, .* has those of {least - 1}"):
         followed(noise(least - 1)).known_reach(level)
 
 
@@ -129,7 +129,7 @@ def test_a_higher_level_never_reaches_less_far(stream: list[tuple[float, float]]
 
 @pytest.mark.parametrize("level", [0.5, 0.65, 0.8, 0.9, 0.95])
 def test_steady_quantiles_are_right_at_any_moment(level: float) -> None:
-    """Those that follow are right in the long run alone: where they stand at a moment is chance."""
+    """Adaptive quantiles are correct only in the long run: their value at one moment depends on chance."""
     quantiles, after, found = ErrorQuantiles(), noise(20_000, seed=1), []
     quantiles.follow(noise(1000))
     for seed in range(50):
@@ -235,7 +235,7 @@ def test_errors_of_numbers_counts_and_classes() -> None:
     assert two == pytest.approx([0.5, 0.0, 1.0])
     model = ul.OneVsAll(["a", "b"])
     several = errors(model, [[0.0, 0.0], [50.0, -50.0]], [1, 2])
-    assert several.tolist() == [0.5, 1.0]  # a class that is not known had no probability
+    assert several.tolist() == [0.5, 1.0]  # an unknown class had no probability
 
 
 def test_prediction_sets_contain_likely_labels_and_are_never_empty() -> None:
@@ -261,7 +261,7 @@ def test_levels_rise() -> None:
 
 @given(streams)
 def test_parts_without_weights_are_parts_with_weights_of_one(stream: list[tuple[float, float]]) -> None:
-    """A stream in which some rows weigh more: it does not matter which parts of it were said to be unweighted."""
+    """In a stream where some rows have weights, it makes no difference which parts are passed without weights."""
     errors, weight = np.array([*(row[0] for row in stream), *noise(20)]), [*(row[1] for row in stream), *([1.0] * 20)]
     whole = followed(errors, weight)
     parts = followed(errors[:-20], weight[:-20])

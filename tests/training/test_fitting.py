@@ -113,9 +113,9 @@ def test_the_baseline_is_the_trivial_answer_of_what_was_learned() -> None:
     learned, held = frame["price"].to_numpy()[at[:-120]], frame["price"].to_numpy()[at[-120:]]
     assert result.baseline["rmse"] == pytest.approx(np.sqrt(np.mean((held - learned.mean()) ** 2)))
     assert result.skill == pytest.approx(1 - (result.metrics["rmse"] / result.baseline["rmse"]) ** 2)
-    assert result.baseline_name.startswith("always the mean, ")
+    assert result.baseline_name.startswith("always predict the mean, ")
     X, y = noise()
-    assert ul.train(X[:3000], y[:3000]).baseline_name == "always 'a'"
+    assert ul.train(X[:3000], y[:3000]).baseline_name == "always predict 'a'"
 
 
 def test_the_interval_of_numbers_is_that_of_their_squared_errors() -> None:
@@ -493,7 +493,7 @@ def test_the_command_prints_a_report_of_data_model_metrics_and_notes(tmp_path: P
     model, baseline, intervals = lines[lines.index("Metrics") + 1 : lines.index("Metrics") + 4]
     assert re.match(r"model +RMSE \d+\.\d+ \(90% confidence interval: ", model)
     assert model.endswith(" on 120 held-out rows (added to training afterwards)")
-    assert re.search(r"^baseline .*; the model's squared error is \d+\.\d\d% below$", baseline)
+    assert re.search(r"^baseline .*; the model's squared error is \d+\.\d\d% below the baseline's$", baseline)
     assert intervals.startswith("interval ")
     assert "in random order (in memory)" in lines[3]
     assert lines[-1] == "- the model was not saved; name a file to save it to: --output FILE"

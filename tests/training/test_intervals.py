@@ -16,7 +16,7 @@ import unitless as ul
 from unitless.cli import main
 from unitless.inference.intervals import Interval, LabelSet
 from unitless.metrics.coverage import Coverage, Predicted
-from unitless.metrics.held_errors import HeldErrors
+from unitless.metrics.holdout_errors import HoldoutErrors
 from unitless.models.error_quantiles import ErrorQuantiles
 from unitless.training.training import Training
 
@@ -265,15 +265,15 @@ def test_distributed_training_calibrates_on_rows_held_back() -> None:
 
 def test_rows_held_back_are_not_judged_by_themselves() -> None:
     errors = np.append(np.full(99, 1.0), 100.0)
-    held = HeldErrors(0.9, ErrorQuantiles())
+    held = HoldoutErrors(0.9, ErrorQuantiles())
     held.count(Predicted(errors), None)
     assert held.metrics == {"coverage": 0.99, "width": 2.0}
     assert held.quantiles.reach(0.9) == 1.0
-    few = HeldErrors(0.9, ErrorQuantiles.calibrated(np.full(50, 3.0)))
+    few = HoldoutErrors(0.9, ErrorQuantiles.calibrated(np.full(50, 3.0)))
     few.count(Predicted(errors[:19]), None)
     assert few.metrics == {"coverage": 1.0, "width": 6.0}
     assert few.quantiles.reach(0.9) == 3.0
-    assert HeldErrors(0.9, ErrorQuantiles()).metrics == {}
+    assert HoldoutErrors(0.9, ErrorQuantiles()).metrics == {}
 
 
 def test_sets_are_counted_as_they_are_given() -> None:
@@ -290,8 +290,8 @@ def test_sets_are_counted_as_they_are_given() -> None:
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for target, line, columns in (
-        ("price", "90% intervals hold", ["prediction", "low", "high"]),
-        ("kind", "90% sets hold", ["prediction", "set"]),
+        ("price", "90% prediction intervals contain", ["prediction", "low", "high"]),
+        ("kind", "90% prediction sets contain", ["prediction", "set"]),
     ):
         TABLE[[*FEATURES, target]].to_csv("data.csv", index=False)
         assert main(["train", "data.csv", "-t", target, "--model-type", "linear", "-o", "m.unitless", "-q"]) == 0

@@ -290,7 +290,7 @@ def test_the_page_shows_the_notes(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "a,b,who,y\n" + "\n".join(rows) + "\n1,2\n")
     result = ul.train(path, "y", reading=ul.Reading(on_error="skip"))
     page = page_of(result)
-    assert "600 values (a 600)" in page.text
+    assert "600 values (a: 600)" in page.text
     assert "1 skipped" in page.text
     assert "t.csv, row 3001" in page.text
     assert "'b', a row counter" in page.text

@@ -55,6 +55,7 @@ class Flag:
         advanced: whether only --help-all shows it.
         library: the library's name for it; empty if it is the same.
         means: turns the given value into the library's; None if they are the same.
+        also: other words for it, which people may try as an option; then the message suggests this one.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Flag:
     advanced: bool = False
     library: str = ""
     means: Callable[[Any], Any] | None = None
+    also: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -180,7 +182,12 @@ DATA = Flag(
     required=True,
 )
 TARGET = Flag(
-    "target", "The column to predict. Default: none; VW text and libsvm contain the labels.", short="-t", panel=READING
+    "target",
+    "The column to predict. Default: none; VW text and libsvm contain the labels.",
+    short="-t",
+    panel=READING,
+    metavar="COLUMN",
+    also=("label", "y"),
 )
 
 
@@ -226,6 +233,7 @@ _READ = flags_of(
         "na": {"means": None, **_ADVANCED},  # a value may contain commas
         "delimiter": {"means": tab, **_ADVANCED},
         "header": {"off": "--no-header", **_ADVANCED},
+        "tail": {"also": ("follow",)},
         **dict.fromkeys(
             ("offset", "words", "numbers", "dates", "decimal", "thousands", "encoding", "zero_based"), _ADVANCED
         ),
@@ -238,7 +246,9 @@ _OF_FILES = ("format", "delimiter", "header", "encoding", "zero_based")
 FILES = tuple(_READ[name] for name in _OF_FILES)
 # How columns and files are read: train, compare and sweep have these.
 COLUMNS = (*(flag for name, flag in _READ.items() if name not in (*_OF_FILES, "tail", "filesystem")), *FILES)
-WEIGHT = Flag("weight", "The column of sample weights. Default: none; every row counts once.", panel=READING)
+WEIGHT = Flag(
+    "weight", "The column of sample weights. Default: none; every row counts once.", panel=READING, metavar="COLUMN"
+)
 # What predict and evaluate take instead of the training's setting.
 MISSING_AS_TRAINED = Flag(
     "missing",
@@ -276,6 +286,7 @@ MODEL = (
         "Do not subtract the running means from the columns.",
         bool,
         False,
+        also=("centre", "center"),
         library="center",
         means=_switched_off,
         panel=LEARNING,
@@ -359,6 +370,7 @@ LEARNING_RATE = Flag(
     "The learning rate: auto, or a number. Default: auto.",
     means=rate,
     panel=LEARNING,
+    also=("lr", "eta", "alpha"),
 )
 # train and compare have it; sweep compares the rates of linear models.
 MODEL_TYPE = Flag(
@@ -366,6 +378,7 @@ MODEL_TYPE = Flag(
     "What the model can express: linear; curves (3 to 4 times the time), trees (10 to 20 times), auto (trees unless "
     "the data is wide or sparse), or 'curves only'. Default: auto.",
     panel=LEARNING,
+    also=("shape", "trees", "curves", "linear"),
 )
 ENSEMBLE = Flag(
     "ensemble",
@@ -374,6 +387,7 @@ ENSEMBLE = Flag(
     bool,
     off="--no-ensemble",
     panel=LEARNING,
+    also=("experts", "members"),
 )
 SHUFFLE = Flag(
     "shuffle",
@@ -383,12 +397,21 @@ SHUFFLE = Flag(
     off="--no-shuffle",
     panel=LEARNING,
 )
-SEED = Flag("seed", "Random seed for shuffling and the hold-out.", int, 0, library="random_state", panel=LEARNING)
+SEED = Flag(
+    "seed",
+    "Random seed for shuffling and the hold-out.",
+    int,
+    0,
+    library="random_state",
+    panel=LEARNING,
+    also=("random-state",),
+)
 MEMORY = Flag(
     "memory",
     "The most memory for shuffling, such as 2GB; larger data goes through temporary files. Default: a quarter of the "
     "machine's.",
     panel=LEARNING,
+    metavar="SIZE",
     advanced=True,
 )
 ORDER = (SHUFFLE, SEED, MEMORY)  # train, compare and sweep have these
@@ -401,6 +424,7 @@ PLAN = (
         "Default: auto for a fit, 1 for a stream and on a cluster.",
         means=number_or("auto", "passes", int, "a whole number"),
         panel=LEARNING,
+        also=("epochs", "iterations", "n-iter", "max-iter"),
     ),
     Flag(
         "holdout",
@@ -408,6 +432,7 @@ PLAN = (
         "20,000 rows, for a fit; 0 for a stream.",
         means=number_or("last", "holdout", float, "a fraction of the rows,"),
         panel=LEARNING,
+        also=("test-size", "validation"),
     ),
     Flag(
         "learn_holdout",
@@ -429,7 +454,9 @@ CLUSTER = tuple(
                 "help": "Train in parts at the same time on local (threads), ray, dask or spark. Default: local if "
                 "another of these options is given; otherwise the data is not divided."
             },
-            **dict.fromkeys(("partitions", "sync_rounds", "address"), _ADVANCED),
+            "partitions": {"also": ("shards",), **_ADVANCED},
+            "sync_rounds": {"also": ("rounds",), **_ADVANCED},
+            "address": _ADVANCED,
         },
     ).values()
 )
@@ -446,6 +473,7 @@ CHECKPOINT = Flag(
     "round. Default: the model is saved only at the end.",
     means=checkpoint,
     panel=OUTPUT,
+    metavar="ROWS|FILE",
 )
 LEVEL = Flag(
     "level",
@@ -458,4 +486,6 @@ LEVEL = Flag(
 JSON = Flag("as_json", "Print the results as JSON, for programs.", bool, False, flag="--json", panel=OUTPUT)
 QUIET = Flag("quiet", "Show no progress.", bool, False, short="-q", panel=OUTPUT)
 NO_REMARKS = Flag("quiet", "Show no notes.", bool, False, short="-q", panel=OUTPUT)
-PLOT = Flag("plot", "Write a picture to this file (.png, .svg or .pdf). Default: no picture.", panel=OUTPUT)
+PLOT = Flag(
+    "plot", "Write a picture to this file (.png, .svg or .pdf). Default: no picture.", panel=OUTPUT, metavar="FILE"
+)

@@ -1,4 +1,4 @@
-"""A model that goes on learning from single rows of the table that it was trained on."""
+"""Learning from single rows of the table that a model was trained on."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from .predictor import Predictor
 
 
 class RowLearning:
-    """Learns rows as they are in the data, one at a time. The model is then, to the last bit, what a frame makes it.
+    """Learns single rows of a table.
+
+    The model is afterwards equal, to the last bit, to one that learned them in a frame.
 
     Args:
-        predictor: of a model that `train` made from a table.
+        predictor: a predictor with a model that `train` made from a table.
 
     Example:
         >>> import pandas as pd
@@ -34,13 +36,13 @@ class RowLearning:
     """
 
     def __init__(self, predictor: Predictor) -> None:
-        assert predictor._rows is not None  # a table's
+        assert predictor._rows is not None  # only models of a table
         self._predictor, self._rows, self._model = predictor, predictor._rows, predictor.model
         self._columns = predictor._columns
         self._offsets = predictor.schema.offset is not None
 
     def learn(self, row: Any, label: Any, weight: float = 1.0) -> Any:
-        """Learn a row; the score made before, of several classes one for each. A row that is refused changes nothing.
+        """Learn a row; returns the score from before, or one for each class. If the row is invalid, nothing changes.
 
         Args:
             row: as for `Predictor.predict_one`.
@@ -69,7 +71,7 @@ class RowLearning:
         return float(model._feed(data, y, [weight], offset=None if offset == 0 else [offset])[0])
 
     def _learn_class(self, model: OneVsAll, row: Any, label: Any, weight: float) -> Float64:
-        with model._locked():  # what the core and the model know of the classes changes together
+        with model._locked():  # the core and the model's list of classes change together
             number, new = model._classes.number(label, weight)
             with model._classes.joining(new):
                 if self._columns is not None:

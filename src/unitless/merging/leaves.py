@@ -1,4 +1,4 @@
-"""The leaves of curves and trees, read from a state: their weights, their evidence (squared gradients) and rows.
+"""The leaves of curves and trees in a state: their weights, their evidence (squared gradients) and rows.
 
 The arrays are described in core/engine/state.hpp.
 """
@@ -23,7 +23,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Heads:
-    """A member's lanes in the merged model, and which of a model's lanes and heads stand for them."""
+    """A member's lanes in the merged model, with the corresponding lanes and heads of a model."""
 
     of_lane: Indices  # by merged lane: its head
     lanes: Indices  # by merged lane: the model's
@@ -43,7 +43,7 @@ class Heads:
 
 @dataclass(frozen=True)
 class Leaves:
-    """Leaves of a member, in the lanes and heads of the merged model."""
+    """The leaves of a member, in the lanes and heads of the merged model."""
 
     weights: Float64  # [leaf][lane]
     evidence: Float64  # [leaf][head]
@@ -56,7 +56,7 @@ class Leaves:
 
     @classmethod
     def of(cls, form: dict[str, Any], member: str, heads: Heads, columns: int) -> Leaves:
-        """Those of one model, in its own numbers."""
+        """Read the leaves of one model, in its own order."""
         leaves = cls.none(member, heads, columns)
         numbers = form.get(f"{member}.leaves", np.zeros(0)).astype(np.intp)
         if count := len(numbers):
@@ -66,15 +66,15 @@ class Leaves:
         return leaves
 
     def at(self, places: Indices) -> Leaves:
-        """Some of the leaves."""
+        """Select leaves."""
         return Leaves(self.weights[places], self.evidence[places], self.rows[places])
 
     def put(self, places: Indices, leaves: Leaves) -> None:
-        """Replace, in place, some of the leaves."""
+        """Replace leaves, in place."""
         self.weights[places], self.evidence[places], self.rows[places] = leaves.weights, leaves.evidence, leaves.rows
 
     def arrays(self, member: str) -> dict[str, Any]:
-        """As a state has them: those that were ever other than zero."""
+        """The arrays of a state, with all leaves that were ever other than zero."""
         used = np.flatnonzero((self.evidence != 0).any(axis=1) | (self.weights != 0).any(axis=1) | (self.rows != 0))
         return {
             f"{member}.leaves": used.astype(np.float64),
@@ -85,18 +85,18 @@ class Leaves:
 
 
 def first_curve_leaf(member: str) -> int:
-    """The leaves of curves come after those of trees."""
+    """The number of the first curve leaf; leaves of curves follow those of trees."""
     return TREES * TREE_LEAVES if member == "trees" else 0
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """A column's curve in one model: intervals in their order."""
+    """A column's curve in one model: its intervals in order."""
 
     thresholds: Float64
     places: Indices
     seen: Float64
-    values: Float64  # [interval][the last values, as they stand in memory]
+    values: Float64  # [interval][the last values, in storage order]
 
 
 class Shaped:
@@ -105,7 +105,7 @@ class Shaped:
     def __init__(self, state: _core.Snapshot, members: dict[str, Heads], numbering: Indices) -> None:
         self.form = form = state["form"]
         self.members = members
-        self.numbering = numbering  # of the model's features: their numbers in the merged model
+        self.numbering = numbering  # the numbers of the model's features in the merged model
         self.columns, _ = raw_columns(state)
         self.leaves = {
             name: Leaves.of(form, name, heads, max(len(self.columns), len(form.get("curve.leaves", ()))))

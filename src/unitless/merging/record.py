@@ -1,4 +1,4 @@
-"""What is known of the data of a merged model: what its parts agree on."""
+"""The training record of a merged model: the columns and labels that its parts agree on."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..models.training_record import record
 
 
 def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None = None) -> dict[str, Any]:
-    """How a merged model was trained: as its parts, if they agree on columns and labels; or a MergeError.
+    """Merge the training records of models: raises a MergeError if they differ in columns or labels.
 
-    Models come with their names; some of them were made by `train`, and the others must not have learned anything.
+    Models come with their names. If some were made by `train`, the others must not have learned anything.
     """
     models = [(name, model) for name, model in models if model._training is not None or model.examples]
     everyone = [*models, *([base] if base is not None else [])]
@@ -31,7 +31,7 @@ def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None 
     start = Progress.read(base[1]._training["progress"]) if base is not None else Progress()
     total = Progress(done=True, passes=1)
     for count in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
-        # A model that learned more data after it was done counts the rows of that data only.
+        # A model that learned more data after a finished training counts only those rows.
         setattr(total, count, getattr(start, count) + sum(getattr(part, count) for part in progress))
     for part in (start, *progress):
         total.missing.update(part.missing)
@@ -40,7 +40,7 @@ def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None 
 
 
 def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target]) -> None:
-    """Two models must mean the same by their columns and labels."""
+    """Check that two models have the same columns and labels."""
     (first, schema, target), (second, other_schema, other_target) = a, b
     both = f"{first} and {second} cannot be merged: "
     if schema.target != other_schema.target:

@@ -1,5 +1,6 @@
-"""Where a mean truly lies: the relative-entropy Chernoff bound, which is the test of the paper's experiments; and the
-quantiles of Student's distribution, for means of values that are not bounded.
+"""Confidence intervals of a mean: the relative-entropy Chernoff bound, which is the test of the paper's experiments.
+
+And the quantiles of Student's distribution, for means of values that are not bounded.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ CONFIDENCE = 0.9
 
 
 def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Where the true mean lies, given the mean of n independent values in [0, 1]: the relative-entropy Chernoff bound.
+    """The confidence interval of the mean of n independent values in [0, 1], by the relative-entropy Chernoff bound.
 
     Each end fails with probability at most (1 - confidence)/2: it is the furthest q with n·KL(mean‖q) ≤ ln(1/that).
 
@@ -29,7 +30,7 @@ def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> 
     budget = math.log(2 / (1 - confidence)) / n
 
     def furthest(inside: float, outside: float) -> float:
-        """The last q on the way from inside to outside that is within the budget."""
+        """The last q from `inside` toward `outside` that satisfies the bound."""
         for _ in range(100):
             middle = (inside + outside) / 2
             if relative_entropy(mean, middle) <= budget:
@@ -49,7 +50,7 @@ def relative_entropy(p: float, q: float) -> float:
 
 
 def student_quantile(share: float, freedom: int) -> float:
-    """The value below which Student's t with so many degrees of freedom lies with this probability.
+    """A quantile of Student's t distribution, for a probability and a number of degrees of freedom.
 
     >>> f"{student_quantile(0.95, 10):.4f} {student_quantile(0.99, 127):.4f}"
     '1.8125 2.3561'
@@ -80,15 +81,16 @@ def _student_within(angle: float, freedom: int) -> float:
 
 
 def rmse_interval(mean: float, spread: float, count: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Where a root mean squared error truly lies, by the spread of the squared errors.
+    """The confidence interval of a root mean squared error, from the spread of the squared errors.
 
-    Unlike `chernoff_interval` it asks for no limit of the errors; it holds if there are many and none is far out.
+    Unlike `chernoff_interval` it needs no limit of the errors. It is valid if there are many errors without extreme
+    outliers.
 
     Args:
-        mean: of the squared errors.
+        mean: the mean of the squared errors.
         spread: the standard deviation of that mean.
-        count: how many errors there are, or how many equally weighted ones they are worth.
-        confidence: how sure it is to be.
+        count: the number of errors, or the effective number if they are weighted.
+        confidence: the confidence level.
 
     >>> import numpy as np
     >>> squares = np.random.default_rng(0).normal(0, 2, size=1000) ** 2

@@ -72,16 +72,16 @@ class ErrorQuantiles:
         """
         return _core.error_reach(self._state, level, True)
 
-    def known_reach(self, level: float) -> float:
-        """The same as `steady_reach`; too few rows are an error."""
-        reach = self.steady_reach(level)
+    def known_reach(self, level: float, *, latest: bool = False) -> float:
+        """The `steady_reach`, or with `latest` the `reach`, of a level; too few rows are an error."""
+        reach = self.reach(level) if latest else self.steady_reach(level)
         if math.isinf(reach):
             least = math.ceil(level / (1 - level) * (1 - 1e-12))
             raise OptionError(
-                f"is {level:g}, which takes the errors of at least {least:,} rows that the model had not learned; "
-                f"it has those of {self.rows:,}",
-                option="interval",
-                advice="ask for a lower level, or train on more rows",
+                f"is {level:g}, which needs the errors of at least {least:,} rows, each predicted before it was "
+                f"learned; the model has those of {self.rows:,}",
+                option="level",
+                advice="let it learn more rows, or ask for a lower level",
             )
         return reach
 

@@ -105,11 +105,11 @@ def quantiles_of(model: Learner | OneVsAll) -> ErrorQuantiles:
             f"asks for sets of classes, which are made of probabilities; {model.options.loss} loss gives none",
             option="level",
         )
-    if model._errors is None or not model._errors.rows:
+    quantiles: ErrorQuantiles = model._errors or ErrorQuantiles()
+    if not quantiles.rows and model.examples > 1:  # the first row of all is learned without a prediction
         raise OptionError(
-            "needs a model that knows how large its errors are; this one does not",
+            "needs the errors of predictions for rows that the model had not learned; this model stores none",
             option="level",
-            advice="train it anew, with held-out rows; merged models do not know it",
+            advice="train it anew with held-out rows; a merged model stores none",
         )
-    quantiles: ErrorQuantiles = model._errors
     return quantiles

@@ -1,4 +1,4 @@
-"""A picture of a model's curves."""
+"""Pictures of a model's curves."""
 
 from __future__ import annotations
 

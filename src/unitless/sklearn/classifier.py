@@ -41,10 +41,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _with_probabilities(method: Method) -> Method:
-    """Only loss="logistic" has such a method."""
+    """Make a method available only with probabilities: for other losses the attribute does not exist."""
 
     def has(estimator: UnitlessClassifier) -> bool:
-        fitted = hasattr(estimator, "model_")  # which keeps its loss, whatever parameters are set afterwards
+        fitted = hasattr(estimator, "model_")  # a fitted model keeps its loss, whatever parameters are set afterwards
         loss = estimator.model_.options.loss if fitted else estimator.loss
         if loss not in LOSSES or not LOSSES[loss].link.gives_probabilities:
             raise AttributeError(f"loss={loss!r} has no probabilities; loss='logistic' has")
@@ -54,60 +54,68 @@ def _with_probabilities(method: Method) -> Method:
 
 
 class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[misc]
-    """A classifier that does not care about the features' units: trees for tables, linear for wide or sparse data.
+    """A classifier that does not depend on the units of the features.
 
-    It takes the place of `make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))`, with nothing to scale and
-    nothing to tune. Two classes are one `unitless.Learner`, more are a `unitless.OneVsAll`; it is in `model_`.
+    It replaces `make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))` and needs no scaling and no tuning. By
+    default it learns trees for tables, and a linear model for wide or sparse data.
 
-    Do not use it for data so small that a solver which looks at everything at once takes no time; and where speed or
-    weights to read count more than the last percent, use `model_type="linear"`.
+    Do not use it for small data on which a batch solver is fast enough. Use `model_type="linear"` where speed or
+    readable weights matter more than the best accuracy.
 
     Args:
-        rule: how weights are updated; see `unitless.Learner`.
-        loss: "logistic"; "softmax", one model of all classes instead of one for each; or "hinge", which has no
-            probabilities.
-        learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
-        model_type: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and
-            trees over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X
-            is neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone
-            keeps averages of the weights.
-        ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
-            for wide and sparse data. Default: True, but False where `learning_rate` is a number.
-        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
-            "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
-        l2: a penalty that pulls weights towards zero, likewise.
-        max_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls
-            no more; the best weights are kept, and these rows are learned last.
-        shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
-            or their average, whichever do better on the rows held back. `partial_fit` always keeps the order, and the
-            latest weights.
-        random_state: of that order. With a number, the default, the same data give the same model to the bit.
-        center: subtract the running mean from dense columns, so that offsets do not matter. Default: True.
-        falling_scales: let the scale of a column fall when its values become far smaller for good, as they do when
-            millimeters become meters. Default: wherever columns are centered.
-        interactions: products of features; see `unitless.Learner`.
-        bias: add an intercept.
-        extrapolate: beyond the largest value that a feature has shown in training, go on linearly instead of holding
-            it there; then `decision_function(X)` of a linear model alone is `X @ coef_.T + intercept_` everywhere.
-        class_weight: a dictionary of classes and weights, or "balanced".
-        new_classes: what a class does that was not there before, in a later `partial_fit`: "error", or "allow", and it
-            joins, in the state that it would have had if it had been named from the beginning. With "allow" two classes
-            are two models as well.
-        warm_start: `fit` goes on with the model of the last one.
-        infer_columns: `fit` reads frames as `train` does: dates, numbers that are written as text, free text and
-            identifiers are recognized, and `partial_fit` goes on with these columns. False, and in a model that begins
-            with `partial_fit`: columns are what their types say.
+        rule: how weights are updated; see `unitless.Learner`. Default: "nag".
+        loss: "logistic"; "softmax", one model of all classes instead of one for each class; or "hinge", which has no
+            probabilities. Default: "logistic".
+        learning_rate: a number, or "auto": 16 rates run at once, and the rate whose progressive loss is smallest so far
+            predicts. Default: "auto".
+        model_type: what the model can express. Curves and trees take more time than a linear model. Default: "auto".
 
-    After fitting, beside what every classifier has:
+            - "linear": a weight for each feature. It is the fastest, and the only type that averages its weights.
+            - "curves": in addition, a curve for each numeric column.
+            - "trees": in addition to curves, trees over all columns; about as good as boosted trees.
+            - "auto": "linear" if X is sparse or has more than 1,000 columns; otherwise "trees".
+            - "curves only": see `unitless.Learner`.
+        ensemble: combine several learners: second-order learners for dense columns, a softmax for more than two
+            classes, a learner with the rule "snag" for wide and sparse data. Default: None, which means True, but False
+            if `learning_rate` is a number.
+        max_iter: the number of passes of `fit`. "auto": passes are made until the loss on held-out rows (a tenth of the
+            rows, at most 20,000) no longer falls; the best weights are selected, and then the held-out rows are learned
+            too. Default: "auto".
+        shuffle: whether `fit` learns the rows in random order, because files are often sorted. It then selects the last
+            weights or their average, whichever have the smaller loss on the held-out rows. `partial_fit` always learns
+            the rows in order and predicts with the last weights. Default: True.
+        random_state: the random seed of the order and the hold-out. With a number, the same data give the same model,
+            to the bit. Default: 0.
+        center: subtract the running mean from dense columns, so that their offset does not matter. Default: None, which
+            means True.
+        falling_scales: let the scale of a centered column fall when its values stay far smaller than before, for
+            example because meters replaced millimeters. Default: None, which means wherever columns are centered.
+        interactions: products of features; see `unitless.Learner`. Default: None.
+        bias: add an intercept. Default: True.
+        sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
+            With a penalty the model is linear; see `unitless.Learner`. Default: 0.
+        l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        extrapolate: predict linearly beyond the range of the training values, instead of limiting values to that range.
+            Then `decision_function(X)` of a linear model without an ensemble is `X @ coef_.T + intercept_` everywhere.
+            Default: False.
+        class_weight: a dictionary of classes and weights, or "balanced". Default: None, all weights are 1.
+        new_classes: how a later `partial_fit` treats a class that was not known before: "error" raises an error;
+            "allow" adds the class, in the state that it would have if it had been known from the beginning. With
+            "allow", two classes also have one model each. Default: "error".
+        warm_start: whether `fit` continues with the previous model. Default: False.
+        infer_columns: whether `fit` infers column types of frames as `train` does: it recognizes dates, numbers written
+            as text, free text and identifiers, and `partial_fit` continues with these types. If it is False, and for a
+            model that begins with `partial_fit`, the types of the frame decide. Default: True.
 
-    - `coef_`, `intercept_`: in the data's units. The columns of `coef_` belong to `features_`: the columns of X, then
-      the values of its text columns and products, if there are any. Of several
-      members they are those of the linear one.
-    - `feature_importances_`: |w|·s of these features, the largest among classes: how far a feature can move a score.
-      It has no unit, so it can be compared.
-    - `progressive_score_`: accuracy of the predictions that were made for each row before it was learned, in the first
-      pass: an out-of-sample score, for free.
-    - `model_`: the model itself, with all that it can do.
+    Attributes:
+        coef_: the weights of the linear terms in the data's units; the columns belong to `features_`.
+        intercept_: the intercepts in the data's units.
+        features_: the columns of X, followed by the values of its text columns and by products, if there are any.
+        feature_importances_: |w|·s of these features, the largest among classes: how far a feature can move a score. It
+            has no unit, so features can be compared.
+        progressive_score_: the accuracy of predictions made before each row was learned, in the first pass of `fit`. It
+            is an out-of-sample accuracy.
+        model_: the model: a `unitless.Learner` for two classes, a `unitless.OneVsAll` or `unitless.Softmax` for more.
 
     Example:
         >>> import numpy as np
@@ -169,12 +177,12 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.infer_columns = infer_columns
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all rows, in a random order."""
+        """Fit a new model to all rows, in random order."""
         go_on = self._goes_on()
         data = rows.read(self, X, first=not go_on, infer=self.infer_columns)
         given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
         if go_on:
-            model = self._taking(self.model_.copy(), data)  # so that bad data leaves the old one as it was
+            model = self._taking(self.model_.copy(), data)  # a copy, so that invalid data does not change the model
         else:
             self.classes_, self._right_and_all = given.classes, (0.0, 0.0)
             model = self._new_model(data)
@@ -183,10 +191,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from some more rows, in their order.
+        """Learn further rows, in their order.
 
-        The first call must be told all `classes`, unless `new_classes="allow"`: then `classes_` are those that have
-        been met.
+        The first call needs all `classes`, unless `new_classes="allow"`: then `classes_` are the classes seen so far.
         """
         if isinstance(self.class_weight, str):
             raise OptionError(
@@ -244,7 +251,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
     def _prepared(
         self, model: Learner | OneVsAll, given: Labels, weight: Float64 | None
     ) -> tuple[RawLabels, Float64 | None]:
-        """Labels as a session takes them, and what the rows weigh."""
+        """Convert labels and weights for a session."""
         if model._open_to_classes():
             known = given.joined(self.classes_)
         else:
@@ -265,10 +272,10 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
     def _note(self, scored: Scored) -> None:
         scores, truth, weight = scored.scores, scored.truth, scored.weight
         if not scores.shape[1]:
-            return  # rows without weight bring no classes
+            return  # rows without weight add no classes
         if truth.dtype == bool:
             right = (scores[:, 0] > 0) == truth
-        else:  # before the first class is met there is no prediction
+        else:  # there is no prediction before the first class
             right = (scores.argmax(axis=1) == truth) & np.isfinite(scores.max(axis=1))
         count, total = self._right_and_all
         self._right_and_all = (
@@ -278,27 +285,27 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     @property
     def progressive_score_(self) -> float:
-        """Accuracy of the predictions made before each row was learned, in `fit`'s first pass or all `partial_fit`s."""
+        """The accuracy of predictions made before each row was learned, in `fit`'s first pass or in `partial_fit`."""
         check_is_fitted(self)
         right, total = self._right_and_all
         return right / total if total else math.nan
 
     def decision_function(self, X: Any) -> Float64:
-        """Scores: of the second of two classes, which is predicted above 0; or one column for each class."""
+        """The scores: for two classes one, positive for the second class; otherwise one column for each class."""
         scores = self._class_scores(X)
         if scores.ndim == 1 or scores.shape[1] > 2:
             return scores
         return np.asarray(scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row: a NumPy array, whatever X is."""
+        """Predict the class of each row; returns a NumPy array."""
         scores = self._class_scores(X)
         return np.asarray(self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)])
 
     @_with_probabilities
     def predict_proba(self, X: Any) -> Float64:
-        """Probabilities, a column for each of `classes_`; of several, `OneVsAll.predict_proba`."""
-        scores = self._class_scores(X)  # which refuses an estimator that is not fitted
+        """Predict probabilities, a column for each of `classes_`; for several classes see `OneVsAll.predict_proba`."""
+        scores = self._class_scores(X)  # this also raises an error for an estimator that is not fitted
         return self.model_._shares(scores)
 
     @_with_probabilities
@@ -309,11 +316,15 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     @_with_probabilities
     def predict_set(self, X: Any, level: float = USUAL_LEVEL) -> NDArray[np.bool_]:
-        """For each row the classes among which the true one is with this probability: a boolean array, a column for
-        each of `classes_`.
+        """Predict a set of classes for each row: a boolean array, with a column for each of `classes_`.
 
-        A class is in the set if 1 - its probability is at most a quantile of what that was for the true classes of rows
-        that had not been learned (see `UnitlessRegressor.predict`). The likeliest class always is.
+        A class is in the set if 1 - its probability is at most a quantile of 1 - the probability of the true class,
+        over rows that had not been learned (see `UnitlessRegressor.predict_interval`). The most likely class is always
+        in the set.
+
+        Args:
+            X: rows.
+            level: the probability that the set contains the true class, such as 0.9; at most 0.999. Default: 0.9.
         """
         reach = self._reach(level, "level")
         scores = self._class_scores(X)
@@ -321,28 +332,28 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         return sets_of(self.model_._shares(scores), best, reach)
 
     def _class_scores(self, X: Any) -> Float64:
-        """A column for each of `classes_`; one score for each row if there is one model for two classes."""
+        """The scores for each of `classes_`; a single score for each row if one model separates two classes."""
         scores = self._scores(X)
         return scores[:, self._columns()] if scores.ndim == 2 else scores
 
     def _columns(self) -> NDArray[np.intp] | slice:
-        """Where the model has the scores of `classes_`: classes that join on the way come in any order."""
+        """The model's positions of `classes_`: classes that join later have any order."""
         open_to_classes = self.model_._open_to_classes()
         return np.argsort(label_array(self.model_._class_labels)) if open_to_classes else slice(None)
 
     @property
     def coef_(self) -> Float64:
-        """Weights in the data's units: one row if there are two classes, otherwise a row for each class."""
+        """The weights in the data's units: one row for two classes, otherwise a row for each class."""
         return self._by_class(self._by_feature(self._of_classes("weights")))
 
     @property
     def intercept_(self) -> Float64:
-        """What the score is where all features are 0."""
+        """The score where all features are 0."""
         return self._by_class(np.array([weights.get(BIAS, 0.0) for weights in self._of_classes("weights")]))
 
     @property
     def feature_importances_(self) -> Float64:
-        """|w|·s by feature, the largest among the classes: how far it can move a score. It has no unit."""
+        """|w|·s by feature, the largest among the classes: how far a feature can move a score. It has no unit."""
         return np.asarray(self._by_feature(self._of_classes("importance")).max(axis=0))
 
     def _of_classes(self, what: str) -> list[dict[Feature, float]]:
@@ -350,7 +361,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         return self.model_._of_heads(what)
 
     def _by_class(self, values: Float64) -> Float64:
-        """In the order of `classes_`; of two models for two classes, how they differ."""
+        """Values in the order of `classes_`; for two classes with two models, their difference."""
         if self.model_.task == "binary":
             return values
         values = values[self._columns()]

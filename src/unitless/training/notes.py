@@ -12,7 +12,7 @@ from ..data.columns.schema import DATES
 from ..errors import Option, Phrase
 from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
-from ..metrics.stream_baselines import MEAN, REPEAT, shown_name
+from ..metrics.stream_baselines import MEAN, REPEAT
 
 if TYPE_CHECKING:
     from .training import Training
@@ -123,9 +123,14 @@ def _no_better(training: Training) -> Phrase | None:
         REPEAT: "the labels are autocorrelated; a column with the label of the row before would help the model",
         MEAN: "the columns tell little about the target, or more rows are needed to learn it",
     }
+    constant = "mean" if session.target.task == "regression" else "most frequent class"
+    answer = {
+        REPEAT: "the last-label baseline (predicting the label of the row before)",
+        MEAN: f"the baseline (always predicting the {constant} so far)",
+    }[best]
     return Phrase(
-        f"{shown_name(best, session.target.task)}: that simple answer had a smaller progressive {title} "
-        f"({better[best]:{form}}) than the model ({own[by]:{form}}); {advice[best]}"
+        f"{answer} had a smaller progressive {title} ({better[best]:{form}}) than the model ({own[by]:{form}}); "
+        f"{advice[best]}"
     )
 
 
@@ -134,7 +139,11 @@ def _in_time(training: Training) -> Phrase | None:
     dates = [name for name, kind in training.schema.columns if kind in DATES]
     if not dates and not training.findings.drifting:
         return None
-    why = f"column {dates[0]!r} is a date" if dates else "errors drift along the data"
+    why = (
+        f"column {dates[0]!r} is a date"
+        if dates
+        else f"errors differ along the {'file' if training.source.files else 'data'}"
+    )
     return Phrase(
         f"{why}: if the rows are in the order of time and the future is to be predicted, ",
         *(Option("shuffle", False), " ", Option("holdout", "last"), " evaluates it on the last rows"),

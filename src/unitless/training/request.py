@@ -98,7 +98,7 @@ def train(
         >>> result.metrics["accuracy"], result.metrics_on
         (1.0, '100 held-out rows (added to training afterwards)')
         >>> result.baseline_name, round(result.baseline["accuracy"], 2)
-        ("always 'no'", 0.65)
+        ("always predict 'no'", 0.65)
         >>> result.predict([{"age": 30, "job": "pilot"}])
         ['yes']
     """

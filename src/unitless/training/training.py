@@ -25,7 +25,7 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
-from ..metrics.held_errors import HeldErrors
+from ..metrics.holdout_errors import HoldoutErrors
 from ..metrics.row_errors import RowErrors
 from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
@@ -306,15 +306,15 @@ class Training:
         baseline = self.session.metrics.baseline
         baseline.begin_scoring()
         self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors])
-        if finished and isinstance(findings.holdout.intervals, HeldErrors):
+        if finished and isinstance(findings.holdout.intervals, HoldoutErrors):
             model._errors = findings.holdout.intervals.quantiles
 
-    def _scored_intervals(self, model: Learner | OneVsAll) -> Coverage | HeldErrors | None:
+    def _scored_intervals(self, model: Learner | OneVsAll) -> Coverage | HoldoutErrors | None:
         """The counter of coverage; held-out rows calibrate the intervals of a fit, but not those of a stream."""
         if not has_errors(model):
             return None
         known = model._errors or ErrorQuantiles()
-        return HeldErrors(self.plan.level, known) if self.fitted else Coverage(self.plan.level, known)
+        return HoldoutErrors(self.plan.level, known) if self.fitted else Coverage(self.plan.level, known)
 
     def save(self, path: str | None = None) -> None:
         """Write the model and the record of its training to a file. Default: the plan's output file."""

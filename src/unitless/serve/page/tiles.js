@@ -4,7 +4,7 @@ import { byId, make, setText } from "./elements.js";
 import { count, metric, metricName, number, percent, rate, scores } from "./numbers.js";
 
 const RECENT = 1000; // rows over which the recent value of a metric is computed, at least
-const LAST_LABEL = "repeat the last label"; // one of the baselines; the other is the constant one
+const LAST_LABEL = "last_label"; // one of the baselines; the other is the constant one
 const BEFORE = "Of predictions that were made before their row was learned";
 
 const abouts = {

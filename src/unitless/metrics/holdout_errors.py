@@ -1,4 +1,4 @@
-"""Errors on held-out rows: they calibrate the model's intervals, and measure the coverage of these."""
+"""Errors on held-out rows: they calibrate the model's prediction intervals, and measure the coverage of these."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from ..inputs import Float64
 from ..models.error_quantiles import ErrorQuantiles
 from .coverage import Coverage, Predicted
 
-ENOUGH = 20  # rows: fewer do not calibrate
-MOST_CACHED = 4_000_000  # probabilities of classes; the sets of further rows are not looked at
+ENOUGH = 20  # rows; with fewer the intervals are not calibrated
+MOST_CACHED = 4_000_000  # probabilities of classes; the sets of further rows are not computed
 
 
-class HeldErrors:
-    """Remembers the errors of rows that the model has not learned.
+class HoldoutErrors:
+    """Stores the errors on held-out rows.
 
-    No row is judged by an interval that its own error calibrated: rows with even numbers are judged by the errors of
-    those with odd numbers, and the other way round.
+    No row is tested against an interval that its own error calibrated: even rows are tested with the errors of odd
+    rows, and odd rows with the errors of even rows.
 
     Args:
-        level: of the intervals that are judged.
-        otherwise: what the model knows of its errors already, which stays if there are too few rows to calibrate.
+        level: the level of the intervals.
+        otherwise: the error quantiles that stay if there are too few rows to calibrate.
     """
 
     def __init__(self, level: float, otherwise: ErrorQuantiles) -> None:
@@ -32,7 +32,7 @@ class HeldErrors:
         self._room = MOST_CACHED
 
     def count(self, predicted: Predicted, weight: Float64 | None) -> None:
-        """Rows that all have a weight; no weights: each counts 1."""
+        """Count rows in order. All weights must be positive; without weights each row counts 1."""
         rows = len(predicted.errors)
         self._errors.append(predicted.errors)
         self._weights.append(np.ones(rows) if weight is None else weight)
@@ -45,7 +45,7 @@ class HeldErrors:
 
     @property
     def quantiles(self) -> ErrorQuantiles:
-        """Of all rows."""
+        """The error quantiles of all rows."""
         errors = np.concatenate([np.zeros(0), *self._errors])
         if len(errors) < ENOUGH:
             return self._otherwise
@@ -53,7 +53,7 @@ class HeldErrors:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """By name; none if there are too few rows."""
+        """Coverage and size by name; empty if there are too few rows."""
         if not self._judged:
             return {}
         rows = Predicted.join(self._judged)
