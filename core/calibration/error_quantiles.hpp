@@ -53,8 +53,6 @@ class ErrorQuantiles {
     explicit ErrorQuantiles(const double* state);
     void save(double* state) const;
 
-    double rows() const { return rows_; }
-
     // Half the width of the prediction interval at a level. It is infinite while there are too few rows: among n errors
     // and the next one, the next one is the largest with probability 1/(n + 1). It never decreases with the level,
     // though the tracked quantiles may cross for a while.

@@ -20,11 +20,10 @@ void NumberIntervals::save(double* state) const {
     state[signs_at] = negative_, state[signs_at + 1] = positive_;
 }
 
-Interval NumberIntervals::around(double prediction, double half_width) const {
+Interval NumberIntervals::around(double prediction, double reach) const {
     const double scale = scale_.at(prediction);
-    const double reach = half_width < infinity && scale < infinity ? half_width * scale : infinity;
-    const double low = prediction - reach, high = prediction + reach;
-    if (quantiles_.rows() == 0) return {low, high};
+    if (!(reach < infinity && scale < infinity)) return {-infinity, infinity};
+    const double low = prediction - reach * scale, high = prediction + reach * scale;
     return {negative_ ? low : larger(0.0, low), positive_ ? high : smaller(0.0, high)};
 }
 
@@ -47,7 +46,7 @@ void NumberIntervals::update(const double* predictions, const double* labels, co
     for (std::size_t row = 0; row < rows; ++row) {
         const double prediction = predictions[row], label = labels[row];
         if (low) {
-            const Interval interval = around(prediction, half_width(at, false));
+            const Interval interval = around(prediction, quantiles_.half_width(at, false));
             low[row] = interval.low, high[row] = interval.high;
         }
         if (weights && !(weights[row] > 0)) continue;

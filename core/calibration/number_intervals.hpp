@@ -4,7 +4,8 @@
 // The scale says where errors are large, and q makes the share of covered rows the level, whatever the scale is: it is
 // conformal prediction with locally weighted errors (Lei, G'Sell, Rinaldo, Tibshirani, Wasserman, "Distribution-free
 // predictive inference for regression", 2018, section 5.2), online. If no label was negative, the lower limit is at least 0; if none was positive, the upper limit is at
-// most 0.
+// most 0. (Among n + 1 rows the last one is the first with another sign with probability at most 1/(n + 1), and there
+// is an interval only if n is so large that this is at most 1 - level.)
 //
 // Each row is measured by the scale of the rows before it. Only the first row is measured by its own error.
 #pragma once
@@ -28,10 +29,9 @@ class NumberIntervals {
     explicit NumberIntervals(const double* state);
     void save(double* state) const;
 
-    // The interval of a prediction, with the half width of the quantiles at a level. Both limits are infinite (or 0, by
-    // the labels' sign) while there are too few rows.
-    Interval around(double prediction, double half_width) const;
-    double half_width(const ErrorQuantiles::Level& at, bool steady) const { return quantiles_.half_width(at, steady); }
+    // The interval of a prediction. `reach`: a quantile of |error|/s, which is the half width in units of the scale; if
+    // it is infinite, because there are too few rows, so are both limits.
+    Interval around(double prediction, double reach) const;
 
     // Learns predicted rows, in order. `weights`: null if each is 1; a row of weight 0 changes nothing. `low` and
     // `high`, if not null, receive the interval of each row before it is learned, not steady.

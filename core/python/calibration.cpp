@@ -44,13 +44,12 @@ NumberIntervals number_intervals(const Sums& state) {
     return NumberIntervals(state.data());
 }
 
-Limits limits(const Sums& state, const Doubles& predictions, double level, bool steady) {
+Limits limits(const Sums& state, const Doubles& predictions, double reach) {
     const NumberIntervals intervals = number_intervals(state);
     const std::size_t rows = predictions.size();
     auto low = std::make_unique<double[]>(rows), high = std::make_unique<double[]>(rows);
-    const double half_width = intervals.half_width(ErrorQuantiles::Level(level), steady);
     for (std::size_t row = 0; row < rows; ++row) {
-        const Interval interval = intervals.around(predictions.data()[row], half_width);
+        const Interval interval = intervals.around(predictions.data()[row], reach);
         low[row] = interval.low, high[row] = interval.high;
     }
     return {hand_over<NewDoubles>(std::move(low), rows), hand_over<NewDoubles>(std::move(high), rows)};
@@ -93,11 +92,11 @@ void define_calibration(nb::module_& m) {
     m.def("follow_errors", &follow_errors, "state"_a, "errors"_a, "weight"_a.none(), "level"_a.none(),
           "Updates quantiles of |error|, row after row. With a level, returns `error_reach` before each row.");
     m.attr("NUMBER_INTERVALS_SIZE") = NumberIntervals::count;
-    m.def("number_limits", &limits, "state"_a, "predictions"_a, "level"_a, "steady"_a,
-          "The lower and the upper limits of prediction intervals; infinite if there are too few rows.");
+    m.def("number_limits", &limits, "state"_a, "predictions"_a, "reach"_a,
+          "The lower and the upper limits of prediction intervals; `reach` is the quantile of scaled errors.");
     m.def("follow_numbers", &follow_numbers, "state"_a, "predictions"_a, "labels"_a, "weight"_a.none(),
           "level"_a.none(),
-          "Updates the intervals of numbers, row after row. With a level, returns `number_limits` before each row.");
+          "Updates the intervals of numbers, row after row. With a level, returns the limits before each row.");
     m.def("scale_numbers", &scale_numbers, "state"_a, "predictions"_a, "labels"_a,
           "Updates the scale of errors only. Returns the errors of the rows divided by the final scale.");
 }

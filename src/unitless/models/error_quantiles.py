@@ -1,20 +1,18 @@
-"""How large the errors of a model's predictions are: from this, intervals around them and sets of classes.
+"""How large the errors of a model's predictions are: this gives intervals around numbers and sets of classes.
 
-Of numbers the error is |truth - prediction|, in the unit of the label (of counts, that of their mean); of classes it is
-1 - the probability of the true class. For a ladder of levels the core keeps how large errors are at most with that
-probability. There are two ways to find out:
+For a number the error is |label - prediction|, divided by the scale that errors have at this prediction
+(`NumberIntervals`); for classes it is 1 - the probability of the true class (`ErrorQuantiles`). For eight levels, the
+core stores the value that errors exceed with probability 1 - level. It comes from one of two sources:
 
-- to follow: `follow` brings the quantiles up to date with each row, before it is learned (core/calibration/);
-- to fit: `calibrated` takes them from the errors of rows that the model has not learned (split conformal prediction,
-  Lei, G'Sell, Rinaldo, Tibshirani, Wasserman 2018). Following goes on from there.
-
-An interval is the prediction ± the quantile; a set has all classes whose error would be within it.
+- a stream: `follow` updates the quantiles with each row, by its prediction from before it was learned;
+- a fit: `calibrated` takes them from the errors of rows that the model has not learned (split conformal prediction,
+  Lei, G'Sell, Rinaldo, Tibshirani, Wasserman 2018). `follow` can continue from there.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,8 +20,12 @@ from .. import _core
 from ..errors import ModelFileError, OptionError
 from ..inputs import Float64
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 LEVELS: tuple[float, ...] = tuple(_core.ERROR_LEVELS)
-_NUMBERS = 3 + 2 * len(LEVELS)  # rows, their weight, the mean error of late, the quantiles, the steady ones
+QUANTILES = 3 + 2 * len(LEVELS)
+"""How many numbers a state has: rows, their weight, the mean of recent errors, the quantiles, the steady ones."""
 
 
 def checked_level(level: Any, option: str = "level") -> float:
@@ -37,40 +39,33 @@ def checked_level(level: Any, option: str = "level") -> float:
     return float(level)
 
 
-class ErrorQuantiles:
-    """Quantiles of a model's errors.
+class KnownErrors:
+    """What a model knows of its errors: a state of the core, which starts with the quantiles."""
 
-    Example:
-        >>> import numpy as np
-        >>> errors = np.abs(np.random.default_rng(0).normal(size=10_000))
-        >>> quantiles = ErrorQuantiles()
-        >>> quantiles.follow(errors)
-        >>> print(f"{quantiles.reach(0.9):.1f}, {ErrorQuantiles.calibrated(errors).reach(0.9):.2f}; truly 1.64")
-        1.6, 1.65; truly 1.64
-    """
+    _size: ClassVar[int]  # of the state
 
     def __init__(self) -> None:
-        self._state: Float64 = np.zeros(_NUMBERS)
+        self._state: Float64 = np.zeros(self._size)
 
     @property
     def rows(self) -> int:
-        """How many errors they are made of."""
+        """The number of rows whose errors were counted."""
         return int(self._state[0])
 
     def reach(self, level: float) -> float:
-        """How far from a prediction the truth lies at most, with this probability; infinite if there are too few rows.
+        """The quantile of errors at a level; infinite if there are too few rows.
 
-        Between the levels of the ladder it grows with log(1/(1 - level)), and it never falls with the level. This is
-        for whoever goes on to follow each row.
+        Between the stored levels it grows with log(1/(1 - level)), and it never decreases with the level. It is for
+        callers that follow each row.
         """
-        return _core.error_reach(self._state, level, False)
+        return _core.error_reach(self._state[:QUANTILES], level, False)
 
     def steady_reach(self, level: float) -> float:
-        """The same for any number of predictions that no labels follow.
+        """The quantile of errors at a level, for many predictions without labels between them.
 
-        The quantiles of a stream are never at rest: each row moves them. This is by their mean over the last rows.
+        Each row of a stream moves the quantiles. This is their mean over the last rows.
         """
-        return _core.error_reach(self._state, level, True)
+        return _core.error_reach(self._state[:QUANTILES], level, True)
 
     def known_reach(self, level: float, *, latest: bool = False) -> float:
         """The `steady_reach`, or with `latest` the `reach`, of a level; too few rows are an error."""
@@ -85,6 +80,57 @@ class ErrorQuantiles:
             )
         return reach
 
+    def copy(self) -> Self:
+        """A copy, which changes independently."""
+        same = type(self)()
+        same._state[:] = self._state
+        return same
+
+    def plain(self) -> list[str]:
+        """The state as a model file stores it."""
+        return [float(number).hex() for number in self._state]
+
+    @classmethod
+    def read(cls, plain: Any) -> Self:
+        """Check a state from a model file, and restore it."""
+        known = cls()
+        if type(plain) is not list or len(plain) != cls._size or not all(type(number) is str for number in plain):
+            raise ModelFileError("this is not a valid model file: its errors are not quantiles")
+        known._state[:] = [float.fromhex(number) for number in plain]
+        if not known._is_possible():
+            raise ModelFileError("this is not a valid model file: its errors are impossible")
+        return known
+
+    def _is_possible(self) -> bool:
+        quantiles = self._state[:QUANTILES]
+        rows, weight = quantiles[:2]
+        positive = np.isfinite(quantiles) & (quantiles >= 0)
+        return bool(positive.all() and rows == int(rows) and (rows > 0) == (weight > 0))
+
+    def _weights(self, weight: Float64 | None, rows: int) -> Float64 | None:
+        """Sample weights for the core, which reads None as 1 for all rows of the stream.
+
+        A row without a weight counts 1, which is not the mean if earlier rows had other weights. So the result does not
+        depend on how a stream is cut into parts with weights and parts without.
+        """
+        all_were_one = self._state[0] == self._state[1]
+        return np.ones(rows) if weight is None and not all_were_one else weight
+
+
+class ErrorQuantiles(KnownErrors):
+    """Quantiles of the errors of classes, or of any other numbers that have no unit.
+
+    Example:
+        >>> import numpy as np
+        >>> errors = np.abs(np.random.default_rng(0).normal(size=10_000))
+        >>> quantiles = ErrorQuantiles()
+        >>> quantiles.follow(errors)
+        >>> print(f"{quantiles.reach(0.9):.1f}, {ErrorQuantiles.calibrated(errors).reach(0.9):.2f}; truly 1.64")
+        1.6, 1.65; truly 1.64
+    """
+
+    _size = QUANTILES
+
     def follow(self, errors: Float64, weight: Float64 | None = None) -> None:
         """Rows in order. A row without weight does not count; weights count relative to their mean so far."""
         _core.follow_errors(self._state, errors, self._weights(weight, len(errors)), None)
@@ -94,13 +140,6 @@ class ErrorQuantiles:
         reaches = _core.follow_errors(self._state, errors, self._weights(weight, len(errors)), level)
         assert reaches is not None
         return reaches
-
-    def _weights(self, weight: Float64 | None, rows: int) -> Float64 | None:
-        """Rows without weights weigh 1, which may not be the mean of those before: only the core's way for weights
-        knows that. So it does not matter how a stream is cut into parts with weights and parts without.
-        """
-        all_were_one = self._state[0] == self._state[1]
-        return np.ones(rows) if weight is None and not all_were_one else weight
 
     @classmethod
     def calibrated(cls, errors: Float64, weight: Float64 | None = None) -> ErrorQuantiles:
@@ -124,30 +163,4 @@ class ErrorQuantiles:
         mean = np.average(errors[finite], weights=None if weight is None else weight[finite]) if finite.any() else 0.0
         quantiles._state[:] = [rows, total, mean, *ranked[places], *ranked[places]]
         np.minimum(quantiles._state, np.finfo(np.float64).max, out=quantiles._state)
-        return quantiles
-
-    def copy(self) -> ErrorQuantiles:
-        """Others in the same state."""
-        same = ErrorQuantiles()
-        same._state[:] = self._state
-        return same
-
-    def plain(self) -> list[str]:
-        """As a model file stores them."""
-        return [float(number).hex() for number in self._state]
-
-    @classmethod
-    def read(cls, plain: Any) -> ErrorQuantiles:
-        """What `plain` gave, checked."""
-        quantiles = cls()
-        if type(plain) is not list or len(plain) != _NUMBERS or not all(type(number) is str for number in plain):
-            raise ModelFileError("this is not a valid model file: its errors are not quantiles")
-        quantiles._state[:] = [float.fromhex(number) for number in plain]
-        state = quantiles._state
-        if (
-            not (np.isfinite(state) & (state >= 0)).all()
-            or state[0] != int(state[0])
-            or (state[0] > 0) != (state[1] > 0)
-        ):
-            raise ModelFileError("this is not a valid model file: its errors are impossible")
         return quantiles

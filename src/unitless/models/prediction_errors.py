@@ -1,4 +1,4 @@
-"""The errors of a model's predictions, of which `ErrorQuantiles` are made; the intervals and sets that they lead to."""
+"""The errors of a model's predictions, and the intervals and sets of classes that follow from them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from ..errors import OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
-from .error_quantiles import ErrorQuantiles
+from .error_quantiles import ErrorQuantiles, KnownErrors
 from .learner import Learner
+from .number_intervals import Limits, NumberIntervals
 from .one_vs_all import OneVsAll
 from .scored import Scored
 
@@ -22,16 +23,24 @@ def has_errors(model: Learner | OneVsAll) -> bool:
     return LOSSES[model.options.loss].link.gives_probabilities or model.task == "regression"
 
 
-def errors_of(model: Learner | OneVsAll, scored: Scored) -> Float64:
-    """The error of each row. A class that has no score had no probability."""
+def errors_known(model: Learner | OneVsAll) -> NumberIntervals | ErrorQuantiles:
+    """What a model knows of its errors, which may be nothing yet."""
+    return model._errors or (NumberIntervals() if model.task == "regression" else ErrorQuantiles())
+
+
+def errors_of(model: Learner | OneVsAll, scored: Scored) -> tuple[Float64, ...]:
+    """Predicted rows in the form that `errors_known` counts: numbers and labels; for classes the error of each row.
+
+    A class that has no score had no probability.
+    """
     if model.task == "regression":
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.abs(model._link(scored.scores[:, 0]) - scored.truth))
+        with np.errstate(over="ignore"):
+            return model._link(np.ascontiguousarray(scored.scores[:, 0])), scored.truth
     shares, truth = model._shares(scored.scores), scored.truth.astype(np.intp)
     own = np.zeros(len(shares))
     known = np.flatnonzero(truth < shares.shape[1])
     own[known] = shares[known, truth[known]]
-    return 1.0 - own
+    return (1.0 - own,)
 
 
 def follow_errors(model: Learner | OneVsAll, scored: Scored) -> None:
@@ -40,8 +49,8 @@ def follow_errors(model: Learner | OneVsAll, scored: Scored) -> None:
     A model whose predictions have no errors is left as it is.
     """
     if has_errors(model) and len(scored):
-        model._errors = model._errors or ErrorQuantiles()
-        model._errors.follow(errors_of(model, scored), scored.weight)
+        model._errors = errors_known(model)
+        model._errors.follow(*errors_of(model, scored), weight=scored.weight)
 
 
 def hide_unmet(scored: Scored, known: int) -> Scored:
@@ -61,10 +70,24 @@ def hide_unmet(scored: Scored, known: int) -> Scored:
     return replace(scored, scores=np.where(np.arange(width) > met[:, None], -np.inf, scored.scores))
 
 
-def bounds(numbers: Float64, reach: float, least: float | None) -> tuple[Float64, Float64]:
-    """Both limits of each prediction; `least`: the smallest label that there can be."""
-    low, high = numbers - reach, numbers + reach
-    return (low if least is None else np.maximum(low, least)), high
+def calibrate(model: Learner | OneVsAll, parts: list[Scored]) -> None:
+    """Calibrate the intervals or sets of a model by rows that it has not learned."""
+    columns = [np.concatenate(column) for column in zip(*(errors_of(model, part) for part in parts), strict=True)]
+    weights = [np.ones(len(part)) if part.weight is None else part.weight for part in parts]
+    model._errors = errors_known(model).calibrated(*columns, weight=np.concatenate(weights))
+
+
+def bounds(model: Learner | OneVsAll | None, numbers: Float64, reach: float) -> Limits:
+    """The limits of the intervals around predicted numbers; infinite without a model.
+
+    Args:
+        model: the model that predicted them.
+        numbers: the predictions.
+        reach: the quantile of its errors.
+    """
+    known = NumberIntervals() if model is None else errors_known(model)
+    assert isinstance(known, NumberIntervals)
+    return known.around(numbers, reach)
 
 
 def sets_of(shares: Float64, best: NDArray[Any], reach: Float64 | float) -> NDArray[np.bool_]:
@@ -98,14 +121,14 @@ def label_sets(shares: Float64, best: NDArray[Any], reach: float, labels: list[A
     return [[labels[k] for k in row[:count]] for row, count in zip(order.tolist(), counts, strict=True)]
 
 
-def quantiles_of(model: Learner | OneVsAll) -> ErrorQuantiles:
+def quantiles_of(model: Learner | OneVsAll) -> KnownErrors:
     """The quantiles of a model's errors, or a message that says why there are none."""
     if not has_errors(model):
         raise OptionError(
             f"asks for sets of classes, which are made of probabilities; {model.options.loss} loss gives none",
             option="level",
         )
-    quantiles: ErrorQuantiles = model._errors or ErrorQuantiles()
+    quantiles = errors_known(model)
     if not quantiles.rows and model.examples > 1:  # the first row of all is learned without a prediction
         raise OptionError(
             "needs the errors of predictions for rows that the model had not learned; this model stores none",

@@ -191,7 +191,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             level: the probability that the interval contains the target. Default: 0.9.
         """
         reach = self._reach(level)
-        low, high = bounds(np.array([self.predict_one(x)]), reach, LOSSES[self.loss].smallest_label)
+        low, high = bounds(self._model, np.array([self.predict_one(x)]), reach)
         return float(low[0]), float(high[0])
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:

@@ -229,7 +229,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             level: the probability that the interval contains the truth, such as 0.9; at most 0.999. Default: 0.9.
         """
         reach = self._reach(level, "level")
-        return np.stack(bounds(self.predict(X), reach, LOSSES[self.loss].smallest_label), axis=1)
+        return np.stack(bounds(self.model_, self.predict(X), reach), axis=1)
 
     @property
     def coef_(self) -> Float64:
