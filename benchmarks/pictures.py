@@ -26,7 +26,7 @@ plt.style.use("unitless.plot.style")
 OURS, THEIRS = "C0", "C4"
 COLORS = {"unitless": OURS, "peer": THEIRS, "floor": "C5"}
 PANELS = ("dense", "fit", "tables", "predict")  # the page shows these; the tables have all workloads
-FAR = 15.0  # a bar that is so many times as long as the next longest one would make all the others invisible
+FAR = 15.0  # a bar this many times as long as the next longest one would make all others invisible
 
 
 def bars(workloads: list[dict[str, Any]], path: pathlib.Path) -> None:
@@ -66,7 +66,7 @@ def _panel(axis: Any, workload: dict[str, Any]) -> None:
             axis.plot([0.95 * cut] * 2, [place - 0.45, place + 0.45], color="white", linewidth=3)
     per_row = ", time per row" if workload["per_row"] else ", time"
     axis.set_title(f"{workload['title']}{per_row}", fontsize=11)
-    axis.set_xlim(0, 1.5 * cut)  # the room on the right is for the labels
+    axis.set_xlim(0, 1.5 * cut)  # the space on the right is for the labels
     axis.invert_yaxis()
     axis.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axis.set_xticks([tick for tick in axis.get_xticks() if tick <= cut])
@@ -136,7 +136,7 @@ def speedups(tasks: list[dict[str, Any]], path: pathlib.Path) -> None:
 
 
 def published(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the picture of bars needs of a run."""
+    """The part of a run that the picture of bars needs."""
     return [
         {
             **{key: workload[key] for key in ("name", "title", "loss")},

@@ -1,4 +1,4 @@
-"""The workloads, and the contenders (programs and options) that do each. The first contender is the reference."""
+"""The workloads, and their contenders (programs and options). The first contender of each is the reference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Contenders = list[Contender]
 partial = functools.partial
 Peer, Floor = partial(Loop, by="peer"), partial(Loop, by="floor")
 
-ALONE = {"ensemble": False}  # one learner, as the other programs have
+ALONE = {"ensemble": False}  # one learner, like the other programs
 ONE_RATE = {"learning_rate": 0.5, "center": False, "falling_scales": False, **ALONE}
 
 

@@ -1,4 +1,4 @@
-"""The documentation site: what is generated is up to date, every page has its place, it builds without a warning."""
+"""The documentation site: generated pages are up to date, every page is in the navigation, no warning when built."""
 
 from __future__ import annotations
 

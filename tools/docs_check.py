@@ -1,13 +1,13 @@
-"""Check that the pages agree: every measured number that stands on more than one page comes from docs/results.toml.
+"""Check that the pages agree: every measured number on several pages comes from docs/results.toml.
 
-    python tools/docs_check.py        prints what contradicts; `make docs-check`, and a test, run it
+    python tools/docs_check.py        prints contradictions; `make docs-check` and a test run it
 
 A result has a `value`, and
 
 - `cell`: where the benchmark printed it: the name of a marked block, a row, and a column of its table;
 - `column`: for a range such as "3 to 4 times", a marked block and a column, whose numbers must lie in the range;
-- `on`: the pages that repeat it, each with the words around it, in which {} stands for the value;
-- `every`: a pattern; whatever it (or its group) matches, on any page or in any docstring, must be the value.
+- `on`: the pages that repeat it, each with the words around it, in which {} is the place of the value;
+- `every`: a pattern; everything that it (or its group) matches, on any page or in any docstring, must be the value.
 
 A time, a ratio (ns, µs, ms, ×, times) or a percentage with decimals on two pages that is no result is an error, unless
 `coincidences` lists it.
@@ -38,7 +38,7 @@ Pages = dict[str, str]
 
 
 def pages() -> Pages:
-    """The text of every page by its path, with every run of blanks as one."""
+    """The text of every page by its path; runs of white space become one blank."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
 
@@ -54,7 +54,7 @@ def docstrings() -> Pages:
 
 
 def problems(results: dict[str, Any], texts: Pages, code: Pages | None = None) -> list[str]:
-    """What contradicts on pages (`texts`) and in docstrings (`code`), one line each."""
+    """The contradictions on pages (`texts`) and in docstrings (`code`), one line each."""
     results = dict(results)
     coincidences = set(results.pop("coincidences", []))
     plain = {page: " ".join(text.split()) for page, text in texts.items()}
@@ -101,7 +101,7 @@ def _cell(result: dict[str, Any], value: str, texts: Pages) -> list[str]:
 
 
 def _unlisted(results: dict[str, Any], coincidences: set[str], texts: Pages) -> list[str]:
-    """Measured numbers on several pages that are no results."""
+    """Measured numbers on several pages that are not in the results."""
     where = defaultdict(set)
     for page, text in texts.items():
         if page.startswith("docs/tutorials") or page == "docs/reference/command-line.md":

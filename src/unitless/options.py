@@ -346,13 +346,31 @@ def is_single(options: Mapping[str, Any]) -> bool:
     return any(options.get(name) == value for name, value in _SINGLE)
 
 
-def check_names(options: Iterable[str]) -> None:
-    """Refuse names that no option has, with a hint."""
+# What other libraries call options, and what they are called here.
+_SYNONYMS = {
+    **dict.fromkeys(("rate", "lr", "eta", "eta0"), "learning_rate"),
+    **dict.fromkeys(("seed", "random_seed"), "random_state"),
+    **dict.fromkeys(("n_iter", "max_iter", "epochs", "n_epochs"), "passes"),
+    "shape": "model_type",
+    "experts": "ensemble",
+    "centre": "center",
+}
+
+
+def check_names(options: Iterable[str], others: Iterable[str] = ()) -> None:
+    """Raise an error that suggests a similar option for a name that is not an option of learners.
+
+    Args:
+        options: the names.
+        others: further options of the caller, which may be suggested too, such as `random_state` of `train`.
+    """
+    known = {*Options.__dataclass_fields__, *others}
     for name in options:
         if name not in Options.__dataclass_fields__:
-            near = difflib.get_close_matches(name, Options.__dataclass_fields__, 1, 0.5)
-            near = ["learning_rate"] if name in ("rate", "lr", "eta") else near
-            raise OptionError(f"there is no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            synonym = _SYNONYMS.get(name)
+            near = difflib.get_close_matches(name, sorted(known), 1, 0.5) if synonym is None else [synonym]
+            hint = f"did you mean {near[0]!r}?" if near and near[0] in known else ""
+            raise OptionError(f"there is no option {name!r}", advice=hint)
 
 
 def rate(value: object, name: str) -> float:

@@ -1,4 +1,4 @@
-"""What commands and pages say of models with ensemble."""
+"""The output of commands and pages for models with ensemble."""
 
 from __future__ import annotations
 

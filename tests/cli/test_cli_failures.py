@@ -1,4 +1,4 @@
-"""What becomes of errors at the command line: one message, an exit code, and no traceback."""
+"""Errors at the command line: one message, an exit code, and no traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""unitless predict: one line per row, in order, the same numbers as the library's."""
+"""unitless predict: one line per row, in order, with the numbers of the library."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def people(path: pathlib.Path, rows: int = 300, classes: int = 2) -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A file of people, and a model of it."""
     folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+    with pytest.MonkeyPatch.context() as patch:  # outputs show file names as they were given
         patch.chdir(folder)
         people(pathlib.Path("people.csv"))
         ul.train("people.csv", "answer", reading=ul.Reading(ignore="id"), output="people.unitless")

@@ -1,4 +1,4 @@
-"""unitless compare and unitless sweep: what people type, and what they see."""
+"""unitless compare and unitless sweep: typical commands and their output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same `train` in parts: by threads of this process."""
+"""`train` in partitions, in threads of this process."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def test_the_number_of_workers_does_not_matter(files: str, target: str, model_ty
     assert one.model_type == model_type
     assert one.model.examples == one.details.learned == ROWS
     assert one.round_log[0].partitions == 3
-    assert len(one.round_log) == 3  # of which the last learns the rows held back
+    assert len(one.round_log) == 3  # the last round learns the held-out rows
     assert 0 < one.max_staleness < ROWS / 2
-    # With the same seed the same rows are held back: scores on others differ by more than what is compared.
+    # With the same seed, the same rows are held out; scores on different rows would differ too much for the comparison.
     alone = ul.train(
         files,
         target,
@@ -118,7 +118,7 @@ def test_passes_until_they_do_not_help(files: str) -> None:
     assert often.metrics["rmse"] <= 1.02 * once.metrics["rmse"]
 
 
-def test_one_worker_and_nothing_else_on_the_command_line_is_training_as_ever(
+def test_one_worker_alone_on_the_command_line_is_ordinary_training(
     files: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number, more in enumerate(([], ["--workers", "1"])):
@@ -333,7 +333,7 @@ def test_real_files_cut_in_their_order(tmp_path: pathlib.Path) -> None:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Without dictionaries, which CSV cannot hold."""
+    """The frame without dictionaries, which CSV cannot represent."""
     return pa.table(
         {
             name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

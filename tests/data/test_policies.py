@@ -1,4 +1,4 @@
-"""Booleans, text, missing values and dates mean the same to everyone, unless a policy says otherwise."""
+"""Booleans, text, missing values and dates have the same meaning in all estimators, unless a policy changes it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_dates_are_an_error_unless_their_parts_are_asked_for() -> None:
     for read in (learner, river):
         with pytest.raises(ul.InputError):
             read(X)
-    assert any(name.startswith("v") for name in scikit(X))  # which reads frames as train does
+    assert any(name.startswith("v") for name in scikit(X))  # which reads frames like `train`
     with pytest.raises(ul.InputError):
         ul.train(X, np.arange(ROWS) + 0.5, reading=ul.Reading(dates="error"))
     found = ul.train(X, np.arange(ROWS) + 0.5).model.scales

@@ -1,4 +1,4 @@
-"""Explanations of ensembles add up to what the model predicts."""
+"""Explanations of ensembles add up to the prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trained model that learns rows one at a time becomes, to the last bit, what frames of these rows make it."""
+"""A trained model that learns rows one at a time equals, to the last bit, one that learns frames of these rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pickle
 from decimal import Decimal
 from typing import Any
 
-import asked
+import flat_options
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,7 +71,7 @@ def trained(target: str, options: str) -> bytes:
     if chosen.get("missing") != "error":
         frame.loc[3, "pay"] = np.nan
         frame.loc[5, "job"] = None
-    return pickle.dumps(asked.train(frame, target, shuffle=False, **chosen).model)
+    return pickle.dumps(flat_options.train(frame, target, shuffle=False, **chosen).model)
 
 
 def loaded(saved: bytes) -> Any:
@@ -83,7 +83,7 @@ def row_learning(model: Any) -> RowLearning:
 
 
 def framed(row: dict[str, Any], model: Any) -> pd.DataFrame:
-    """The row as a frame; what has no value as a column of nothing."""
+    """The row as a frame, in which missing values make an empty column."""
     there = {name: row.get(name) for name in ul.Predictor(model).features}
     return pd.DataFrame([{k: None if isinstance(v, float) and v != v else v for k, v in there.items()}])  # noqa: PLR0124
 
@@ -107,12 +107,12 @@ def same(one: Any, other: Any) -> bool:
 
 
 def agree(saved: bytes, rows: list[tuple[dict[str, Any], Any, float]]) -> None:
-    """Rows that are learned one at a time, from mappings and from frames."""
+    """Compare learning rows one at a time from mappings with learning them from frames."""
     one, other = loaded(saved), loaded(saved)
     learning = row_learning(one)
     for row, label, weight in rows:
         assert same(learn_row(learning, row, label, weight), learn_framed(other, row, label, weight)), row
-        assert learning._predictor.score_one(PLAIN) is not None  # what is remembered of names is not only learning's
+        assert learning._predictor.score_one(PLAIN) is not None  # predictions use the cache of names too
     assert pickle.dumps(one) == pickle.dumps(other)
 
 
@@ -121,7 +121,7 @@ def agree(saved: bytes, rows: list[tuple[dict[str, Any], Any, float]]) -> None:
 def test_rows_are_learned_as_frames_of_one_row(options: str, target: str) -> None:
     rows = [
         PLAIN,
-        {**PLAIN, "age": 1e9, "pay": -3.0, "member": 0, "said": "rain"},  # beyond what was seen
+        {**PLAIN, "age": 1e9, "pay": -3.0, "member": 0, "said": "rain"},  # outside the range of the training data
         {**PLAIN, "job": "smith", "on": False, "said": "new words, and new again"},
         {**PLAIN, "job": "smith", "age": 0, "pay": 0.0},
         {**PLAIN, "job": "köchin", "said": "Köchin"},
@@ -224,7 +224,7 @@ def test_names_of_a_row_that_was_not_learned_are_forgotten() -> None:
     learning = row_learning(model)
     with pytest.raises(ul.DivergedError):
         learning.learn({"x": 1e150, "job": "first"}, 2.0)
-    learning.learn({"x": 0.0, "job": "second"}, 2.0)  # has the number that the other name would have had
+    learning.learn({"x": 0.0, "job": "second"}, 2.0)  # it has the number that the other name would have had
     for job in ("job 3", "first", "second"):
         assert same(learning._predictor.score_one({"x": 0.0, "job": job}), model.predict(_one(0.0, job)))
 

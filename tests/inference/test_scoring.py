@@ -1,4 +1,4 @@
-"""The score of a model is what scikit-learn makes of its predictions, for every kind of data."""
+"""A model's metrics equal scikit-learn's for its predictions, for every kind of data."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_arrays_sparse_matrices_and_named_rows() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3)) * [1, 1e3, 1e-3]
     y = X @ [1, 1e-3, 1e3] > 0
-    result = ul.train(X[:1000], y[:1000], model_type="linear")  # others take no sparse matrices
+    result = ul.train(X[:1000], y[:1000], model_type="linear")  # other models take no sparse matrices
     for rows in (X[1000:], sp.csr_matrix(X[1000:]), X[1000:].tolist()):
         found = ul.evaluate(result, rows, target=y[1000:], by=(np.arange(1000) % 3).tolist(), weight=np.full(1000, 2.0))
         assert found.metrics["error_rate"] == pytest.approx(np.mean((result.model.predict(X[1000:]) > 0) != y[1000:]))
@@ -319,7 +319,7 @@ def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
     [
         ({"by": "colour"}, "by: there is no column 'colour'"),
         ({"target": "cost"}, "no column 'cost'"),
-        ({"reading": {"delimiter": ";"}}, "reading is dict; it must be a ul.Reading"),
+        ({"reading": {"delimiter": ";"}}, "reading is a dict; it must be a ul.Reading"),
         ({"weight": True}, "weight is True"),
         ({"target": "size"}, "target is 'size', which is a feature of the model"),
         ({"by": ["a"]}, "by has 1 values"),

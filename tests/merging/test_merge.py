@@ -1,4 +1,4 @@
-"""Merging: a commutative monoid, to rounding, without units."""
+"""Merging is a commutative monoid up to rounding, and does not depend on units."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ def test_increments_since_a_common_base(rule: str) -> None:
     merged = ul.merge([a, b], base=base)
     assert merged.examples == 900
     assert merged.total_weight == 900
-    # Nothing learned since: the base itself. One part alone: that part.
+    # If nothing was learned since, the result is the base. With one part, it is that part.
     close(ul.merge([base.copy(), base.copy()], base=base), base)
     close(ul.merge([a, base.copy()], base=base), a)
-    # What both knew is counted once, not twice.
+    # What both models learned before is counted once.
     both, twice = merged._snapshot(), ul.merge([a, b])._snapshot()
     assert both["N"] < twice["N"]
 
@@ -234,7 +234,7 @@ def test_models_of_every_kind_merge_in_any_order(kind: str) -> None:
     models = apart(kind)
     for order in itertools.permutations(models):
         merged = ul.merge(order)
-        if "open" in kind:  # the classes may stand in another order
+        if "open" in kind:  # the classes may be in another order
             assert sorted(merged.classes) == [False, True]
         else:
             same_predictions(ul.merge(models), merged, kind)

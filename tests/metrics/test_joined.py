@@ -1,4 +1,4 @@
-"""Evaluations of parts of the rows, joined, are the evaluation of all rows."""
+"""Joined evaluations of parts of the rows equal the evaluation of all rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def case(kind: str, loss: str) -> tuple[Any, np.ndarray, Any]:
 
 
 def partitions(count: int) -> list[np.ndarray]:
-    """Rows dealt out unevenly; the third partition has none."""
+    """Split rows unevenly; the third partition has none."""
     shares = np.arange(1, count + 1.0)
     shares[2] = 0
     dealt = np.random.default_rng(3).choice(count, ROWS, p=shares / shares.sum())
@@ -42,7 +42,7 @@ def partitions(count: int) -> list[np.ndarray]:
 
 
 def kept(state: dict[str, Any]) -> dict[str, Any]:
-    """A state as it comes out of a file."""
+    """A state after it was written to a file and read."""
     return dict(json.loads(json.dumps(state, allow_nan=False)))
 
 
@@ -126,7 +126,7 @@ def test_rounds_follow_one_another(kind: str, loss: str) -> None:
             first = Evaluation(model)
             first.add(p[: moment.examples], y[: moment.examples])
             assert moment.loss == pytest.approx(first.now.loss)
-    for evaluation in (whole, joined):  # a joined one goes on
+    for evaluation in (whole, joined):  # a joined evaluation can continue
         evaluation.add(np.concatenate([p, p]), np.concatenate([y, y]))
     assert_close(joined, whole)
     assert [m.examples for m in joined.history[-2:]] == [1024, 2048]

@@ -1,4 +1,4 @@
-"""Baselines of a stream: to repeat the last label, and the mean of the labels so far."""
+"""Baselines of a stream: the last label, and the mean of the labels so far."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def weights_of(rows: int) -> np.ndarray:
 
 
 def plainly(model: Any, y: np.ndarray, h: np.ndarray) -> dict[str, dict[str, float]]:
-    """The same, one row after another: each is predicted from the rows before."""
+    """A plain implementation, one row after another: each is predicted from the rows before."""
     loss, classes = model.options.loss, model.task == "classes"
     y, h = y[h > 0].astype(float), h[h > 0]
     evaluations = {REPEAT: ul.metrics.Evaluation(model), MEAN: ul.metrics.Evaluation(model)}
@@ -109,7 +109,7 @@ def test_batches_and_saving_do_not_change_bits(loss: str, cuts: list[int], weigh
 
 
 def test_it_does_not_matter_when_classes_join() -> None:
-    """Rows may be counted when the model already knows classes that only later rows bring."""
+    """Rows may be counted when the model already knows classes that appear only in later rows."""
     y = [0, 0, 1, 0, 2, 3, 1, 2, 2]
     early, late = ul.OneVsAll(), ul.OneVsAll()
     at_once, one_by_one = StreamBaselines(early), StreamBaselines(late)
@@ -192,7 +192,7 @@ def test_states_that_cannot_be_are_refused() -> None:
 
 
 def table(rows: int = 1500) -> pd.DataFrame:
-    """Labels that stay for long, and a column that does not tell them."""
+    """Labels that stay constant for long, and a column without information about them."""
     rng = np.random.default_rng(0)
     level = np.cumsum(rng.random(rows) < 0.01)
     return pd.DataFrame({"x": rng.normal(size=rows), "number": level % 7 + 0.1 * rng.normal(size=rows)}).assign(

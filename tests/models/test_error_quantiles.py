@@ -23,7 +23,7 @@ streams = st.lists(st.tuples(sizes, st.just(0.0) | st.floats(1e-3, 100)), max_si
 
 def followed(errors: Any, weight: Any = None) -> ErrorQuantiles:
     quantiles = ErrorQuantiles()
-    quantiles.follow(np.array(errors, np.float64), None if weight is None else np.array(weight, np.float64))
+    quantiles.update(np.array(errors, np.float64), None if weight is None else np.array(weight, np.float64))
     return quantiles
 
 
@@ -53,7 +53,7 @@ def test_quantiles_of_any_level_agree_with_the_oracle() -> None:
 def test_no_weights_are_weights_of_one_among_others(stream: list[tuple[float, float]], later: list[float]) -> None:
     errors, weights = [one for one, _ in stream], [one for _, one in stream]
     whole, parts = followed([*errors, *later], [*weights, *([1.0] * len(later))]), followed(errors, weights)
-    parts.follow(np.array(later))
+    parts.update(np.array(later))
     assert parts._state.tolist() == whole._state.tolist()
 
 
@@ -61,8 +61,8 @@ def test_no_weights_are_weights_of_one_among_others(stream: list[tuple[float, fl
 def test_it_does_not_matter_how_a_stream_is_cut(stream: list[tuple[float, float]], cut: int) -> None:
     errors, weights = np.array([one for one, _ in stream]), np.array([one for _, one in stream])
     whole, parts = followed(errors, weights), ErrorQuantiles()
-    reaches = ErrorQuantiles().follow_at(0.9, errors, weights)
-    said = [parts.follow_at(0.9, errors[:cut], weights[:cut]), parts.follow_at(0.9, errors[cut:], weights[cut:])]
+    reaches = ErrorQuantiles().update_at(0.9, errors, weights)
+    said = [parts.update_at(0.9, errors[:cut], weights[:cut]), parts.update_at(0.9, errors[cut:], weights[cut:])]
     assert parts._state.tolist() == whole._state.tolist()
     assert np.concatenate(said).tolist() == reaches.tolist()
 
@@ -88,10 +88,10 @@ def test_equal_weights_change_nothing_and_weight_zero_is_no_row() -> None:
     assert followed(with_gaps, weights)._state.tolist() == followed(errors)._state.tolist()
 
 
-def test_a_row_of_enormous_weight_takes_quantiles_to_its_error_and_no_further() -> None:
+def test_a_row_of_huge_weight_moves_quantiles_no_further_than_its_error() -> None:
     quantiles = followed(noise(1000), np.ones(1000))
     before = quantiles._state[3:11].copy()
-    quantiles.follow(np.array([1.5]), np.array([1e6]))
+    quantiles.update(np.array([1.5]), np.array([1e6]))
     after, step = quantiles._state[3:11], 0.2 * quantiles._state[2]
     below = before < 1.5
     assert below.any()
@@ -108,7 +108,7 @@ JUMPS = np.repeat([1.0, 30.0, 0.1, 1e3], 5000)
 @pytest.mark.parametrize(("sizes", "within"), [(1.0, 0.01), (DRIFT, 0.01), (DRIFT * JUMPS, 0.03)])
 def test_the_share_of_rows_within_reach_is_about_the_level(sizes: Any, within: float, level: float) -> None:
     errors = noise(20_000) * sizes
-    reach = ErrorQuantiles().follow_at(level, errors)
+    reach = ErrorQuantiles().update_at(level, errors)
     assert abs(np.mean(errors <= reach) - level) < within
 
 
@@ -131,9 +131,9 @@ def test_a_higher_level_never_reaches_less_far(stream: list[tuple[float, float]]
 def test_steady_quantiles_are_right_at_any_moment(level: float) -> None:
     """Adaptive quantiles are correct only in the long run: their value at one moment depends on chance."""
     quantiles, after, found = ErrorQuantiles(), noise(20_000, seed=1), []
-    quantiles.follow(noise(1000))
+    quantiles.update(noise(1000))
     for seed in range(50):
-        quantiles.follow(noise(100, seed))
+        quantiles.update(noise(100, seed))
         found.append((np.mean(after <= quantiles.reach(level)), np.mean(after <= quantiles.steady_reach(level))))
     at_once, steady = np.std(np.array(found) - level, axis=0)
     assert steady < 0.025
@@ -143,7 +143,7 @@ def test_steady_quantiles_are_right_at_any_moment(level: float) -> None:
 def test_errors_that_are_not_finite_are_beyond_and_leave_the_size() -> None:
     quantiles = followed(noise(100))
     size, reach = quantiles._state[2], quantiles.reach(0.9)
-    quantiles.follow(np.array([math.inf, math.nan]))
+    quantiles.update(np.array([math.inf, math.nan]))
     assert quantiles._state[2] == size
     assert reach < quantiles.reach(0.9) < math.inf
     followed([1.7e308] * 2000).plain()
@@ -174,7 +174,7 @@ def test_calibrated_intervals_cover_at_their_level() -> None:
 
 def test_streaming_continues_from_the_calibration() -> None:
     quantiles = ErrorQuantiles.calibrated(noise(1000))
-    reach = quantiles.follow_at(0.9, noise(5000, seed=1))
+    reach = quantiles.update_at(0.9, noise(5000, seed=1))
     assert reach[0] == ErrorQuantiles.calibrated(noise(1000)).reach(0.9)
     assert abs(np.mean(noise(5000, seed=1) <= reach) - 0.9) < 0.01
 
@@ -196,7 +196,7 @@ def test_error_quantiles_continue_exactly_after_a_file() -> None:
     again = model.copy()
     assert again._errors.plain() == model._errors.plain()
     for quantiles in (model._errors, again._errors):
-        quantiles.follow(noise(50, seed=2))
+        quantiles.update(noise(50, seed=2))
     assert again._errors.plain() == model._errors.plain()
     assert model.copy()._errors is not model._errors
     assert ul.Learner().copy()._errors is None
@@ -264,5 +264,5 @@ def test_parts_without_weights_are_parts_with_weights_of_one(stream: list[tuple[
     errors, weight = np.array([*(row[0] for row in stream), *noise(20)]), [*(row[1] for row in stream), *([1.0] * 20)]
     whole = followed(errors, weight)
     parts = followed(errors[:-20], weight[:-20])
-    parts.follow(errors[-20:])
+    parts.update(errors[-20:])
     assert parts.plain() == whole.plain()

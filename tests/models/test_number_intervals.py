@@ -27,7 +27,7 @@ def columns(stream: list[tuple[float, float, float]]) -> list[Array]:
 
 def followed(*rows: Array) -> NumberIntervals:
     intervals = NumberIntervals()
-    intervals.follow(*rows)
+    intervals.update(*rows)
     return intervals
 
 
@@ -80,9 +80,9 @@ def test_the_core_is_the_plain_one_on_a_long_stream(drift: float) -> None:
 @given(streams, st.integers(0, 60))
 def test_it_does_not_matter_how_a_stream_is_cut(stream: list[tuple[float, float, float]], cut: int) -> None:
     rows = columns(stream)
-    limits = NumberIntervals().follow_at(0.6, *rows)
+    limits = NumberIntervals().update_at(0.6, *rows)
     parts = NumberIntervals()
-    found = [parts.follow_at(0.6, *(column[part] for column in rows)) for part in (slice(cut), slice(cut, None))]
+    found = [parts.update_at(0.6, *(column[part] for column in rows)) for part in (slice(cut), slice(cut, None))]
     assert np.concatenate(found, axis=1).tolist() == np.stack(limits).tolist()
     assert parts.plain() == followed(*rows).plain()
 
@@ -91,8 +91,8 @@ def test_it_does_not_matter_how_a_stream_is_cut(stream: list[tuple[float, float,
 def test_a_unit_of_a_power_of_two_changes_no_bit(stream: list[tuple[float, float, float]], power: int) -> None:
     predictions, labels, weight = columns(stream)
     unit = 2.0**power
-    ours = NumberIntervals().follow_at(0.6, predictions, labels, weight)
-    other = NumberIntervals().follow_at(0.6, predictions * unit, labels * unit, weight)
+    ours = NumberIntervals().update_at(0.6, predictions, labels, weight)
+    other = NumberIntervals().update_at(0.6, predictions * unit, labels * unit, weight)
     assert (np.stack(ours) * unit).tolist() == np.stack(other).tolist()
 
 
@@ -110,7 +110,7 @@ def test_no_weights_are_weights_of_one(
     stream: list[tuple[float, float, float]], later: list[tuple[float, float]]
 ) -> None:
     parts = followed(*columns(stream))
-    parts.follow(*np.array(later, np.float64).reshape(-1, 2).T.copy())
+    parts.update(*np.array(later, np.float64).reshape(-1, 2).T.copy())
     assert parts.plain() == followed(*columns([*stream, *((*row, 1.0) for row in later)])).plain()
 
 
@@ -123,7 +123,7 @@ def fifths(predictions: Array, labels: Array, low: Array, high: Array) -> list[f
 @pytest.mark.parametrize("drift", [0.0, 3.0])
 def test_every_fifth_of_the_predictions_of_a_stream_is_covered(drift: float) -> None:
     predictions, labels = prices(20_000, drift=drift)
-    low, high = NumberIntervals().follow_at(0.9, predictions, labels)
+    low, high = NumberIntervals().update_at(0.9, predictions, labels)
     assert all(0.85 < share < 0.95 for share in fifths(predictions, labels, low, high))
 
 
@@ -148,7 +148,7 @@ def test_errors_that_do_not_depend_on_the_prediction_have_nearly_one_width() -> 
 def test_memory_is_bounded(drift: float) -> None:
     intervals = NumberIntervals()
     for seed in range(20):
-        intervals.follow(*prices(1000, seed, drift))
+        intervals.update(*prices(1000, seed, drift))
         assert bins(intervals) <= 16
 
 
@@ -166,7 +166,7 @@ def test_limits_do_not_pass_zero_if_all_labels_have_one_sign() -> None:
 
 def test_without_rows_limits_are_infinite() -> None:
     assert [limit.tolist() for limit in NumberIntervals().around(np.ones(1), math.inf)] == [[-math.inf], [math.inf]]
-    low, high = NumberIntervals().follow_at(0.9, *prices(20))
+    low, high = NumberIntervals().update_at(0.9, *prices(20))
     assert np.isinf(low[:9]).all()
     assert np.isfinite(high[9:]).all()
 
@@ -175,7 +175,7 @@ def test_errors_of_zero_give_intervals_of_no_width() -> None:
     ones = np.ones(100)
     intervals = followed(ones, ones)
     assert [limit.tolist() for limit in intervals.around(ones[:1], intervals.reach(0.9))] == [[1.0], [1.0]]
-    intervals.follow(ones, ones + 1e-3)  # and it goes on from there
+    intervals.update(ones, ones + 1e-3)  # and it goes on from there
     low, high = intervals.around(ones[:1], intervals.reach(0.9))
     assert 0 < high[0] - low[0] < 1
 
@@ -184,7 +184,7 @@ def test_rows_that_are_not_finite_leave_the_scale() -> None:
     rows = prices(200)
     intervals = followed(*rows)
     scale = intervals._state[QUANTILES:].tolist()
-    intervals.follow(np.array([math.inf, 1.0, math.nan]), np.array([1.0, math.inf, 1.0]))
+    intervals.update(np.array([math.inf, 1.0, math.nan]), np.array([1.0, math.inf, 1.0]))
     assert intervals._state[QUANTILES:].tolist() == scale
     assert intervals.rows == 203
     assert np.isfinite(followed(np.full(3000, 1.7e308), np.tile([1e308, 0.0], 1500))._state).all()
@@ -195,7 +195,7 @@ def test_intervals_continue_exactly_after_a_file() -> None:
     model._errors = followed(*prices(1500))
     again = model.copy()
     for intervals in (model._errors, again._errors):
-        intervals.follow(*prices(500, seed=2))
+        intervals.update(*prices(500, seed=2))
     assert again._errors.plain() == model._errors.plain()
 
 

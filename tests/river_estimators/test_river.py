@@ -89,7 +89,7 @@ def stepwise(model: Any, stream: list[Any], labels: list[Any]) -> list[Any]:
 
 
 def state(model: Any) -> bytes:
-    """Of the model behind an estimator, apart from what it knows of its errors: a plain model knows nothing of them."""
+    """The state of the model of an estimator, without its error quantiles, which a plain model does not have."""
     plain = model.model.copy()
     plain._errors = None
     return pickle.dumps(plain)

@@ -1,4 +1,4 @@
-"""How rows of a frame are divided into calls changes nothing, and what cannot be used is reported."""
+"""The division of a frame's rows into calls changes nothing, and unusable columns are reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = 60
 
 
 def mixed(library: str = "pandas") -> tuple[Any, np.ndarray]:
-    """Columns whose first rows look like something else than the whole, and labels that depend on all of them."""
+    """Columns whose first rows suggest another type than the whole, and labels that depend on all of them."""
     rng = np.random.default_rng(0)
     early = np.arange(ROWS) < 10
     job = np.where(early, None, rng.choice(["clerk", "pilot"], ROWS))

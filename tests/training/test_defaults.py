@@ -1,4 +1,4 @@
-"""Every door asks `resolve` for the options that were not given: equal options in, equal models out."""
+"""Every entry point uses `resolve` for the options that were not given: equal options make equal models."""
 
 from __future__ import annotations
 
@@ -124,5 +124,21 @@ def test_options_of_reading_and_of_a_cluster_have_records_of_their_own() -> None
         ul.train(table(), "two", ignore="a")
     with pytest.raises(ul.OptionError, match=r"give cluster=ul\.Cluster\(partitions=\.\.\.\)"):
         ul.train(table(), "two", partitions=4)
-    with pytest.raises(ul.OptionError, match="did you mean 'model_type'"):
-        ul.train(table(), "two", model_typ="linear")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("model_typ", "model_type"),
+        ("shape", "model_type"),
+        ("seed", "random_state"),
+        ("n_iter", "passes"),
+        ("experts", "ensemble"),
+        ("centre", "center"),
+        ("lr", "learning_rate"),
+        ("holdot", "holdout"),
+    ],
+)
+def test_an_unknown_option_suggests_the_one_that_is_meant(given: str, meant: str) -> None:
+    with pytest.raises(ul.OptionError, match=f"there is no option '{given}'; did you mean '{meant}'"):
+        ul.train(table(), "two", **{given: 1})

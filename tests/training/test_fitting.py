@@ -1,4 +1,7 @@
-"""A table is fitted: rows in random order, the best weights kept, and the score is that of the kept model."""
+"""Fitting a table:
+
+rows in random order, the best weights are saved, and the reported score is that of the saved model.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def noise(rows: int = 4000) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.random.default_rng(0).normal(size=(rows, 5)), np.repeat(["a", "b"], rows // 2)
 
 
-# ------------------------------------------------------------------------------------------------ the score is true
+# ------------------------------------------------------------------------------------------------ metrics are correct
 
 
 def test_noise_sorted_by_class_is_scored_as_noise() -> None:
@@ -52,7 +55,7 @@ def test_noise_sorted_by_class_is_scored_as_noise() -> None:
     assert abs(result.metrics["error_rate"] - 0.5) < 0.1
     assert abs(result.progressive["error_rate"] - 0.5) < 0.05
     followed = ul.train(X, y, shuffle=False)
-    assert followed.progressive["error_rate"] < 0.01  # it repeats the last label, more or less
+    assert followed.progressive["error_rate"] < 0.01  # it predicts approximately the last label
 
 
 def test_the_score_is_that_of_the_kept_model_on_new_rows() -> None:
@@ -73,7 +76,8 @@ def test_rows_held_back_are_scored_before_they_are_learned(kind: str) -> None:
     held = frame.iloc[at[-ROWS // 10 :]]
     kept = ul.train(frame, "price", learn_holdout=False)
     scored = ul.evaluate(kept.model, held)
-    for name, value in kept.metrics.items():  # its intervals are made of these rows: half judge the other half
+    # its intervals come from these rows: each half is tested with the other half
+    for name, value in kept.metrics.items():
         near = 0.15 if name in ("coverage", "width", "set_size") else 1e-9
         assert value == pytest.approx(scored.metrics[name], rel=near), name
     assert (kept.details.held_out, kept.details.learned) == (len(held), ROWS - len(held))
@@ -81,7 +85,7 @@ def test_rows_held_back_are_scored_before_they_are_learned(kind: str) -> None:
     assert both.metrics == kept.metrics
     assert both.details.learned == ROWS
     assert both.model.examples == kept.model.examples + len(held)
-    # Whatever their labels are, one pass learns the same before it scores them.
+    # One pass learns the same before it scores these rows, whatever their labels are.
     other = frame.copy()
     other.loc[held.index, "price"] = held["price"].to_numpy()[::-1]
     once, changed = (ul.train(one, "price", passes=1, learn_holdout=False, average=False) for one in (frame, other))
@@ -99,7 +103,7 @@ def test_without_held_out_rows_the_metrics_are_progressive() -> None:
     result = ul.train(prices(), "price", holdout=0)
     assert not result.details.on_holdout
     assert result.metrics == result.progressive
-    assert result.metrics_on == "1,199 rows, each predicted before it was learned"  # the first has no prediction
+    assert result.metrics_on == "1,199 rows, each predicted before it was learned"  # the first row has no prediction
     assert (result.baseline, result.baseline_name, result.details.held_out) == ({}, "", 0)
     assert math.isnan(result.skill)
     assert result.passes == Plan().least_passes(ROWS)
@@ -218,7 +222,7 @@ def test_passes_end_when_they_help_no_more_and_the_best_is_kept() -> None:
 
 
 def test_small_tables_of_noise_are_not_learned_by_heart() -> None:
-    """With twenty passes and no choice the error was 1.5 times that of the mean, with the choice it is 1.14 times."""
+    """With twenty passes, the error was 1.5 times that of the mean; with selected passes it is 1.14 times."""
     errors = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -233,7 +237,7 @@ def test_limits_of_passes() -> None:
     assert Plan(passes=3).least_passes(10) == Plan(passes=3).most_passes(10**9) == 3
 
 
-def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -> None:
+def test_classes_found_only_in_the_holdout_do_not_change_weights() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 6))
     y = np.digitize(X[:, 0] + 0.3 * X[:, 1] * X[:, 2], [-1, 0, 1])
@@ -251,7 +255,7 @@ def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -
     found = losses(rare)
     assert list(found) == list(usual)
     assert found[len(found)]["averaged"] == pytest.approx(usual[len(usual)]["averaged"], rel=0.05)
-    rare[held] = 100 + np.arange(200)  # nothing can be judged: it ends
+    rare[held] = 100 + np.arange(200)  # without a hold-out, training ends after one pass
     assert len(losses(rare)) <= 10
 
 
@@ -334,7 +338,7 @@ def test_drift_is_found_where_there_is_one() -> None:
     assert not drifts(numbers[:100] * 1.0, numbers[:100])
 
 
-# ------------------------------------------------------------------------------------------------ honest words
+# ------------------------------------------------------------------------------------------------ notes and reports
 
 
 def test_metrics_on_rows_learned_before_are_marked(tmp_path: Path) -> None:
@@ -350,7 +354,7 @@ def test_metrics_on_rows_learned_before_are_marked(tmp_path: Path) -> None:
     assert "earlier" not in new.metrics_on
     assert not new.notes
     assert "earlier" in ul.train(path, resume=model, passes=1).metrics_on  # two trainings later
-    assert "earlier" in ul.train(prices(400), resume=model, passes=1).metrics_on  # a frame cannot be recognized
+    assert "earlier" in ul.train(prices(400), resume=model, passes=1).metrics_on  # a frame cannot be identified
 
 
 def test_random_hold_out_rows_of_a_stream_are_not_reported_as_learned() -> None:
@@ -449,7 +453,7 @@ def test_an_error_in_a_row_names_its_own_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf])
 def test_an_invalid_weight_is_found_while_reading(weight: float) -> None:
     frame = prices(300).assign(w=1.0)
-    frame.loc[order(0, 0, 300)[-1], "w"] = weight  # a row that is held back
+    frame.loc[order(0, 0, 300)[-1], "w"] = weight  # a held-out row
     row = order(0, 0, 300)[-1] + 1
     with pytest.raises(ul.InputError, match=f"weight is {weight:g} at row {row}; weights must be between 0 and"):
         ul.train(frame, "price", weight="w")

@@ -1,4 +1,4 @@
-"""Intervals and sets, from training to prediction: what they cover, and that they go on wherever training does."""
+"""Prediction intervals and sets, from training to prediction: coverage, and continuation when training resumes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_new_rows_are_covered_as_often_as_asked_for(target: str, shuffle: bool, 
     result = trained(target, shuffle=shuffle, **options)
     found = covered(result.predict_interval(NEW, level=level), NEW[target])
     assert found > level - 0.05
-    if target == "price":  # counts and classes are not so finely grained
+    if target == "price":  # counts and classes have few distinct errors
         assert found < level + 0.05
 
 
@@ -75,7 +75,7 @@ def test_results_report_the_quality_of_intervals(target: str, shuffle: bool) -> 
     assert wide.model._errors.plain() == result.model._errors.plain()  # type: ignore[union-attr]
 
 
-def test_the_progressive_intervals_are_those_that_the_model_had_before_each_row() -> None:
+def test_progressive_intervals_are_made_before_each_row_is_learned() -> None:
     river = pytest.importorskip("unitless.river", reason="River of today needs Python 3.11", exc_type=ImportError)
     seen: list[Any] = []
     ul.train(
@@ -182,7 +182,7 @@ def test_rows_without_weight_or_label_do_not_count() -> None:
 
 
 def test_too_few_rows_held_back_leave_it_to_the_progressive_errors() -> None:
-    small = ul.train(TABLE[[*FEATURES, "price"]].iloc[:150], "price", model_type="linear")  # 15 rows are held back
+    small = ul.train(TABLE[[*FEATURES, "price"]].iloc[:150], "price", model_type="linear")  # 15 rows are held out
     assert small.model._errors.rows == 134  # type: ignore[union-attr]
     assert math.isfinite(small.predict_interval(NEW, level=0.9)["low"].iloc[0])
     with pytest.raises(ul.OptionError, match="at least 999 rows"):

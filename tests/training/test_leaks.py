@@ -1,4 +1,4 @@
-"""A column that gives the target away is named in the notes, and no other column is."""
+"""A column that gives the target away is reported in the notes, and no other column is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def numbers(frame: pd.DataFrame, noise: float) -> pd.Series:
     return 100 * frame.age + 0.05 * frame.income + noise * frame.noise * 1000
 
 
-def test_the_label_under_another_name_is_named_with_the_option_that_leaves_it_out() -> None:
+def test_a_copy_of_the_label_is_reported_with_the_option_to_ignore_it() -> None:
     frame = table()
     frame["churned"] = np.where(frame.age + 10 * frame.noise > 40, "yes", "no")
     frame["status"] = frame.churned.map({"yes": "closed", "no": "open"})

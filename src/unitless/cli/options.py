@@ -337,7 +337,7 @@ MODEL = (
         advanced=True,
     ),
     Flag(
-        "l2", "Pull weights towards zero, by a number without a unit. Default: 0.", float, panel=LEARNING, advanced=True
+        "l2", "Pull weights toward zero, by a number without a unit. Default: 0.", float, panel=LEARNING, advanced=True
     ),
     Flag(
         "quantile",

@@ -33,8 +33,8 @@ def agree(spec: DataSpec, surveys: Sequence[FileSurvey]) -> tuple[Schema, RawLab
             if one.columns and not one.heads:  # other files had enough rows
                 check(schema, dict(one.columns), one.name, 1)
         labels, _ = data_tables.labels(table, schema, spec.options.policy)
-        return schema, labels if labels is not None else _labels_beside(heads)
-    return spec.reader().schema_of_rows(), _labels_beside(heads)
+        return schema, labels if labels is not None else _separate_labels(heads)
+    return spec.reader().schema_of_rows(), _separate_labels(heads)
 
 
 # ---------------------------------------------------------------------------------------------------- columns
@@ -194,7 +194,7 @@ def _first_odd(column: Any, kind: str) -> int:
 # ---------------------------------------------------------------------------------------------------- labels
 
 
-def _labels_beside(heads: list[Head]) -> RawLabels:
+def _separate_labels(heads: list[Head]) -> RawLabels:
     """The labels of rows whose labels are given separately from the data."""
     parts = [head.labels for head in heads]
     if all(isinstance(part, np.ndarray) for part in parts):

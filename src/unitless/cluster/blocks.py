@@ -65,10 +65,10 @@ class DataSpec:
         if opened.files:
             files = tuple(opened.files)
             return cls(replace(options, format=format_of(files[0], options).name), files)
-        beside = {"target": target, "weight": weight}
-        for name, value in beside.items():
-            beside[name] = value if value is None or isinstance(value, list) else inputs.as_array(value, name)
-        return cls(options, memory=opened.as_arrow() if isinstance(opened, Frames) else opened, **beside)
+        separate = {"target": target, "weight": weight}
+        for name, value in separate.items():
+            separate[name] = value if value is None or isinstance(value, list) else inputs.as_array(value, name)
+        return cls(options, memory=opened.as_arrow() if isinstance(opened, Frames) else opened, **separate)
 
     @property
     def family(self) -> str:
@@ -168,9 +168,9 @@ def survey(spec: DataSpec, file: int) -> FileSurvey:
     name = source.files[file].name if source.files else ""
     if not places.rows:
         raise InputError(f"{name or 'the data'} has no rows")
-    for what, beside in (("target", spec.target), ("weight", spec.weight)):
-        if beside is not None and len(beside) != places.rows:
-            raise InputError(f"{what} has {len(beside):,} values, but the data has {places.rows:,} rows")
+    for what, separate in (("target", spec.target), ("weight", spec.weight)):
+        if separate is not None and len(separate) != places.rows:
+            raise InputError(f"{what} has {len(separate):,} values, but the data has {places.rows:,} rows")
     heads = _heads(spec, places, max(1, HEADS // files))
     columns: dict[str, Any] = {}
     for table in (head.table for head in heads if head.table is not None):
@@ -242,9 +242,9 @@ def _digest_of_rows(spec: DataSpec, rows: int) -> list[Any]:
             elif isinstance(content, np.ndarray):
                 content = content.tolist()
             found.update(repr(content).encode(errors="replace"))
-        for beside in (spec.target, spec.weight):
-            if beside is not None:
-                found.update(repr(np.asarray(beside[first:last]).tolist()).encode(errors="replace"))
+        for separate in (spec.target, spec.weight):
+            if separate is not None:
+                found.update(repr(np.asarray(separate[first:last]).tolist()).encode(errors="replace"))
     return [found.hexdigest()]
 
 

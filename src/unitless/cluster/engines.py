@@ -41,7 +41,7 @@ def engine_for(backend: Any, workers: int | None = None, address: str | None = N
     if not isinstance(name, str) or name not in _HOMES:
         raise OptionError(f"is {backend!r}; it must be {', '.join(NAMES[:-1])} or {NAMES[-1]}", option="backend")
     if name == "local" and address is not None:
-        problem = Phrase(Option("address"), " is that of a cluster; say of which kind with ", Option("backend"))
+        problem = Phrase(Option("address"), " is that of a cluster; give its kind with ", Option("backend"))
         raise OptionError(problem, advice="ray, dask or spark")
     module, engine = _HOMES[name]
     where = {} if address is None else {"address": address}

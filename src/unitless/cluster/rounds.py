@@ -173,7 +173,7 @@ class Rounds:
         if not blocks and training.plan.held_rows(layout.rows) > MOST_HELD:
             rows = training.plan.held_rows(layout.rows)
             raise OptionError(
-                f"would hold out {rows:,} rows, and the driver holds {MOST_HELD:,} at most",
+                f"would hold out {rows:,} rows, and the driver can store at most {MOST_HELD:,}",
                 option="holdout",
             )
         self._job = Job(

@@ -205,9 +205,9 @@ def _usable(
             continue
         good = usable(batch, target, job.data.options.on_error, counts)
         assert batch.labels is not None
-        labelled = batch.labels.present()
-        counts.unlabelled += int((good & ~labelled).sum())
-        good &= labelled
+        labeled = batch.labels.present()
+        counts.unlabelled += int((good & ~labeled).sum())
+        good &= labeled
         if batch.weight is not None:
             good &= batch.weight != 0
         scales.add(batch)

@@ -36,8 +36,8 @@ class Reading:
         only: columns to use, or namespaces of VW text; all others are left out. Default: all.
         text: columns of categories whose values look like numbers or dates, such as zip codes. Default: inferred.
         words: columns of text in which each word is a feature (a comment, a title). Default: inferred.
-        numbers: columns to learn from as numbers although they look like row counters, or begin with nothing but zeros
-            and ones. Default: inferred.
+        numbers: columns to use as numbers although they look like row counters, or their first values are only 0 and 1.
+            Default: inferred.
         dates: what dates become: "parts" (time, year, month, weekday, hour and day of the year are features),
             "day-first" or "month-first" (parts too, and they define how 1/2/2020 is read), or "error". Default:
             "parts".

@@ -1,21 +1,21 @@
 """A model as an ONNX graph of a dozen standard operators, for any server that runs ONNX.
 
-Inputs, by what `inputs` asks for:
+Inputs, by the argument `inputs`:
 
     "matrix"     features   [rows, features], float: the model's features in its order. Names are in the metadata; a
                             text column is one feature for each of its values, column=value, which is 1 or 0
     "columns"    one input [rows, 1] for each column of the table, by its name: float for numbers, string for text, bool
-                            for booleans. Missing text is empty, a missing number not a number. Text that the
-                            model has never met counts as none of its values
+                            for booleans. Missing text is empty, and a missing number is NaN. Text that the
+                            model does not know counts as none of its values
 
 Outputs, by task:
 
-    scores         [rows], with many classes [rows, classes]: what `predict` gives
-    prediction     regression: [rows], a number (of counts their rate)
-    label          binary, classes: [rows], as it was in the data
+    scores         [rows], for several classes [rows, classes]: the scores of `predict`
+    prediction     regression: [rows], a number (for counts their rate)
+    label          binary, classes: [rows], as in the data
     probabilities  logistic loss: [rows, classes], adding up to 1; binary: of the negative label, then of the positive
 
-A float that is not a number is a missing value, which counts as the mean of a centered column and as 0 of another.
+NaN is a missing value, which counts as the mean of a centered column, and as 0 in other columns.
 """
 
 from __future__ import annotations
@@ -204,11 +204,11 @@ class _Graph:
             if name in _OUTPUTS or name.startswith("/"):
                 raise OptionError(f"column {name!r} has a name that the graph needs for itself", advice=_AS_MATRIX)
             if kind in DATES:
-                raise OptionError(f"column {name!r} holds dates, which stand for several features", advice=_AS_MATRIX)
-            if kind == "words":
                 raise OptionError(
-                    f"column {name!r} holds words, which a graph cannot take apart from each other", advice=_AS_MATRIX
+                    f"column {name!r} contains dates, which stand for several features", advice=_AS_MATRIX
                 )
+            if kind == "words":
+                raise OptionError(f"column {name!r} contains words, which a graph cannot separate", advice=_AS_MATRIX)
             if kind in ("number", "flag"):
                 x = self.input(name, self.float, 1)
                 blocks.append(x)
@@ -222,7 +222,7 @@ class _Graph:
             order += [place[f"{name}={value}"] for value in values]
         known = [k for k, at in enumerate(order) if at >= 0]
         if sorted(order[k] for k in known) != list(range(len(place))):
-            raise OptionError("the table's columns do not tell its features apart", advice=_AS_MATRIX)
+            raise OptionError("the table's columns do not distinguish its features", advice=_AS_MATRIX)
         wide = self._node("Concat", *blocks, axis=1)
         taken = sorted(known, key=lambda k: order[k])
         return self._node("Gather", wide, self._constant("feature_order", np.array(taken, np.int64)), axis=1)
@@ -294,7 +294,7 @@ class _Graph:
         self._dtype = np.dtype(np.float64)
         double = self._onnx.TensorProto.DOUBLE
         x = self._node("Cast", x, to=double)
-        said = []
+        member_scores = []
         for member in model.members:
             self.model, self._of = member.linear, f"{member.name}/"
             score = self._linear(x)
@@ -302,9 +302,9 @@ class _Graph:
                 score = self._node("Add", score, self._leaves(x, member, model.columns))
             if member.coupled:
                 score = self._log_odds(self._node("Softmax", score, axis=1))
-            said.append(self._limited(score))
+            member_scores.append(self._limited(score))
         self._of = "mixture/"
-        score = said[0] if model.mixture is None else self._mixture(said, model.mixture)
+        score = member_scores[0] if model.mixture is None else self._mixture(member_scores, model.mixture)
         self.model, self._dtype, self._of = plain, outside, "" if outside == np.float64 else "output/"
         return self._node("Cast", score, to=self.float)
 
@@ -336,56 +336,58 @@ class _Graph:
             added.append(self._node("TreeEnsemble", x, domain=_TREES, **attributes))
         return self._node("Concat", *added, axis=1)
 
-    def _mixture(self, said: list[str], mixture: MixtureArrays) -> str:
+    def _mixture(self, member_scores: list[str], mixture: MixtureArrays) -> str:
         """Combine the members' scores, [rows, heads] each, into one."""
         top = self._floats("top", mixture.top[:, None])
         if mixture.kind == "scores":
-            return self._by_class(said, top)
+            return self._by_class(member_scores, top)
         if mixture.kind == "classes":
-            return self._class_mixture(said, mixture, top)
-        everyone = self._node("Concat", *said, axis=1)
+            return self._class_mixture(member_scores, mixture, top)
+        stacked = self._node("Concat", *member_scores, axis=1)
         if mixture.kind == "numbers":
-            mean = self._node("MatMul", everyone, self._floats("mean", np.full((len(said), 1), 1.0 / len(said))))
-            apart = self._node("Sub", everyone, mean)
+            mean = self._node(
+                "MatMul", stacked, self._floats("mean", np.full((len(member_scores), 1), 1.0 / len(member_scores)))
+            )
+            apart = self._node("Sub", stacked, mean)
             for k, stacker in enumerate(mixture.stackers):
                 more = self._node("MatMul", apart, self._floats(f"stacker{k}", stacker.weights[:, None]))
                 score = self._node("Add", mean, more)
                 if mixture.limits is not None:
                     low, high = (self._number(limit) for limit in mixture.limits)
                     score = self._node("Clip", score, low, high)
-                said = [*said, score]
-            return self._node("MatMul", self._node("Concat", *said, axis=1), top)
-        x = self._node("Clip", everyone, self._number(-LARGEST_SCORE), self._number(LARGEST_SCORE))
+                member_scores = [*member_scores, score]
+            return self._node("MatMul", self._node("Concat", *member_scores, axis=1), top)
+        x = self._node("Clip", stacked, self._number(-LARGEST_SCORE), self._number(LARGEST_SCORE))
         for k, stacker in enumerate(mixture.stackers):
             mean = self._node("MatMul", x, self._floats(f"stacker{k}", stacker.weights[:, None]))
             spread = self._node("MatMul", x, self._floats(f"covariance{k}", stacker.covariance))
             variance = self._node("ReduceSum", self._node("Mul", spread, x), self._whole(1), keepdims=1)
-            said = [*said, self._node("Div", mean, self._node("Sqrt", self._one_and_part(variance)))]
-        speakers = self._node("Concat", *said, axis=1)
-        likely = self._node("MatMul", self._node("Sigmoid", speakers), top)
-        unlikely = self._node("MatMul", self._node("Sigmoid", self._node("Neg", speakers)), top)
+            member_scores = [*member_scores, self._node("Div", mean, self._node("Sqrt", self._one_and_part(variance)))]
+        mixed = self._node("Concat", *member_scores, axis=1)
+        likely = self._node("MatMul", self._node("Sigmoid", mixed), top)
+        unlikely = self._node("MatMul", self._node("Sigmoid", self._node("Neg", mixed)), top)
         odds = self._node("Log", self._node("Div", likely, unlikely))
         return self._node("Clip", odds, self._number(-CERTAIN), self._number(CERTAIN))
 
-    def _class_mixture(self, said: list[str], mixture: MixtureArrays, top: str) -> str:
+    def _class_mixture(self, member_scores: list[str], mixture: MixtureArrays, top: str) -> str:
         """Combine the members' probabilities of several classes."""
         classes = len(self.model.intercepts)
-        logs = [self._node("LogSoftmax", self._log_sigmoid(one), axis=1) for one in said]
-        speakers = [self._node("Exp", one) for one in logs]
+        logs = [self._node("LogSoftmax", self._log_sigmoid(one), axis=1) for one in member_scores]
+        mixed = [self._node("Exp", one) for one in logs]
         logs = [self._node("Max", one, self._number(-LARGEST_SCORE)) for one in logs]
         x = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in logs), axis=2)
         for k, stacker in enumerate(mixture.stackers):
             score = self._by_class(logs, self._floats(f"stacker{k}", stacker.weights[:, None]))
             if classes > 1:
                 covariance = self._floats(f"covariance{k}", stacker.covariance)
-                spread = self._spread_of_best(x, score, covariance, len(said))
+                spread = self._spread_of_best(x, score, covariance, len(member_scores))
                 score = self._node("Div", score, spread)
-            speakers.append(self._node("Softmax", score, axis=1))
-        return self._log_odds(self._by_class(speakers, top))
+            mixed.append(self._node("Softmax", score, axis=1))
+        return self._log_odds(self._by_class(mixed, top))
 
-    def _by_class(self, said: list[str], weights: str) -> str:
+    def _by_class(self, member_scores: list[str], weights: str) -> str:
         """The weighted sum of several scores, [rows, heads] each, with weights [scores, 1]."""
-        stacked = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in said), axis=2)
+        stacked = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in member_scores), axis=2)
         return self._node("Squeeze", self._node("MatMul", stacked, weights), self._whole(2))
 
     def _spread_of_best(self, x: str, score: str, covariance: str, members: int) -> str:

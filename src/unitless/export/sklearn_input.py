@@ -68,10 +68,10 @@ def of_columns(plain: Linear, columns: list[tuple[str, Kind]], marks: tuple[str,
     intercepts = plain.intercepts - plain.means @ plain.weights
     for name, kind in columns:
         if kind in DATES:
-            raise OptionError(f"column {name!r} holds dates, which stand for several features", advice=_AS_MATRIX)
+            raise OptionError(f"column {name!r} contains dates, which stand for several features", advice=_AS_MATRIX)
         if kind == "words":
             raise OptionError(
-                f"column {name!r} holds words, which are taken apart when they are read", advice=_AS_MATRIX
+                f"column {name!r} contains words, which are separated when the data is read", advice=_AS_MATRIX
             )
         if kind == "boolean":
             intercepts = intercepts + numbers.add_boolean(name)
@@ -172,7 +172,7 @@ class _Texts:
         known = sorted(value for value in met if value != MISSING)
         if known and all(map(_is_number, known)):
             raise OptionError(
-                f"column {name!r} holds numbers as text, which scikit-learn does not recognize if they are numbers",
+                f"column {name!r} contains numbers as text, which scikit-learn does not recognize if they are numbers",
                 advice=_AS_MATRIX,
             )
         absent = [*(mark for mark in self.marks if mark not in known), None]

@@ -78,7 +78,7 @@ def evaluate(
         level: the level of the model's prediction intervals (for classes: prediction sets) whose coverage and width the
             metrics show, if the model has them. Default: 0.9.
         reading: how the data is read; see `Reading`. Rows without a label are an error, or counted with
-            `on_error="skip"`.
+            `on_error="skip"`. Default: as the training data.
         progress: called after every batch. Default: a bar in notebooks; False for none.
 
     A class that the model does not know counts as wrong.
@@ -252,10 +252,10 @@ class Evaluator:
         usable = self._usable(batch)
         batch, groups = batch.select(usable), None if groups is None else groups[usable]
         assert batch.labels is not None
-        unlabelled = ~batch.labels.present()
-        if unlabelled.any():
-            self.progress.unlabelled += int(unlabelled.sum())
-            batch, groups = batch.select(~unlabelled), None if groups is None else groups[~unlabelled]
+        unlabeled = ~batch.labels.present()
+        if unlabeled.any():
+            self.progress.unlabelled += int(unlabeled.sum())
+            batch, groups = batch.select(~unlabeled), None if groups is None else groups[~unlabeled]
         if not batch.rows or batch.labels is None:
             return
         scores = self._scores(batch)

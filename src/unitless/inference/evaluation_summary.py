@@ -71,7 +71,7 @@ def _notes(found: EvaluateResult) -> list[str]:
         labels = ", ".join(map(repr, found.unknown_labels[:3]))
         wrong = "counts" if found.unknown == 1 else "count"
         rows = shown.count(found.unknown, "row")
-        notes.append(f"{rows} of classes that the model has never met ({labels}) {wrong} as wrong")
+        notes.append(f"{rows} of classes that the model does not know ({labels}) {wrong} as wrong")
     if not math.isnan(found.skill) and not found.skill > 0:
         notes.append("the model is no better than the baseline on these rows: the data may differ from the training's")
     return notes

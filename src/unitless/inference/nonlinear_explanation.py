@@ -76,9 +76,9 @@ def taken_apart(
     shares = np.array([[one.get(feature, nothing)[:wide] for one in found] for feature in features])
     base = np.array([one[:wide] for one in bases])
     moved = shares.sum(axis=0) if features else np.zeros_like(base)
-    said = _said(form, [row.certainty(member.terms) for member in form.members], head, heads, offset)
-    first, last = said(base), said(base + moved)
-    slopes = _slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
+    score_of = _score_function(form, [row.certainty(member.terms) for member in form.members], head, heads, offset)
+    first, last = score_of(base), score_of(base + moved)
+    slopes = _slopes(score_of, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
     amounts = [float((share * slopes).sum()) for share in shares]
     return Parts(dict(zip(features, amounts, strict=True)), first, last)
 
@@ -161,14 +161,14 @@ def _linear_means(form: FormReading, member: Member, row: Row) -> dict[int, Floa
     return means
 
 
-def _said(
+def _score_function(
     form: FormReading, certainty: list[float], head: int, heads: int, offset: float
 ) -> Callable[[Float64], float]:
     """The score of a head, without the row's offset, as a function of the members' sums."""
     options, state, mixture = form.options, form.state, form.mixture
     limited = bool(options.clip or options.target) and state["label_min"] <= state["label_max"]
 
-    def said(sums: Float64) -> float:
+    def score_of(sums: Float64) -> float:
         members = zip(form.members, sums, certainty, strict=True)
         scores = np.array([member.scores(own, sure)[:heads] for member, own, sure in members])
         if limited:
@@ -179,10 +179,12 @@ def _said(
             return float(mixture.say(scores)[head])
         return float(mixture.say(scores + offset, offset)[head]) - offset
 
-    return said
+    return score_of
 
 
-def _slopes(said: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float) -> Float64:
+def _slopes(
+    score_of: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float
+) -> Float64:
     """The mean gradient of the score by member and head, along the line from `base` to `base + moved`.
 
     The rest of the change, which the points on the line do not cover, is attributed along the line.
@@ -199,9 +201,9 @@ def _slopes(said: Callable[[Float64], float], base: Float64, moved: Float64, lar
         for place in np.ndindex(*base.shape):
             before = here[place]
             here[place] = before + step
-            up = said(here)
+            up = score_of(here)
             here[place] = before - step
-            slopes[place] += (up - said(here)) / (2 * step * points)
+            slopes[place] += (up - score_of(here)) / (2 * step * points)
             here[place] = before
     length = float((moved * moved).sum())
     if length > 0:

@@ -161,13 +161,19 @@ class Predictor:
 
         Args:
             row: as for `predict_one`.
-            level: the probability that the interval or set contains the truth; at most 0.999.
-            extrapolate: as for `predict_one`.
+            level: the probability that the interval or set contains the truth; at most 0.999. Default:
+                0.9.
+            extrapolate: as for `predict_one`. Default: False.
         """
         return self._one_interval(row, extrapolate, self.reach(level))
 
     def predict_proba_one(self, row: Any, *, extrapolate: bool = False) -> dict[Any, float]:
-        """Predict the probability of each label for one row."""
+        """Predict the probability of each label for one row.
+
+        Args:
+            row: as for `predict_one`.
+            extrapolate: as for `predict_one`. Default: False.
+        """
         self._check_probabilities()
         if self.model.task == "classes":
             scores, labels = self._class_scores(row, extrapolate)
@@ -181,6 +187,10 @@ class Predictor:
         """The score of one row, as the model's own `predict` returns it.
 
         For several classes, one score for each class.
+
+        Args:
+            row: as for `predict_one`.
+            extrapolate: as for `predict_one`. Default: False.
         """
         if self._several:
             return self._class_scores(row, extrapolate)[0]
@@ -193,6 +203,9 @@ class Predictor:
 
         Numbers: |truth - prediction| divided by the scale of errors there. Classes: 1 - the probability of the true
         class.
+
+        Args:
+            level: the probability of a smaller error; at most 0.999.
         """
         return quantiles_of(self.model).known_reach(checked_level(level))
 
@@ -216,11 +229,19 @@ class Predictor:
         """Save the model to a file for predictions only: much smaller than the full file, with the same predictions.
 
         `ul.Predictor(path)` and `ul.load(path)` read it. The loaded model cannot learn.
+
+        Args:
+            path: the file to write.
         """
         model_file.save_predict_only(self.model, path)
 
     def explain(self, row: Any, label: Any = None) -> Explanation:
-        """Compute each feature's contribution to the prediction for one row; see `ul.explain`."""
+        """Compute each feature's contribution to the prediction for one row; see `ul.explain`.
+
+        Args:
+            row: as for `predict_one`.
+            label: for classes, the class whose score is explained. Default: the predicted class.
+        """
         from .explanation import explain  # noqa: PLC0415  (that module imports this one)
 
         return explain(self, row, label)
@@ -295,7 +316,7 @@ class Predictor:
         Args:
             source: a file, several of them or a folder, a frame, a list of mappings, an array.
             extrapolate: predict linearly beyond the range of training values, see `Learner.predict`. Default: False.
-            reading: how the data is read; see `Reading`.
+            reading: how the data is read; see `Reading`. Default: as the training data.
         """
         parts = self.batches(source, extrapolate=extrapolate, reading=reading)
         return frames.column(source, self.as_it_was([value for part in parts for value in part.values]))
@@ -311,9 +332,10 @@ class Predictor:
 
         Args:
             source: as for `predict`.
-            level: the probability that an interval or set contains the truth; at most 0.999.
-            extrapolate: as for `predict`.
-            reading: how the data is read; see `Reading`.
+            level: the probability that an interval or set contains the truth; at most 0.999. Default:
+                0.9.
+            extrapolate: as for `predict`. Default: False.
+            reading: how the data is read; see `Reading`. Default: as the training data.
         """
         reach = self.reach(level)
         return self._with_intervals(source, list(self.batches(source, extrapolate=extrapolate, reading=reading)), reach)
@@ -361,7 +383,13 @@ class Predictor:
         return found
 
     def predict_proba(self, source: Any, *, extrapolate: bool = False, reading: Reading | None = None) -> Any:
-        """Predict probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
+        """Predict probabilities, one column per class of `classes`: an array, or a frame if a frame was given.
+
+        Args:
+            source: as for `predict`.
+            extrapolate: as for `predict`. Default: False.
+            reading: how the data is read; see `Reading`. Default: as the training data.
+        """
         self._check_probabilities()
         parts = list(self.batches(source, extrapolate=extrapolate, reading=reading))
         found = [part.probabilities for part in parts if part.probabilities is not None]
@@ -461,8 +489,10 @@ class Predictor:
             source: as for `predict`.
             extrapolate: predict linearly beyond the range of training values, see `Learner.predict`. Default: False.
             keep: keep the original rows in the results. Default: False.
-            stopped: called while waiting for a pipe or a growing file; if it returns true, reading ends.
-            reading: how the data is read; with `tail=True` a file is read while it grows.
+            stopped: called while waiting for a pipe or a growing file; if it returns true, reading ends. Default: it
+                never does.
+            reading: how the data is read; with `tail=True` a file is read while it grows. Default: as the training
+                data.
         """
         skip = given_reading(reading).get("on_error") == "skip"
         for batch in self.read(source, keep, stopped, reading):

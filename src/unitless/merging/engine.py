@@ -112,7 +112,7 @@ class Engine:
         ]
 
     def slots(self, slots: Slots) -> Numbers:
-        """Some of the merged slots."""
+        """A selection of the merged slots."""
         parts = []
         for source, moved in zip(self.sources, self.moved, strict=True):
             scale, H, values = source.read(slots)

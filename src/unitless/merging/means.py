@@ -2,7 +2,7 @@
 
 With x = (x - m) + m and other means m + d, predictions stay if each centered feature's weight times d goes to the
 bias, and of a product's weight, because (x + d)(y + e) = xy + ex + dy + de, the parts that belong to its factors and
-the bias. Each of these is a *term*: a weight that changes, how fast it changes (its slope), and one or two means.
+to the bias. Each of these is a *term*: a weight that changes, how fast it changes (its slope), and one or two means.
 
 A merged bias is a mean of the models' biases by the evidence behind these, so that its slopes are means of the models'
 slopes by the same evidence. They are not the merged weights, which are means by evidence of their own. A merged model

@@ -64,7 +64,7 @@ def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target
     for name in dict.fromkeys([*schema.kinds, *other_schema.kinds]):
         one_kind, another = schema.kinds.get(name), other_schema.kinds.get(name)
         if one_kind is None or another is None:
-            raise MergeError(f"{both}only one of them knows the column {name!r}")
+            raise MergeError(f"{both}only one of them has the column {name!r}")
         if {one_kind, another} == {"flag", "number"}:
             began = (
                 f"column {name!r} began with nothing but zeros and ones in one of them, and so is not centered there"
@@ -72,4 +72,4 @@ def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target
             advice = ("; train them with ", Option("numbers", name), ", or both without centering")
             raise MergeError(Phrase(f"{both}{began}", *advice))
         if one_kind != another:
-            raise MergeError(f"{both}column {name!r} holds {one_kind}s in one, {another}s in the other")
+            raise MergeError(f"{both}column {name!r} contains {one_kind}s in one, {another}s in the other")

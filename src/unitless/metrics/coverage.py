@@ -28,10 +28,10 @@ COVERAGE = (
         None,
         smaller_is_better=False,
         is_share=True,
-        about="how many rows the intervals, or sets of classes, hold",
+        about="the share of rows whose label the interval, or the set of classes, contains",
     ),
-    Metric("width", ("regression",), None, about="the mean width of the intervals, in the target's unit"),
-    Metric("set_size", ("binary", "classes"), None, about="how many classes a set has in the mean"),
+    Metric("width", ("regression",), None, about="the mean width of the prediction intervals, in the target's unit"),
+    Metric("set_size", ("binary", "classes"), None, about="the mean number of classes in a set"),
 )
 """The names of the metrics that a `Coverage` adds to an evaluation."""
 
@@ -60,9 +60,9 @@ class PredictedNumbers:
         """Concatenate the rows of several parts in order."""
         return cls(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
 
-    def follow(self, known: NumberIntervals, level: float, weight: Float64 | None) -> Float64:
+    def update(self, known: NumberIntervals, level: float, weight: Float64 | None) -> Float64:
         """The limits of each row from before it was counted, and count the rows."""
-        return np.stack(known.follow_at(level, *self.columns, weight), axis=1)
+        return np.stack(known.update_at(level, *self.columns, weight), axis=1)
 
     def limits(self, known: NumberIntervals, level: float) -> Float64:
         """The limits of each row, all with the same quantile of errors."""
@@ -126,9 +126,9 @@ class PredictedClasses:
             np.concatenate(shares, axis=1) if shares else None,
         )
 
-    def follow(self, known: ErrorQuantiles, level: float, weight: Float64 | None) -> Float64:
+    def update(self, known: ErrorQuantiles, level: float, weight: Float64 | None) -> Float64:
         """The limit of each row from before it was counted, and count the rows."""
-        return known.follow_at(level, self.errors, weight)
+        return known.update_at(level, self.errors, weight)
 
     def limits(self, known: ErrorQuantiles, level: float) -> Float64:
         """The limit of each row, which is the same for all."""
@@ -199,7 +199,7 @@ class Coverage:
         """Count rows in order. All weights must be positive; without weights each row counts 1."""
         self._width = predicted.size_name
         if self._follows:
-            limits = predicted.follow(self._known, self.level, weight)
+            limits = predicted.update(self._known, self.level, weight)
         else:
             limits = predicted.limits(self._known, self.level)
         known = predicted.known(limits)

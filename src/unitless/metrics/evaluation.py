@@ -91,7 +91,7 @@ class Evaluation:
         elif self.sums.in_core:
             self._count_to_moments(scored)
         else:
-            running = self.sums.follow(rows, scored.weight)
+            running = self.sums.add_each(rows, scored.weight)
             losses, errors, weights = running["loss"], running.get("error_rate"), running["weight"]
             for track in (self._octaves, self._quarters):
                 while (at := track.next - self.examples) <= len(scored):
@@ -136,10 +136,7 @@ class Evaluation:
 
     @property
     def curve(self) -> list[Moment]:
-        """The metrics at four times as many moments as `history`, for plots: after 1, 2, 3, 4, 5, 6, 7, 8, 10, ...
-
-        examples.
-        """
+        """The metrics at four times as many moments as `history`, for plots: after 1, 2, ..., 8, 10, ... examples."""
         return self._quarters.moments
 
     @property

@@ -22,7 +22,7 @@ def name(metric: str, loss: str) -> str:
 
 
 def training_loss(loss: str, task: str) -> str:
-    """What the loss that training minimizes is called: with two classes, logistic loss is the metric log loss."""
+    """The displayed name of the training loss; for two classes, logistic loss is the metric log loss."""
     return "log loss" if loss == "logistic" and task == "binary" else f"{loss} loss"
 
 

@@ -60,7 +60,7 @@ class MetricSums:
         sums = {name: added(self.by_name.get(name, 0.0), each(rows), h) for name, each in self._each.items()}
         self._finish(rows, h, sums, added(self.weight, h, None, len(rows.truth)))
 
-    def follow(self, rows: Rows, h: Float64 | None) -> dict[str, Float64]:
+    def add_each(self, rows: Rows, h: Float64 | None) -> dict[str, Float64]:
         """Add rows as `add` does; returns each sum and the weight by name, before the first and after each row."""
         sums = {name: running(self.by_name.get(name, 0.0), each(rows), h) for name, each in self._each.items()}
         weight = running(self.weight, h, None, len(rows.truth))

@@ -10,7 +10,7 @@ from .file import load
 from .learner import Learner
 from .one_vs_all import OneVsAll
 
-# Of results and predictors, of scikit-learn's estimators, of River's estimators.
+# Where results and predictors, scikit-learn's estimators, and River's estimators have their model.
 _HOLDERS = ("model", "model_", "_model")
 
 

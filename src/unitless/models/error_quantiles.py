@@ -1,12 +1,16 @@
-"""How large the errors of a model's predictions are: this gives intervals around numbers and sets of classes.
+"""The distribution of a model's errors, from which prediction intervals and prediction sets are made.
 
-For a number the error is |label - prediction|, divided by the scale that errors have at this prediction
-(`NumberIntervals`); for classes it is 1 - the probability of the true class (`ErrorQuantiles`). For eight levels, the
-core stores the value that errors exceed with probability 1 - level. It comes from one of two sources:
+For classes, the error is 1 - the probability of the true class (`ErrorQuantiles`). For numbers, it is |truth -
+prediction| divided by the scale of the errors of similar predictions (`NumberIntervals`). For each of several levels,
+the core stores the error that is not exceeded with that probability, which is called the reach of the level here. There
+are two ways to compute it:
 
-- a stream: `follow` updates the quantiles with each row, by its prediction from before it was learned;
-- a fit: `calibrated` takes them from the errors of rows that the model has not learned (split conformal prediction,
-  Lei, G'Sell, Rinaldo, Tibshirani, Wasserman 2018). `follow` can continue from there.
+- For a stream, `update` changes the quantiles with the error of each row, predicted before it is learned
+  (core/calibration/).
+- For a fit, `calibrated` computes them from the errors of held-out rows (split conformal prediction: Lei, G'Sell,
+  Rinaldo, Tibshirani, Wasserman 2018). `update` can continue from there.
+
+A prediction set has all classes whose error would be at most the reach.
 """
 
 from __future__ import annotations
@@ -25,11 +29,11 @@ if TYPE_CHECKING:
 
 LEVELS: tuple[float, ...] = tuple(_core.ERROR_LEVELS)
 QUANTILES = 3 + 2 * len(LEVELS)
-"""How many numbers a state has: rows, their weight, the mean of recent errors, the quantiles, the steady ones."""
+"""The numbers of quantiles in a state: rows, weight, the recent mean error, the latest quantiles, their means."""
 
 
 def checked_level(level: Any, option: str = "level") -> float:
-    """A level that can be asked for."""
+    """Return a level as a float; raise an error if it is not between 0 and the largest level."""
     number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
     if not number or not 0 < float(level) <= LEVELS[-1]:
         hint = f"; {level}% is {level / 100:g}" if number and 1 < level < 100 else ""
@@ -40,7 +44,7 @@ def checked_level(level: Any, option: str = "level") -> float:
 
 
 class KnownErrors:
-    """What a model knows of its errors: a state of the core, which starts with the quantiles."""
+    """The state of the core that describes a model's errors: it begins with the quantiles."""
 
     _size: ClassVar[int]  # of the state
 
@@ -49,26 +53,31 @@ class KnownErrors:
 
     @property
     def rows(self) -> int:
-        """The number of rows whose errors were counted."""
+        """The number of errors from which the quantiles were computed."""
         return int(self._state[0])
 
     def reach(self, level: float) -> float:
-        """The quantile of errors at a level; infinite if there are too few rows.
+        """Return the error that is not exceeded with this probability; infinite if there are too few rows.
 
-        Between the stored levels it grows with log(1/(1 - level)), and it never decreases with the level. It is for
-        callers that follow each row.
+        Between the stored levels it is interpolated in log(1/(1 - level)); it never falls when the level rises. It
+        changes with each row of `update`; use `steady_reach` if no updates follow.
         """
         return _core.error_reach(self._state[:QUANTILES], level, False)
 
     def steady_reach(self, level: float) -> float:
-        """The quantile of errors at a level, for many predictions without labels between them.
+        """Return the mean of `reach` over the last rows, for predictions without later updates.
 
-        Each row of a stream moves the quantiles. This is their mean over the last rows.
+        The latest quantiles of a stream vary, because each row moves them; their mean varies less.
         """
         return _core.error_reach(self._state[:QUANTILES], level, True)
 
     def known_reach(self, level: float, *, latest: bool = False) -> float:
-        """The `steady_reach`, or with `latest` the `reach`, of a level; too few rows are an error."""
+        """Return the `steady_reach` of a level; raise an error if there are too few rows.
+
+        Args:
+            level: the level.
+            latest: return the `reach` instead. Default: False.
+        """
         reach = self.reach(level) if latest else self.steady_reach(level)
         if math.isinf(reach):
             least = math.ceil(level / (1 - level) * (1 - 1e-12))
@@ -81,18 +90,18 @@ class KnownErrors:
         return reach
 
     def copy(self) -> Self:
-        """A copy, which changes independently."""
+        """Return a copy."""
         same = type(self)()
         same._state[:] = self._state
         return same
 
     def plain(self) -> list[str]:
-        """The state as a model file stores it."""
+        """Return the state in the form in which a model file stores it."""
         return [float(number).hex() for number in self._state]
 
     @classmethod
     def read(cls, plain: Any) -> Self:
-        """Check a state from a model file, and restore it."""
+        """Read the state from a model file and check it."""
         known = cls()
         if type(plain) is not list or len(plain) != cls._size or not all(type(number) is str for number in plain):
             raise ModelFileError("this is not a valid model file: its errors are not quantiles")
@@ -104,48 +113,59 @@ class KnownErrors:
     def _is_possible(self) -> bool:
         quantiles = self._state[:QUANTILES]
         rows, weight = quantiles[:2]
-        positive = np.isfinite(quantiles) & (quantiles >= 0)
-        return bool(positive.all() and rows == int(rows) and (rows > 0) == (weight > 0))
+        if not (np.isfinite(quantiles) & (quantiles >= 0)).all():
+            return False
+        return bool(rows == int(rows) and (rows > 0) == (weight > 0))
 
     def _weights(self, weight: Float64 | None, rows: int) -> Float64 | None:
-        """Sample weights for the core, which reads None as 1 for all rows of the stream.
+        """Return weights of 1 for rows without weights, if rows before them had other weights.
 
-        A row without a weight counts 1, which is not the mean if earlier rows had other weights. So the result does not
-        depend on how a stream is cut into parts with weights and parts without.
+        So the result does not depend on how a stream is split into parts with and without weights.
         """
         all_were_one = self._state[0] == self._state[1]
         return np.ones(rows) if weight is None and not all_were_one else weight
 
 
 class ErrorQuantiles(KnownErrors):
-    """Quantiles of the errors of classes, or of any other numbers that have no unit.
+    """Quantiles of errors that have no unit, such as those of classes.
 
     Example:
         >>> import numpy as np
         >>> errors = np.abs(np.random.default_rng(0).normal(size=10_000))
         >>> quantiles = ErrorQuantiles()
-        >>> quantiles.follow(errors)
-        >>> print(f"{quantiles.reach(0.9):.1f}, {ErrorQuantiles.calibrated(errors).reach(0.9):.2f}; truly 1.64")
-        1.6, 1.65; truly 1.64
+        >>> quantiles.update(errors)
+        >>> calibrated = ErrorQuantiles.calibrated(errors)
+        >>> print(f"{quantiles.steady_reach(0.9):.2f}, {calibrated.reach(0.9):.2f}; truly 1.64")
+        1.62, 1.64; truly 1.64
     """
 
     _size = QUANTILES
 
-    def follow(self, errors: Float64, weight: Float64 | None = None) -> None:
-        """Rows in order. A row without weight does not count; weights count relative to their mean so far."""
+    def update(self, errors: Float64, weight: Float64 | None = None) -> None:
+        """Update the quantiles with the errors of rows, in order.
+
+        Args:
+            errors: the errors of the predictions that were made before the rows were learned.
+            weight: sample weights, which count relative to their mean so far; rows of weight 0 are ignored. Default:
+                None (all 1).
+        """
         _core.follow_errors(self._state, errors, self._weights(weight, len(errors)), None)
 
-    def follow_at(self, level: float, errors: Float64, weight: Float64 | None = None) -> Float64:
-        """The same; gives what `reach` was before each row."""
+    def update_at(self, level: float, errors: Float64, weight: Float64 | None = None) -> Float64:
+        """Update the quantiles as `update` does, and return the `reach` of a level before each row."""
         reaches = _core.follow_errors(self._state, errors, self._weights(weight, len(errors)), level)
         assert reaches is not None
         return reaches
 
     @classmethod
     def calibrated(cls, errors: Float64, weight: Float64 | None = None) -> ErrorQuantiles:
-        """Of rows that the model has not learned: the smallest error that the level, of n + 1 rows, does not exceed.
+        """Compute the quantiles from the errors of held-out rows, with the correction for a finite number of rows.
 
-        The row that is yet to come counts as one of them, with the mean weight and an error beyond all.
+        The future row counts as one more row, with the mean weight and an infinite error.
+
+        Args:
+            errors: the errors of the held-out rows.
+            weight: sample weights. Default: None (all 1).
         """
         quantiles = cls()
         if weight is not None:

@@ -442,8 +442,8 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
     if names is not None:
         # Even a small file can list so many products that their names would fill the memory.
         length = np.array([len(name) for name in names], dtype=np.int64)
-        said = int(length[left - 1].sum() + length[right - 1].sum()) if len(slot) else 0
-        _require(said <= max(1 << 20, _LONGEST * size), "names of products that are longer than all the rest")
+        total = int(length[left - 1].sum() + length[right - 1].sum()) if len(slot) else 0
+        _require(total <= max(1 << 20, _LONGEST * size), "names of products that are longer than all the rest")
     centered = arrays["center_features"]
     if len(centered):
         _require(int(centered.min()) > 0 and int(centered.max()) <= features, "a mean is outside the features")

@@ -153,8 +153,8 @@ class Member:
 
     def scores(self, sums: Float64, certainty: float) -> Float64:
         """Return the scores of a row, by head, from the sums of its terms and their certainty (`Terms.certainty`)."""
-        said = certainty * sums
-        return log_odds(said) if self.coupled else said
+        scores = certainty * sums
+        return log_odds(scores) if self.coupled else scores
 
 
 class FormReading:
@@ -183,7 +183,7 @@ class FormReading:
         """Return the share of each member in the predictions."""
         return member_shares(self.state)
 
-    def asked(self, column: int, low: float) -> Feature:
+    def split_feature(self, column: int, low: float) -> Feature:
         """Return the feature that a split of a tree compares: a numeric column, or one value of a text column."""
         if not self.columns[column].text or math.isinf(low):
             return self.columns[column].name
@@ -216,7 +216,7 @@ class FormReading:
                 apart = np.abs(means[tree.child[inner] + 1] - means[tree.child[inner]]) / 2
                 part = rows[inner] / max(float(rows[0]), sys.float_info.min)
                 for node, amount in zip(inner.tolist(), share * apart * part[:, None], strict=True):
-                    add(self.asked(int(tree.column[node]), float(tree.low[node])), amount)
+                    add(self.split_feature(int(tree.column[node]), float(tree.low[node])), amount)
         return total
 
     def directions(self) -> dict[Feature, float]:

@@ -101,7 +101,7 @@ class Learner(Model):
             far. A model with a penalty is FTRL-Proximal in normalized form. It is linear, takes plain gradients
             (`importance_aware` has no effect), and learning_rate="auto" chooses among 3 rates. `prune` removes the
             features whose weights are zero. Default: 0.
-        l2: a penalty that pulls weights towards zero without making them zero; it has no unit either. Default: 0.
+        l2: a penalty that pulls weights toward zero without making them zero; it has no unit either. Default: 0.
         further: accepts no options; an unknown name raises an `OptionError` that suggests a similar option.
 
     Example:

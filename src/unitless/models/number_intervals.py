@@ -15,14 +15,14 @@ Limits: TypeAlias = tuple[Float64, Float64]
 
 
 class NumberIntervals(KnownErrors):
-    """What a model knows of the errors of numbers: their scale at each prediction, and the quantiles of scaled errors.
+    """The scale of errors, as a function of the prediction, and the quantiles of scaled errors.
 
     Example:
         >>> import numpy as np
         >>> rng = np.random.default_rng(0)
         >>> numbers = np.exp(rng.normal(size=10_000))
         >>> intervals = NumberIntervals()
-        >>> intervals.follow(numbers, numbers * rng.uniform(0.8, 1.2, size=10_000))
+        >>> intervals.update(numbers, numbers * rng.uniform(0.8, 1.2, size=10_000))
         >>> low, high = intervals.around(np.array([0.5, 1.0, 2.0]), intervals.steady_reach(0.9))
         >>> (high - low).round(2).tolist()  # truly 0.18, 0.36, 0.72
         [0.18, 0.36, 0.74]
@@ -31,30 +31,42 @@ class NumberIntervals(KnownErrors):
     _size = _core.NUMBER_INTERVALS_SIZE
 
     def around(self, numbers: Float64, reach: float) -> Limits:
-        """The limits of the intervals around predictions.
+        """Return the lower and upper limits of the intervals around predictions.
 
         If no label was negative, lower limits are at least 0; if none was positive, upper limits are at most 0.
 
         Args:
             numbers: the predictions.
-            reach: the quantile of scaled errors, from `reach`, `steady_reach` or `known_reach`.
+            reach: the reach of the level, from `reach`, `steady_reach` or `known_reach`.
         """
         return _core.number_limits(self._state, numbers, reach)
 
-    def follow(self, numbers: Float64, labels: Float64, weight: Float64 | None = None) -> None:
-        """Update with predictions and labels, in order; a row of weight 0 does not count."""
+    def update(self, numbers: Float64, labels: Float64, weight: Float64 | None = None) -> None:
+        """Update the scale and the quantiles with rows, in order.
+
+        Args:
+            numbers: the predictions that were made before the rows were learned.
+            labels: the labels.
+            weight: sample weights; rows of weight 0 are ignored. For the scale, all other rows count the same. Default:
+                None (all 1).
+        """
         _core.follow_numbers(self._state, numbers, labels, self._weights(weight, len(numbers)), None)
 
-    def follow_at(self, level: float, numbers: Float64, labels: Float64, weight: Float64 | None = None) -> Limits:
-        """Update in order, and return the limits of the intervals of each row from before the row was counted."""
+    def update_at(self, level: float, numbers: Float64, labels: Float64, weight: Float64 | None = None) -> Limits:
+        """Update as `update` does, and return the limits of each row's interval from before the row was counted."""
         limits = _core.follow_numbers(self._state, numbers, labels, self._weights(weight, len(numbers)), level)
         assert limits is not None
         return limits
 
     def calibrated(self, numbers: Float64, labels: Float64, weight: Float64 | None = None) -> NumberIntervals:
-        """Intervals with quantiles from rows that the model has not learned; see `ErrorQuantiles.calibrated`.
+        """Return intervals whose quantiles are computed from held-out rows; see `ErrorQuantiles.calibrated`.
 
-        The scale is learned from these rows too, after the rows that it was learned from before.
+        These rows update the scale too.
+
+        Args:
+            numbers: the predictions for the held-out rows.
+            labels: their labels.
+            weight: sample weights. Default: None (all 1).
         """
         if weight is not None:
             numbers, labels, weight = numbers[weight > 0], labels[weight > 0], weight[weight > 0]

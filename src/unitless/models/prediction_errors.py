@@ -1,4 +1,4 @@
-"""The errors of a model's predictions, and the intervals and sets of classes that follow from them."""
+"""Computes the errors of a model's predictions, and prediction intervals and sets from their distribution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
-from .error_quantiles import ErrorQuantiles, KnownErrors
+from .error_quantiles import ErrorQuantiles
 from .learner import Learner
 from .number_intervals import Limits, NumberIntervals
 from .one_vs_all import OneVsAll
@@ -19,19 +19,19 @@ from .scored import Scored
 
 
 def has_errors(model: Learner | OneVsAll) -> bool:
-    """Whether a model's predictions can have intervals or sets: it predicts numbers or gives probabilities."""
+    """Return whether a model can have intervals or sets: it predicts numbers or probabilities."""
     return LOSSES[model.options.loss].link.gives_probabilities or model.task == "regression"
 
 
 def errors_known(model: Learner | OneVsAll) -> NumberIntervals | ErrorQuantiles:
-    """What a model knows of its errors, which may be nothing yet."""
+    """Return what a model knows of its errors; without any row if it stores none."""
     return model._errors or (NumberIntervals() if model.task == "regression" else ErrorQuantiles())
 
 
 def errors_of(model: Learner | OneVsAll, scored: Scored) -> tuple[Float64, ...]:
-    """Predicted rows in the form that `errors_known` counts: numbers and labels; for classes the error of each row.
+    """Return rows as `errors_known` takes them: predicted numbers and labels; for classes the error of each row.
 
-    A class that has no score had no probability.
+    A class without a score has probability 0.
     """
     if model.task == "regression":
         with np.errstate(over="ignore"):
@@ -44,23 +44,23 @@ def errors_of(model: Learner | OneVsAll, scored: Scored) -> tuple[Float64, ...]:
 
 
 def follow_errors(model: Learner | OneVsAll, scored: Scored) -> None:
-    """Bring what a model knows of its errors up to date, by predictions that were made before their rows were learned.
+    """Update the error quantiles of a model with predictions that were made before their rows were learned.
 
-    A model whose predictions have no errors is left as it is.
+    Nothing changes if the model cannot have intervals or sets.
     """
     if has_errors(model) and len(scored):
         model._errors = errors_known(model)
-        model._errors.follow(*errors_of(model, scored), weight=scored.weight)
+        model._errors.update(*errors_of(model, scored), weight=scored.weight)
 
 
 def hide_unmet(scored: Scored, known: int) -> Scored:
-    """Without the scores of classes that joined on the way, in rows before they were met.
+    """Set the scores of new classes to -inf in the rows before the first row of the class.
 
-    Before a class was met it had no score, however many rows are learned at once.
+    So the scores do not depend on how many rows are learned in one call.
 
     Args:
-        scored: rows that were learned in one call; classes are numbered in the order in which they joined.
-        known: how many classes had joined before.
+        scored: rows that were learned in one call; classes have numbers in the order of their first rows.
+        known: the number of classes before the call.
     """
     width = scored.scores.shape[1]
     if width == known:
@@ -71,65 +71,65 @@ def hide_unmet(scored: Scored, known: int) -> Scored:
 
 
 def calibrate(model: Learner | OneVsAll, parts: list[Scored]) -> None:
-    """Calibrate the intervals or sets of a model by rows that it has not learned."""
+    """Calibrate the intervals or sets of a model with rows that it has not learned."""
     columns = [np.concatenate(column) for column in zip(*(errors_of(model, part) for part in parts), strict=True)]
     weights = [np.ones(len(part)) if part.weight is None else part.weight for part in parts]
     model._errors = errors_known(model).calibrated(*columns, weight=np.concatenate(weights))
 
 
 def bounds(model: Learner | OneVsAll | None, numbers: Float64, reach: float) -> Limits:
-    """The limits of the intervals around predicted numbers; infinite without a model.
+    """Return the lower and upper limits of prediction intervals; infinite without a model.
 
     Args:
-        model: the model that predicted them.
+        model: the model that made the predictions.
         numbers: the predictions.
-        reach: the quantile of its errors.
+        reach: the reach of the level; see `KnownErrors`.
     """
     known = NumberIntervals() if model is None else errors_known(model)
     assert isinstance(known, NumberIntervals)
     return known.around(numbers, reach)
 
 
-def sets_of(shares: Float64, best: NDArray[Any], reach: Float64 | float) -> NDArray[np.bool_]:
-    """Which classes are in each row's set.
+def sets_of(shares: Float64, best: NDArray[Any], largest_error: Float64 | float) -> NDArray[np.bool_]:
+    """Return a mask of the classes in each row's prediction set.
 
     Args:
-        shares: their probabilities, one column per class.
-        best: the class that is predicted, which always is in the set.
-        reach: of all rows, or of each.
+        shares: the probabilities, one column per class.
+        best: the predicted class, which is always in the set.
+        largest_error: the largest error of a class in the set, for all rows or for each row.
     """
-    members = np.asarray(1.0 - shares <= np.reshape(reach, (-1, 1)))
+    members = np.asarray(1.0 - shares <= np.reshape(largest_error, (-1, 1)))
     if shares.size:
         members[np.arange(len(shares)), best] = True
     return members
 
 
-def label_sets(shares: Float64, best: NDArray[Any], reach: float, labels: list[Any]) -> list[list[Any]]:
-    """The set of each row, likeliest first.
+def label_sets(shares: Float64, best: NDArray[Any], largest_error: float, labels: list[Any]) -> list[list[Any]]:
+    """Return the prediction set of each row as a list of labels, the most probable first.
 
     Args:
-        shares: the probabilities of the classes, a column each.
-        best: the number of the class that is predicted.
-        reach: how large errors are at most.
-        labels: of the classes.
+        shares: the probabilities, one column per class.
+        best: the number of the predicted class.
+        largest_error: the largest error of a class in the set.
+        labels: the labels of the classes.
     """
-    members = sets_of(shares, best, reach)
+    members = sets_of(shares, best, largest_error)
     ranked = -shares
-    ranked[np.arange(len(shares)), best] = -2.0  # what is predicted comes first, though another may be as likely
+    ranked[np.arange(len(shares)), best] = -2.0  # the predicted class is first, also among equals
     order = np.argsort(ranked, axis=1, kind="stable")
     counts = members.sum(axis=1).tolist()
     return [[labels[k] for k in row[:count]] for row, count in zip(order.tolist(), counts, strict=True)]
 
 
-def quantiles_of(model: Learner | OneVsAll) -> KnownErrors:
-    """The quantiles of a model's errors, or a message that says why there are none."""
+def quantiles_of(model: Learner | OneVsAll) -> NumberIntervals | ErrorQuantiles:
+    """Return the distribution of a model's errors; raise an error that tells why there is none."""
     if not has_errors(model):
         raise OptionError(
             f"asks for sets of classes, which are made of probabilities; {model.options.loss} loss gives none",
             option="level",
         )
     quantiles = errors_known(model)
-    if not quantiles.rows and model.examples > 1:  # the first row of all is learned without a prediction
+    if not quantiles.rows and model.examples > 1:  # the very first row has no prediction
         raise OptionError(
             "needs the errors of predictions for rows that the model had not learned; this model stores none",
             option="level",

@@ -236,7 +236,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             )
         count = len(self.classes_)
         if not self._open and count < 2:
-            raise InputError(f"there is one class only, {self.classes_.tolist()[0]!r}; two or more can be told apart")
+            raise InputError(f"there is only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two")
         task = "binary" if count == 2 and not self._open else "classes"
         return new_model(self._resolved(task, data, count), task, None if self._open else self.classes_.tolist())
 

@@ -54,9 +54,9 @@ def train(
     it is learned.
 
     Args:
-        source: a file's name (in any of the formats that the guide lists, compressed or not), a glob, a folder, a zip
-            archive, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow
-            dataset; an array or sparse matrix; an iterable of mappings.
+        source: a file's name (CSV, Parquet, Arrow, JSON lines, VW text, libsvm, compressed or not), a glob, a folder, a
+            zip archive, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a
+            pyarrow dataset; an array or sparse matrix; an iterable of mappings.
         target: the column to predict; a number counts columns from 0, and -1 is the last one. For an array or a frame
             it may be the labels themselves.
         weight: a column of sample weights, or the weights themselves.

@@ -40,9 +40,9 @@ class ModelRequest:
         _check_option_names(given)
         object.__setattr__(self, "options", given)
 
-    def target(self, labels: LabelValues) -> Target:
-        """The target (task and classes) for the labels that were found."""
-        return task_labels.infer_target(labels, self.task, self.options.get("loss"), self.positive)
+    def target(self, labels: LabelValues, column: str | None = None) -> Target:
+        """The target (task and classes) for the labels that were found; `column` is its name, for messages."""
+        return task_labels.infer_target(labels, self.task, self.options.get("loss"), self.positive, column)
 
     @property
     def names_task(self) -> bool:
@@ -159,4 +159,4 @@ def _check_option_names(given: Iterable[str]) -> None:
             raise OptionError(f"there is no option {name!r} of learners", advice=f"give reading=ul.Reading({name}=...)")
         if name in Cluster.__dataclass_fields__:
             raise OptionError(f"there is no option {name!r} of learners", advice=f"give cluster=ul.Cluster({name}=...)")
-    check_names(given)
+    check_names(given, others=Plan.__dataclass_fields__)

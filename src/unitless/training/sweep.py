@@ -366,7 +366,7 @@ class SweepResult:
             nothing = [None] * len(one.rates)
             columns = zip(one.rates, one.losses, one.errors or nothing, one.rmse or nothing, strict=True)
             return [
-                {"rate": rate, "loss": _finite(loss), "error": _finite(error), "rmse": _finite(rmse)}
+                {"rate": rate, "loss": _finite(loss), "error_rate": _finite(error), "rmse": _finite(rmse)}
                 for rate, loss, error, rmse in columns
             ]
 

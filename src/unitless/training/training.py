@@ -193,7 +193,8 @@ class Training:
         # With on_error="skip", a row whose label is not among those of the first rows is skipped.
         every = findings.labels.all_rows and setup.reader.options.on_error == "fail"
         found = findings.labels if every else LabelValues.of(labels)
-        target = setup.request.target(found)
+        schema = setup.reader.schema
+        target = setup.request.target(found, None if schema is None else schema.target)
         if target.task == "classes" and setup.reader.options.offset is not None:
             raise OptionError(
                 Phrase(Option("offset"), " is added to one score; this target has several classes, with one each")

@@ -1,6 +1,6 @@
-"""The one reader of single rows: a mapping of a table's columns, a mapping of named features, or a list of numbers.
+"""Reads single rows: a mapping of a table's columns, a mapping of named features, or a list of numbers.
 
-A `Predictor`, a server and River's estimators read their rows with one of these.
+`Predictor`, the server and the River estimators use these readers.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from .written import BLANKS
 
 
 class RowReader(abc.ABC):
-    """Reads one row as the core takes it."""
+    """Reads one row into an input of the core."""
 
     @abc.abstractmethod
     def read(self, row: Any) -> inputs.Input:
-        """One row; a pandas Series is a mapping too."""
+        """Convert one row, which may be a pandas Series too."""
 
     def unknown(self, row: Any) -> list[str]:
-        """The names in a row that are not columns of the table."""
+        """Return the names in a row that are not columns of the table."""
         return []
 
 
 def row_reader(training: Mapping[str, Any]) -> RowReader:
-    """The reader of rows like those that a model was trained on.
+    """Make the reader for rows like those that a model was trained on.
 
     Args:
         training: the model's record of its training.
     """
-    from .table_row import TableRowReader  # noqa: PLC0415  (which is made of this)
+    from .table_row import TableRowReader  # noqa: PLC0415  (that module imports this one)
 
     family = Schema.read(training["schema"]).family
     if family == "columns":
@@ -49,10 +49,10 @@ def row_reader(training: Mapping[str, Any]) -> RowReader:
 
 
 class NumberRowReader(RowReader):
-    """Reads lists of numbers, for a model that knows its features as columns."""
+    """Reads lists of numbers, for a model whose features are numbered columns."""
 
     def read(self, row: Any) -> inputs.Input:
-        """One row."""
+        """Convert one row."""
         row = as_mapping(row)
         if isinstance(row, Mapping):
             raise InputError("this model knows its features as columns; give the row as a list of numbers")
@@ -65,11 +65,11 @@ class NamedRowReader(RowReader):
     """Reads mappings of names to numbers, text and booleans.
 
     Args:
-        policy: what the values become. Dates are left to the core, which refuses them.
-        as_text: names whose values are text although they look like numbers.
+        policy: how values become features; dates are refused by the core.
+        as_text: names whose values are categories although they look like numbers.
         apart: names that are not features.
-        uses: whether a name is to be used.
-        columns: what columns of text hold, of a model that a server made from single rows.
+        uses: returns whether a name is used.
+        columns: the inferred columns of text, for a model that a server trained on single rows.
     """
 
     def __init__(
@@ -86,17 +86,17 @@ class NamedRowReader(RowReader):
 
     @classmethod
     def of(cls, training: Mapping[str, Any]) -> NamedRowReader:
-        """The reader of rows like those of a training."""
+        """Make the reader for rows like those of a training."""
         reading = training["reading"]
         options, policy = ReadOptions.settled(reading), ReadOptions.settled(reading).policy
-        if reading.get("booleans") == "indicator":  # by a server, from its first row on
+        if reading.get("booleans") == "indicator":  # the model learned a server's rows, one by one
             policy = replace(policy, booleans="indicator")
         columns = None if reading.get("texts") is None else TextColumns(reading["texts"])
         apart = Schema.read(training["schema"]).beside
         return cls(policy, options.text, apart=apart, uses=options.uses, columns=columns)
 
     def read(self, row: Any) -> inputs.NamedRows:
-        """One row."""
+        """Convert one row."""
         row = as_mapping(row)
         if not isinstance(row, Mapping):
             raise no_row(row)
@@ -104,23 +104,23 @@ class NamedRowReader(RowReader):
         return inputs.NamedRows([self.numbers(used if self.columns is None else self.columns.read(used))])
 
     def used(self, row: Mapping[Any, Any]) -> Mapping[Any, Any]:
-        """The features of a row: without its label and the like, and without what is to be ignored."""
+        """Return the used features of a row: without labels, weights, offsets and ignored names."""
         uses = self._uses
         if uses is None:
             return row
         return {name: value for name, value in row.items() if name not in self._apart and uses(str(name))}
 
     def numbers(self, features: Mapping[Any, Any]) -> dict[str, Any]:
-        """Features as the core takes them: names to numbers and booleans. Text becomes `name=value`: True."""
+        """Convert features for the core: names to numbers and booleans. Text becomes `name=value`: True."""
         return self.numbers_and_missing(features)[0]
 
     def numbers_and_missing(self, features: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
-        """The features as the core takes them, and the names without a value."""
+        """Convert features for the core; also return the names without a value."""
         policy, as_text = self.policy, self.as_text
         found: dict[str, Any] = {}
         absent: list[str] = []
         for name, value in features.items():
-            # The most common case first: this is called for each row of a stream.
+            # The most frequent case is tested first, because this runs for each row of a stream.
             if type(value) is float and type(name) is str and value == value and not as_text:  # noqa: PLR0124  (NaN)
                 found[name] = value
                 continue
@@ -147,7 +147,7 @@ class NamedRowReader(RowReader):
 
 
 def is_missing(value: Any) -> bool:
-    """None, not-a-number, pandas' NA and NaT, and empty text stand for missing values."""
+    """Return whether a value means a missing one: None, NaN, pandas' NA and NaT, or empty text."""
     if isinstance(value, str):
         return not value
     if value is None or isinstance(value, float | np.floating):
@@ -156,12 +156,12 @@ def is_missing(value: Any) -> bool:
 
 
 def as_mapping(row: Any) -> Any:
-    """A pandas Series as a mapping; anything else as it is."""
+    """Convert a pandas Series to a mapping; return anything else unchanged."""
     if isinstance(row, Mapping) or not (hasattr(row, "items") and getattr(row, "ndim", 0) == 1):
         return row
     return dict(row.items())
 
 
 def no_row(row: Any) -> InputError:
-    """What to say when something else is given than a mapping."""
+    """Return the error for a row that is not a mapping."""
     return InputError(f'the row is of type {type(row).__name__}; it must have names and values, such as {{"age": 31}}')

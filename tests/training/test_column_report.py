@@ -1,4 +1,4 @@
-"""What reading decides is said, one line each, with how to decide otherwise."""
+"""Each decision about a column is reported in one line that names the option to change it."""
 
 from __future__ import annotations
 

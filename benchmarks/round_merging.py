@@ -1,17 +1,17 @@
-"""Ways of merging partitions after a round, compared: see docs/internals/merging-rounds.md.
+"""Compare ways to merge partitions after a round: see docs/internals/merging-rounds.md.
 
-    UNITLESS_DATA=... python benchmarks/round_ways.py [--seeds 5] [--partitions 16] [--rows N]
+    UNITLESS_DATA=... python benchmarks/round_merging.py [--seeds 5] [--partitions 16] [--rows N]
 
-Linear models with automatic rates. Partitions of random rows judge the rates and learn as in a training in parts; only
-how weights and H become one differs. With the growth g of a partition's H, H itself, and the change d of a weight:
+Linear models with automatic rates. Partitions of random rows compare the rates and learn as in a training in
+partitions; only the merging of weights and H differs. g is the growth of a partition's H, and d the change of a weight:
 
-    mean H          d by H, H the mean                                  what is done
+    mean H          d by H, H the mean                                  the way that the library uses
     total H         d by H, H = ΣH²/ΣH
     gain            d by g, H of the base plus Σg²/Σg
     sum             d by g, H of the base plus Σg
     plain mean      the mean of d, H the mean
 
-What is shown is the loss on a fifth of the table over that of one stream, less 1, in percent.
+The numbers are the loss on a fifth of the table divided by that of one stream, minus 1, in percent.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Study:
 
 
 def _by_way(way: Way, options: Any, merged: Any, base: Any, states: list[Any]) -> Any:
-    """The merged state with the weights and H that a way makes of the partitions."""
+    """The merged state with the weights and H that this way computes from the partitions."""
     kind = Kind.of(options, False, states)
     layout = kind.layout([merged, base, *states])
     lanes = Lanes.of([kind.by_label(merged)])

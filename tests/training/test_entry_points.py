@@ -1,4 +1,4 @@
-"""What a user holds opens every door: results, models, estimators, files; labels come back as they were written."""
+"""Every entry point accepts results, models, estimators and files; labels are returned as they were written."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_labels_come_back_as_they_were_written(written: list[str], expected: lis
     assert set(result.predict_proba(frame).columns) == set(expected)
 
 
-def test_whole_numbers_are_whole_numbers_among_the_columns_of_probabilities() -> None:
+def test_integer_labels_name_the_columns_of_probabilities() -> None:
     frame = people().assign(left=np.arange(500) % 4)
     result = ul.train(frame, "left", task="classes", model_type="linear", passes=1)
     assert sorted(result.predict_proba(frame).columns) == [0, 1, 2, 3]
@@ -137,7 +137,7 @@ def test_whole_numbers_are_whole_numbers_among_the_columns_of_probabilities() ->
     ("given", "message"),
     [
         ({"cluster": "ray"}, r"cluster is 'ray'; it must be a ul\.Cluster"),
-        ({"reading": {"ignore": "age"}}, r"reading is dict; it must be a ul\.Reading"),
+        ({"reading": {"ignore": "age"}}, r"reading is a dict; it must be a ul\.Reading"),
     ],
 )
 def test_records_are_asked_for_by_their_type(given: dict[str, Any], message: str) -> None:
@@ -157,7 +157,7 @@ def test_every_reading_function_refuses_an_invalid_reading() -> None:
         lambda: ul.sweep(frame, "left", ["nag"], reading={}),
     ]
     for door in doors:
-        with pytest.raises(ul.OptionError, match=r"reading is dict; it must be a ul\.Reading"):
+        with pytest.raises(ul.OptionError, match=r"reading is a dict; it must be a ul\.Reading"):
             door()
     with pytest.raises(ul.OptionError, match="ignore is 3; it must be a name or a list of names"):
         ul.Reading(ignore=3)  # type: ignore[arg-type]

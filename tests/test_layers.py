@@ -1,4 +1,4 @@
-"""Folders are rooms: each uses the base, itself, and the rooms that its line names, all of them on lines above it."""
+"""Each source folder imports only the base modules, itself and the folders named on its line, which stand above it."""
 
 import ast
 import importlib.util
@@ -42,14 +42,14 @@ def imported(path: Path) -> set[str]:
     return used
 
 
-def test_each_room_uses_only_what_it_may() -> None:
+def test_each_folder_uses_only_what_it_may() -> None:
     included = lambda path: set(re.findall(r'#include "(\w+)/', path.read_text("utf-8")))  # noqa: E731
     for table, top, found in ((CORE, ROOT / "core", included), (PYTHON, ROOT / "src" / "unitless", imported)):
         base, *lines = (line.strip() for line in re.split(r"\||\n", table))
-        may = {room: {*base.split()} for room in base.split()}
-        for rooms, _, others in (line.partition(":") for line in lines):
-            assert may.keys() >= {*others.split()}, f"a line above that of {rooms} is missing"
-            may |= {room: {room, *others.split(), *base.split()} for room in rooms.split()}
+        may = {folder: {*base.split()} for folder in base.split()}
+        for folders, _, others in (line.partition(":") for line in lines):
+            assert may.keys() >= {*others.split()}, f"a line above that of {folders} is missing"
+            may |= {folder: {folder, *others.split(), *base.split()} for folder in folders.split()}
         for path in (path for path in top.rglob("*") if path.suffix in (".py", ".hpp", ".cpp")):
             extra = found(path) - may[path.relative_to(top).with_suffix("").parts[0]]
             assert not extra, f"{path} may not use {extra}"

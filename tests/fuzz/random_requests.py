@@ -1,4 +1,4 @@
-"""Requests of every kind that a server could get, good ones and odd ones: a function of a random generator alone."""
+"""Random requests of every kind to a server, valid and invalid; they depend only on a random generator."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Request(NamedTuple):
 
 
 def first() -> list[Request]:
-    """The models to begin with, so that most rows find one."""
+    """The first models, so that most rows find one."""
     plain = {"model_type": "linear", "ensemble": False}
     more = {"two": {"task": "binary"}, "many": {"task": "classes"}, "b": {"stream": "a"}, "c": {}}
     return [
@@ -99,7 +99,7 @@ def first() -> list[Request]:
 
 
 def one(rng: random.Random) -> Request:
-    """Any request."""
+    """Make any request."""
     made = rng.choices(_KINDS, _SHARES)[0](rng)
     if rng.random() < 0.03:
         made = made._replace(headers=made.headers | _odd_header(rng))

@@ -1,4 +1,4 @@
-"""`train` with the options of reading and of a cluster in one flat list, as the command line has them."""
+"""Call `train` with all options in one flat list, as on the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CLUSTER = frozenset(ul.Cluster.__dataclass_fields__)
 
 
 def gathered(**options: Any) -> dict[str, Any]:
-    """The options as `train` takes them: those of reading in a `Reading`, those of a cluster in a `Cluster`."""
+    """Gather options as `train` takes them: reading options in a `Reading`, cluster options in a `Cluster`."""
     found = {name: value for name, value in options.items() if name not in _READING | _CLUSTER}
     reading = {name: value for name, value in options.items() if name in _READING}
     cluster = {name: value for name, value in options.items() if name in _CLUSTER}
