@@ -62,7 +62,7 @@ class PredictedNumbers:
 
     def update(self, known: NumberIntervals, level: float, weight: Float64 | None) -> Float64:
         """The limits of each row from before it was counted, and count the rows."""
-        return np.stack(known.update_at(level, *self.columns, weight), axis=1)
+        return np.stack(known.update_at(level, self.numbers, self.labels, weight), axis=1)
 
     def limits(self, known: NumberIntervals, level: float) -> Float64:
         """The limits of each row, all with the same quantile of errors."""

@@ -30,7 +30,7 @@ class HoldoutErrors:
         self._known: Any = known  # of the kind that the counted rows are for
         self._columns: list[tuple[Float64, ...]] = []
         self._weights: list[Float64] = []
-        self._judged: list[Predicted] = []
+        self._judged: list[Any] = []  # all of one kind of `Predicted`
         self._room = MOST_CACHED
 
     def count(self, predicted: Predicted, weight: Float64 | None) -> None:
@@ -57,7 +57,7 @@ class HoldoutErrors:
         """Coverage and size by name; empty if there are too few rows."""
         if not self._judged:
             return {}
-        rows: Any = type(self._judged[0]).join(self._judged)  # type: ignore[arg-type]  (all are of one kind)
+        rows = self._judged[0].join(self._judged)
         number = len(rows.columns[0])
         weights = np.concatenate(self._weights)[:number]
         found = Coverage(self.level, self._known)

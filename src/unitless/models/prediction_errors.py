@@ -49,8 +49,9 @@ def follow_errors(model: Learner | OneVsAll, scored: Scored) -> None:
     Nothing changes if the model cannot have intervals or sets.
     """
     if has_errors(model) and len(scored):
-        model._errors = errors_known(model)
-        model._errors.update(*errors_of(model, scored), weight=scored.weight)
+        known: Any = errors_known(model)  # of the kind that `errors_of` is for
+        known.update(*errors_of(model, scored), weight=scored.weight)
+        model._errors = known
 
 
 def hide_unmet(scored: Scored, known: int) -> Scored:
@@ -74,7 +75,8 @@ def calibrate(model: Learner | OneVsAll, parts: list[Scored]) -> None:
     """Calibrate the intervals or sets of a model with rows that it has not learned."""
     columns = [np.concatenate(column) for column in zip(*(errors_of(model, part) for part in parts), strict=True)]
     weights = [np.ones(len(part)) if part.weight is None else part.weight for part in parts]
-    model._errors = errors_known(model).calibrated(*columns, weight=np.concatenate(weights))
+    known: Any = errors_known(model)  # of the kind that `errors_of` is for
+    model._errors = known.calibrated(*columns, weight=np.concatenate(weights))
 
 
 def bounds(model: Learner | OneVsAll | None, numbers: Float64, reach: float) -> Limits:
