@@ -12,7 +12,10 @@ double scaled(double error, double scale) { return error == 0 ? 0 : error / scal
 }  // namespace
 
 NumberIntervals::NumberIntervals(const double* state)
-    : quantiles_(state), scale_(state + scale_at), negative_(state[signs_at] != 0), positive_(state[signs_at + 1] != 0) {}
+    : quantiles_(state),
+      scale_(state + scale_at),
+      negative_(state[signs_at] != 0),
+      positive_(state[signs_at + 1] != 0) {}
 
 void NumberIntervals::save(double* state) const {
     quantiles_.save(state);

@@ -3,9 +3,10 @@
 // s(p) is the scale of errors at the prediction (error_scale.hpp), and q a quantile of |error|/s (error_quantiles.hpp).
 // The scale says where errors are large, and q makes the share of covered rows the level, whatever the scale is: it is
 // conformal prediction with locally weighted errors (Lei, G'Sell, Rinaldo, Tibshirani, Wasserman, "Distribution-free
-// predictive inference for regression", 2018, section 5.2), online. If no label was negative, the lower limit is at least 0; if none was positive, the upper limit is at
-// most 0. (Among n + 1 rows the last one is the first with another sign with probability at most 1/(n + 1), and there
-// is an interval only if n is so large that this is at most 1 - level.)
+// predictive inference for regression", 2018, section 5.2), online. If no label was negative, the lower limit is at
+// least 0; if none was positive, the upper limit is at most 0. (Among n + 1 rows the last one is the first with another
+// sign with probability at most 1/(n + 1), and there is an interval only if n is so large that this is at most 1 -
+// level.)
 //
 // Each row is measured by the scale of the rows before it. Only the first row is measured by its own error.
 #pragma once

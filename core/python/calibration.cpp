@@ -1,5 +1,5 @@
-// Bindings of error quantiles and of intervals of numbers. A state is an array of numbers that Python owns. The interpreter's lock stays held, so
-// that no other thread sees half of a change.
+// Bindings of error quantiles and of intervals of numbers. A state is an array of numbers that Python owns. The
+// interpreter's lock stays held, so that no other thread sees half of a change.
 
 #include "calibration/error_quantiles.hpp"
 #include "calibration/number_intervals.hpp"
@@ -15,7 +15,8 @@ void check(const Sums& state, std::size_t count = ErrorQuantiles::count) {
 }
 
 void check_rows(std::size_t rows, const Doubles& other, const std::optional<Doubles>& weight) {
-    if (other.size() != rows || (weight && weight->size() != rows)) throw InputError("columns of rows differ in length");
+    if (other.size() != rows || (weight && weight->size() != rows))
+        throw InputError("columns of rows differ in length");
 }
 
 double error_reach(const Sums& state, double level, bool steady) {
