@@ -127,6 +127,16 @@ def test_every_fifth_of_the_predictions_of_a_stream_is_covered(drift: float) -> 
     assert all(0.85 < share < 0.95 for share in fifths(predictions, labels, low, high))
 
 
+def test_errors_that_jump_are_covered_at_the_level_and_soon() -> None:
+    rng = np.random.default_rng(0)
+    predictions, sizes = rng.normal(size=20_000), np.repeat([1.0, 30.0, 0.1, 1e3], 5000)
+    labels = predictions + rng.normal(size=20_000) * sizes
+    low, high = NumberIntervals().update_at(0.9, predictions, labels)
+    inside = (low <= labels) & (labels <= high)
+    assert abs(inside.mean() - 0.9) < 0.02
+    assert np.convolve(inside, np.ones(1000) / 1000, "valid").min() > 0.83
+
+
 def test_every_fifth_of_the_predictions_is_covered_after_calibration() -> None:
     predictions, labels = prices(20_000, seed=1)
     for known in (NumberIntervals(), followed(*prices(5000, seed=2))):

@@ -25,7 +25,7 @@ class NumberIntervals(KnownErrors):
         >>> intervals.update(numbers, numbers * rng.uniform(0.8, 1.2, size=10_000))
         >>> low, high = intervals.around(np.array([0.5, 1.0, 2.0]), intervals.steady_reach(0.9))
         >>> (high - low).round(2).tolist()  # truly 0.18, 0.36, 0.72
-        [0.18, 0.36, 0.74]
+        [0.18, 0.36, 0.7]
     """
 
     _size = _core.NUMBER_INTERVALS_SIZE

@@ -219,7 +219,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
     def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> Float64:
         """Predict an interval for each row: an array with two columns, low and high.
 
-        An interval is the prediction ± a quantile of the errors. After `fit` these are the errors on the held-out rows,
+        An interval is as wide as the errors of similar predictions; its lower limit is at least 0 if no target was
+        negative. After `fit` these are the errors on the held-out rows,
         before the rows were added to training. With fewer than 20 held-out rows, or with `shuffle=False`, they are
         errors of progressive predictions, late in the first pass. `partial_fit` updates the quantiles with the errors
         of progressive predictions.
