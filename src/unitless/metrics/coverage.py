@@ -68,7 +68,7 @@ class PredictedNumbers:
         """The limits of each row, all with the same quantile of errors."""
         return np.stack(known.around(self.numbers, known.steady_reach(level)), axis=1)
 
-    def known(self, limits: Float64) -> NDArray[np.bool_]:
+    def has_limits(self, limits: Float64) -> NDArray[np.bool_]:
         """Whether each row has an interval."""
         return self.sizes(limits) < math.inf
 
@@ -134,7 +134,7 @@ class PredictedClasses:
         """The limit of each row, which is the same for all."""
         return np.full(len(self.errors), known.steady_reach(level))
 
-    def known(self, limits: Float64) -> NDArray[np.bool_]:
+    def has_limits(self, limits: Float64) -> NDArray[np.bool_]:
         """Whether each row has a set."""
         return limits < math.inf
 
@@ -202,10 +202,10 @@ class Coverage:
             limits = predicted.update(self._known, self.level, weight)
         else:
             limits = predicted.limits(self._known, self.level)
-        known = predicted.known(limits)
-        if not known.all():
-            predicted, limits = predicted[known], limits[known]
-            weight = None if weight is None else weight[known]
+        some = predicted.has_limits(limits)
+        if not some.all():
+            predicted, limits = predicted[some], limits[some]
+            weight = None if weight is None else weight[some]
         total, held, widths = self._sums
         self._sums = (
             added(total, weight, None, len(limits)),
