@@ -200,7 +200,7 @@ def test_a_model_that_was_not_made_by_train_is_scored_on_arrays(kind: str, loss:
     evaluation.add(model.predict(X), y)
     found = ul.evaluate(model, X, target=y)
     assert found.metrics == pytest.approx(evaluation.metrics)
-    assert found.metrics_ci == pytest.approx(evaluation.hold_out_interval)
+    assert found.metrics_ci == pytest.approx(evaluation.hold_out_interval())
     with pytest.raises(ul.OptionError, match="not made by train"):
         ul.evaluate(model, pd.DataFrame(X), target=y)
 

@@ -354,7 +354,7 @@ def test_the_command_line_trains_and_reports(tmp_path: Path) -> None:
     model = str(tmp_path / "m.unitless")
     run = command("train", path, "--target", "y", "--output", model, "--on-error", "skip", "--holdout", "0.1")
     assert run.returncode == 0
-    for told in ("'yes' (positive) or 'no' (negative)", "held-out rows", " skipped", "accuracy", "missing", "z 1"):
+    for told in ("'yes' (positive) or 'no' (negative)", "held-out rows", " skipped", "accuracy", "missing", "z: 1"):
         assert told in run.stdout
     assert "a.csv, row " in run.stdout  # the row that was skipped
     titles = [line for line in run.stdout.splitlines() if line in ("Data", "Model", "Metrics", "Features", "Notes")]

@@ -420,7 +420,7 @@ PLAN = (
     *ORDER,
     Flag(
         "passes",
-        "How often to go through the data: a number, or auto (until the loss on the held-out rows falls no more). "
+        "How often to learn the data: a number, or auto (as long as it is expected to lower the loss by 0.5%). "
         "Default: auto for a fit, 1 for a stream and on a cluster.",
         means=number_or("auto", "passes", int, "a whole number"),
         panel=LEARNING,

@@ -440,7 +440,7 @@ class EvaluateResult:
         self.metrics: dict[str, float] = scoring.evaluation.metrics
         self.level = scoring.level
         """The level of the intervals (for classes: sets) whose coverage is among the metrics."""
-        self.metrics_ci: tuple[float, float] = scoring.evaluation.hold_out_interval
+        self.metrics_ci: tuple[float, float] = scoring.evaluation.hold_out_interval()
         self.baseline: dict[str, float] = scoring.baseline.metrics
         answer = scoring.baseline.answer
         self._baseline_answer: Any = self.target.classes[int(answer)] if self.target.task == "binary" else answer
@@ -573,7 +573,7 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 
 def _group_score(evaluation: Evaluation) -> GroupMetrics:
-    return GroupMetrics(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.hold_out_interval)
+    return GroupMetrics(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.hold_out_interval())
 
 
 def _plain_group(one: GroupMetrics) -> dict[str, Any]:

@@ -64,10 +64,12 @@ def train(
             whole numbers are classes; anything else is a number to predict.
         positive: the positive one of two labels. Default: yes, true, 1, the larger or later one.
         shuffle: True: fit the data, in random order. False: learn it as a stream, in its order. Default: True.
-        passes: how often to learn the data. "auto": until the loss on the held-out rows stops falling; the best weights
-            are selected. Default: "auto" for a fit, 1 for a stream and on a cluster.
+        passes: how often to learn the data. "auto": as long as another pass is expected to lower the loss on the
+            held-out rows by 0.5%; the best weights are selected. Default: "auto" for a fit, 1 for a stream and on a
+            cluster.
         holdout: the fraction of the rows that are held out. "last", with `shuffle=False`: the last tenth, so that the
-            past is learned and the future predicted. Default: a tenth, at most 20,000 rows, for a fit; 0 for a stream.
+            past is learned and the future predicted. Default: 0 for a stream; for a fit a tenth, at most 20,000 rows;
+            of small tables 100 rows, but no more than a fifth.
         learn_holdout: add the held-out rows to training after the metrics were computed. Default: True.
         random_state: the random seed for shuffling and the hold-out. Default: 0.
         memory: how much memory rows may take while they are shuffled ("2GB", or bytes). Larger tables go through

@@ -167,18 +167,20 @@ class Session:
 
     # ---------------------------------------------------------------------------------------- rows that are not learned
 
-    def score(self, batches: Iterable[Batch], counters: Sequence[Counter], known_classes: bool = False) -> None:
-        """Count the predictions that the model makes now for rows that it does not learn.
+    def score(self, batches: Iterable[Batch], counters: Sequence[Counter], scores: Float64 | None = None) -> None:
+        """Count the predictions for rows that the model does not learn.
 
         Args:
             batches: rows with labels. Those without one are left out.
             counters: the objects that count them.
-            known_classes: leave out rows of classes that the model has not met.
+            scores: the predictions for all rows that have a label. Default: those that the model makes now.
         """
+        first = 0
         for batch in batches:
-            scored = self.scored(batch)
-            if known_classes and self.model.task == "classes":
-                scored = scored.of_known_classes
+            some = self._labeled(batch)
+            made = predict_batch(self.model, some) if scores is None else scores[first : first + some.rows]
+            first += some.rows
+            scored = Scored.of(self.model, made, self._truth(some), some.weight, some.offset)
             for counter in counters if len(scored) else ():
                 counter.count(scored)
 

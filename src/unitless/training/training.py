@@ -22,6 +22,7 @@ from ..data.labels import RawLabels
 from ..data.progress import Progress
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
+from ..inputs import Float64
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
@@ -288,14 +289,18 @@ class Training:
         if not (first or held_out):
             progress.learned = learned  # each row counts once, however many passes there are
 
-    def score_holdout(self, batches: Iterable[Batch], rows: int, finished: bool = True) -> None:
-        """Compute the metrics of the current model on rows that it has not learned.
+    def score_holdout(
+        self, batches: Iterable[Batch], rows: int, finished: bool = True, scores: Float64 | None = None
+    ) -> None:
+        """Compute the metrics on rows that the model has not learned.
 
         Args:
             batches: the rows.
             rows: the number of rows.
             finished: whether this is the final model. After an interruption it is not, and these rows must not
                 calibrate its prediction intervals.
+            scores: the predictions for these rows by weights that were chosen without them; see `halves.py`. Default:
+                the predictions of the current model.
         """
         self.progress.held = rows
         if self.session is None or not rows:
@@ -305,7 +310,7 @@ class Training:
         findings.curves, findings.row_errors = Curves(model, findings.holdout), RowErrors(model)
         baseline = self.session.metrics.baseline
         baseline.begin_scoring()
-        self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors])
+        self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors], scores)
         if finished and isinstance(findings.holdout.intervals, HoldoutErrors):
             model._errors = findings.holdout.intervals.calibrated
 
