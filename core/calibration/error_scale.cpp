@@ -6,8 +6,8 @@
 
 namespace unitless {
 
-ErrorScale::ErrorScale(const double* state) : bins_(static_cast<std::size_t>(state[0])) {
-    const double* numbers = state + 1;
+ErrorScale::ErrorScale(const double* state) : rows_(state[0]), bins_(static_cast<std::size_t>(state[1])) {
+    const double* numbers = state + 2;
     for (Numbers* const each : {&weights_, &predictions_, &errors_}) {
         std::copy_n(numbers, most, each->begin());
         numbers += most;
@@ -15,8 +15,8 @@ ErrorScale::ErrorScale(const double* state) : bins_(static_cast<std::size_t>(sta
 }
 
 void ErrorScale::save(double* state) const {
-    state[0] = static_cast<double>(bins_);
-    double* numbers = state + 1;
+    state[0] = rows_, state[1] = static_cast<double>(bins_);
+    double* numbers = state + 2;
     for (const Numbers* const each : {&weights_, &predictions_, &errors_}) {
         std::copy_n(each->begin(), bins_, numbers);
         std::fill(numbers + bins_, numbers + most, 0.0);  // so that equal scales have equal states
@@ -42,26 +42,34 @@ double ErrorScale::at(double prediction) const {
 
 void ErrorScale::add(double prediction, double error) {
     if (!is_finite(prediction) || !is_finite(error)) return;
-    for (std::size_t bin = 0; bin < bins_; ++bin) weights_[bin] *= 1 - 1 / memory;
+    rows_ += 1;
+    const double kept = 1 - 1 / smaller(memory, 1 + rows_);
+    for (std::size_t bin = 0; bin < bins_; ++bin) weights_[bin] *= kept;
+    if (bins_ == 0) insert(0, 0, prediction, error);
     const std::size_t right = bins_below(prediction);
     const bool from_left = right > 0 && (right == bins_ || weights_[right - 1] <= weights_[right]);
-    const std::size_t bin = from_left ? right - 1 : right;
-    if (bin == bins_ || weights_[bin] >= full) return begin(right, prediction, error);
+    std::size_t bin = from_left ? right - 1 : right;
+    const bool split = weights_[bin] >= full;
+    if (split) {
+        weights_[bin] /= 2;
+        insert(right, weights_[bin], prediction, at(prediction));
+        bin = right;
+    }
     weights_[bin] += 1;
     predictions_[bin] += (prediction - predictions_[bin]) / weights_[bin];
     errors_[bin] += (error - errors_[bin]) / weights_[bin];
+    if (split) merge_light();
 }
 
-void ErrorScale::begin(std::size_t place, double prediction, double error) {
-    const auto insert = [&](Numbers& numbers, double number) {
+void ErrorScale::insert(std::size_t place, double weight, double prediction, double error) {
+    const auto make_room = [&](Numbers& numbers, double number) {
         std::copy_backward(numbers.begin() + place, numbers.begin() + bins_, numbers.begin() + bins_ + 1);
         numbers[place] = number;
     };
-    insert(weights_, 1);
-    insert(predictions_, prediction);
-    insert(errors_, error);
+    make_room(weights_, weight);
+    make_room(predictions_, prediction);
+    make_room(errors_, error);
     ++bins_;
-    merge_light();
 }
 
 void ErrorScale::merge_light() {

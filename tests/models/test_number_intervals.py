@@ -34,12 +34,12 @@ def followed(*rows: Array) -> NumberIntervals:
 def prices(rows: int, seed: int = 0, drift: float = 0.0) -> tuple[Array, Array]:
     """Predictions and labels; errors are larger where predictions are, and both may drift."""
     rng = np.random.default_rng(seed)
-    predictions = np.exp(rng.normal(size=rows) + drift * np.arange(rows) / rows)
+    predictions = np.exp(0.7 * rng.normal(size=rows) + drift * np.arange(rows) / rows)
     return predictions, predictions * (1 + 0.1 * rng.normal(size=rows))
 
 
 def bins(intervals: NumberIntervals) -> int:
-    return int(intervals._state[QUANTILES])
+    return int(intervals._state[QUANTILES + 1])
 
 
 def assert_equal(core: NumberIntervals, plain: PlainNumberIntervals) -> None:
@@ -51,7 +51,8 @@ def assert_equal(core: NumberIntervals, plain: PlainNumberIntervals) -> None:
         *quantiles.quantiles,
         *quantiles.steady,
     ]
-    parts = core._state[QUANTILES + 1 : -2].reshape(3, -1)[:, : bins(core)]
+    assert core._state[QUANTILES] == plain.scale.rows
+    parts = core._state[QUANTILES + 2 : -2].reshape(3, -1)[:, : bins(core)]
     assert parts.T.tolist() == [[one.weight, one.prediction, one.error] for one in plain.scale.bins]
     assert core._state[-2:].tolist() == [plain.negative, plain.positive]
 
@@ -159,7 +160,7 @@ def test_memory_is_bounded(drift: float) -> None:
     intervals = NumberIntervals()
     for seed in range(20):
         intervals.update(*prices(1000, seed, drift))
-        assert bins(intervals) <= 16
+        assert bins(intervals) <= 21
 
 
 def test_limits_do_not_pass_zero_if_all_labels_have_one_sign() -> None:
@@ -216,14 +217,16 @@ good = followed(*prices(1000)).plain()
     ("place", "number"),
     [
         (0, "0x1.8p+0"),  # rows
-        (QUANTILES, "0x1.8p+0"),  # bins
-        (QUANTILES, "0x1.1p+4"),
-        (QUANTILES, "-0x1p+0"),
-        (QUANTILES + 1, "0x0p+0"),  # the weight of a bin
-        (QUANTILES + 1, "inf"),
-        (QUANTILES + 18, "0x1p+100"),  # its prediction, which must be below that of the next
-        (QUANTILES + 35, "-0x1p+0"),  # its error
-        (QUANTILES + 34, "0x1p+0"),  # a place without a bin
+        (QUANTILES, "0x1.8p+0"),  # rows of the scale
+        (QUANTILES, "0x1p+0"),
+        (QUANTILES + 1, "0x1.8p+0"),  # bins
+        (QUANTILES + 1, "0x1.6p+4"),
+        (QUANTILES + 1, "-0x1p+0"),
+        (QUANTILES + 2, "0x0p+0"),  # the weight of a bin
+        (QUANTILES + 2, "inf"),
+        (QUANTILES + 24, "0x1p+100"),  # its prediction, which must be below that of the next
+        (QUANTILES + 46, "-0x1p+0"),  # its error
+        (QUANTILES + 45, "0x1p+0"),  # a place without a bin
         (-1, "0x1p+1"),  # whether a label was positive
     ],
 )

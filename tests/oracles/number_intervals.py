@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from .error_quantiles import PlainErrorQuantiles
 
-MEMORY = 1000  # rows that count
-FULL = 128  # the weight of two neighbors that are not merged, and of a bin that takes no further rows
+MEMORY = 1000  # rows that count, at most
+FULL = 100  # the weight at which a bin is split, and of two neighbors that are not merged
 
 
 @dataclass(eq=False)
@@ -41,6 +41,7 @@ class PlainErrorScale:
     """
 
     def __init__(self) -> None:
+        self.rows = 0
         self.bins: list[Bin] = []
 
     def at(self, p: float) -> float:
@@ -53,17 +54,23 @@ class PlainErrorScale:
     def add(self, p: float, error: float) -> None:
         if not (math.isfinite(p) and math.isfinite(error)):
             return
+        self.rows += 1
         for b in self.bins:
-            b.weight *= 1 - 1 / MEMORY
+            b.weight *= 1 - 1 / min(MEMORY, 1 + self.rows)
+        if not self.bins:
+            self.bins = [Bin(0.0, p, error)]
         below = sum(b.prediction < p for b in self.bins)
-        lightest = min(self.bins[max(0, below - 1) : below + 1], key=lambda b: b.weight, default=None)
-        if lightest is not None and lightest.weight < FULL:
-            lightest.weight += 1
-            lightest.prediction += (p - lightest.prediction) / lightest.weight
-            lightest.error += (error - lightest.error) / lightest.weight
-            return
-        self.bins.insert(below, Bin(1.0, p, error))
-        self._merge()
+        lighter = min(self.bins[max(0, below - 1) : below + 1], key=lambda b: b.weight)
+        split = lighter.weight >= FULL
+        if split:
+            lighter.weight /= 2
+            lighter = Bin(lighter.weight, p, self.at(p))
+            self.bins.insert(below, lighter)
+        lighter.weight += 1
+        lighter.prediction += (p - lighter.prediction) / lighter.weight
+        lighter.error += (error - lighter.error) / lighter.weight
+        if split:
+            self._merge()
 
     def _merge(self) -> None:
         """Merge the lightest two neighbors while they weigh too little."""

