@@ -290,7 +290,7 @@ def test_rows_without_label_are_counted_and_others_an_error_or_skipped(tmp_path:
     table.loc[12, "w"] = -1.0
     path = write(tmp_path / "t.csv", table.to_csv(index=False))
     result = MODELS["dear"]
-    with pytest.raises(ul.InputError, match=r"row 12: the weight is inf"):
+    with pytest.raises(ul.InputError, match=r"row 12: weight is inf"):
         ul.evaluate(result, path, weight="w")
     for source in (table, path):
         found = ul.evaluate(result, source, weight="w", reading=ul.Reading(on_error="skip"))

@@ -3,7 +3,7 @@
   const complaints = [];
   const seen = (element) => element.checkVisibility({ visibilityProperty: true }) && !element.closest(".unseen");
   const named = (element) => {
-    const by = element.getAttribute("aria-labelledby");
+    const by = element.getAttribute("aria-labeledby");
     const labels = [...(element.labels ?? [])].map((label) => label.textContent).join(" ");
     const text = element.getAttribute("aria-label") ?? (by && document.getElementById(by)?.textContent) ?? element.getAttribute("alt") ?? "";
     return `${text}${labels}${element.matches("button, a, h1, h2, h3, th, summary") ? element.textContent : ""}`.trim() !== "";

@@ -173,8 +173,8 @@ def test_following_goes_on_from_what_a_fit_has_calibrated() -> None:
 def test_rows_without_weight_or_label_do_not_count() -> None:
     frame = TABLE[[*FEATURES, "price"]].assign(w=1.0)
     noise = frame.assign(w=0.0, price=1e6)
-    unlabelled = frame.assign(price=np.nan)
-    mixed = pd.concat([frame, noise, unlabelled]).sort_index(kind="stable")
+    unlabeled = frame.assign(price=np.nan)
+    mixed = pd.concat([frame, noise, unlabeled]).sort_index(kind="stable")
     ours = ul.train(frame, "price", weight="w", model_type="linear", shuffle=False)
     other = ul.train(mixed, "price", weight="w", model_type="linear", shuffle=False)
     assert other.model._errors.plain() == ours.model._errors.plain()  # type: ignore[union-attr]

@@ -16,13 +16,13 @@ from ..data import Batch, Position
 from ..data.memory import memory_size
 from ..data.progress import Progress
 from ..data.rows.shuffle import Shuffle
+from ..data.screening import usable
 from ..metrics.evaluation import Evaluation
 from ..models.scored import Scored
 from .leaks import find_leak
 from .notes import drifts
 from .passes import Passes
 from .plan import Plan
-from .screening import usable
 from .session import Session
 from .watched import Watched
 
@@ -175,7 +175,7 @@ def shuffled(training: Training, watched: Watched) -> Iterator[Shuffle]:
                 good = usable(batch, None, training.reader.options.on_error, counts)
                 assert batch.labels is not None
                 labeled = batch.labels.present()
-                counts.unlabelled += int((good & ~labeled).sum())
+                counts.unlabeled += int((good & ~labeled).sum())
                 good &= labeled
                 if batch.weight is not None:  # rows of sample weight 0 would take places of the hold-out for nothing
                     good &= batch.weight != 0

@@ -22,7 +22,6 @@ from ..errors import Option, Phrase
 from ..inputs import Float64
 from ..metrics.baseline import skill
 from ..metrics.evaluation import Evaluation
-from .defaults import DataFacts
 from .session import Session
 
 if TYPE_CHECKING:
@@ -180,8 +179,7 @@ def _skill_without(training: Training, sample: _Sample, columns: Collection[str]
     target, first = training.session.target, _without(sample.learned[0].data, columns)
     if first is None:
         return 0.0  # there are no others
-    facts = DataFacts(training.source.family != "named", True, target.met, first)
-    session = Session(training.setup.request.model(target, facts), target, on_error=training.reader.options.on_error)
+    session = Session(training.new_model(target, first), target, on_error=training.reader.options.on_error)
     session.model._choose_rates(True)
     for number in range(PASSES):
         for batch in _all_without(sample.learned, columns):

@@ -367,7 +367,7 @@ class TrainDetails:
         self.learned: int = progress.learned
         self.skipped: int = progress.skipped
         self.skipped_rows = [str(bad) for bad in progress.bad]
-        self.unlabeled: int = progress.unlabelled
+        self.unlabeled: int = progress.unlabeled
         self.held_out: int = progress.held
         self.missing: dict[str, int] = dict(progress.missing)
         self.interrupted: bool = training.interrupted
