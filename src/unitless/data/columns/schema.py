@@ -61,7 +61,7 @@ class Schema:
             "written": {name: how.plain() for name, how in self.written.items()},
             "left_out": [list(one) for one in self.left_out],
             "offset": self.offset,
-            "groups": self.groups,
+            **({} if self.groups is None else {"groups": self.groups}),  # few trainings have groups
         }
 
     @classmethod
@@ -78,7 +78,7 @@ class Schema:
                 {name: Written.read(how) for name, how in plain["written"].items()},
                 tuple(LeftOut(*one) for one in plain["left_out"]),
                 offset=plain["offset"],
-                groups=plain["groups"],
+                groups=plain.get("groups"),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             schema = None
