@@ -194,14 +194,16 @@ class Reader:
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
-            if self.options.words:
-                raise OptionError(
-                    "mappings have features by name, and no columns of words", option="words", advice="give a frame"
-                )
+            for name in ("words", "ngrams"):
+                if getattr(self.options, name):
+                    what = "words" if name == "words" else "n-grams"
+                    raise OptionError(
+                        f"mappings have features by name, and no columns of {what}", option=name, advice="give a frame"
+                    )
             options = self.options
             return Schema("named", target=options.target, weight=options.weight, offset=options.offset)
         chosen = () if self.source.chooses_features else ("ignore", "only")
-        for name in ("target", "weight", "offset", *chosen, "text", "words"):
+        for name in ("target", "weight", "offset", *chosen, "text", "words", "ngrams"):
             if getattr(self.options, name):
                 raise OptionError(
                     f"names columns; {self.source.name} has none: its format says what is what", option=name

@@ -1,7 +1,7 @@
 """Infers the columns of a table from its first rows, for all formats.
 
 A column of text is examined by its different values. It can have numbers in one of several notations, booleans, dates,
-words, or categories. Row counters and identifier columns are left out.
+words, names (whose n-grams are features), or categories. Row counters and identifier columns are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrow import as_numpy, flag_array, flags, is_native, pyarrow, text_array
-from . import dates, words
+from . import dates, ngrams, words
 from .arrow_column import whole
 from .schema import Kind, kind_of
 from .written import BLANKS, LONGEST_UNIT, NUMBER_MARKS, PLAIN, Written, by_number, is_text, numbers_of
@@ -79,8 +79,8 @@ def infer_columns(columns: dict[str, Any], marks: Iterable[str], asked: Asked) -
     texts: dict[str, _Text] = {}
     marks = (*NUMBER_MARKS, *marks)
     for name, column in columns.items():
-        if name in asked.words:
-            found[name] = Inferred("words")
+        if name in asked.words or name in asked.ngrams:
+            found[name] = Inferred("words" if name in asked.words else "ngrams")
         elif is_text(column.type) and not (name in asked.text or pyarrow("types").is_dictionary(column.type)):
             texts[name] = _values(whole(column))
         else:
@@ -101,6 +101,7 @@ class Asked:
     Args:
         text: columns of categories.
         words: columns of words.
+        ngrams: columns of n-grams.
         numbers: columns of numbers, whatever they look like.
         used: columns with another use than as a feature, such as the target; they are never left out.
         decimal: the decimal mark, if it is known.
@@ -110,6 +111,7 @@ class Asked:
 
     text: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
+    ngrams: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
     used: frozenset[str] = frozenset()
     decimal: str | None = None
@@ -206,6 +208,8 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     rows = int(text.counts[there].sum())
     if words.looks_like_words(texts, rows):
         return Inferred("words")
+    if rows >= LEAST_NAMES and len(texts) >= HALF * rows and ngrams.looks_like_names(texts):
+        return Inferred("ngrams")
     if rows >= LEAST_NAMES and len(texts) >= NEARLY_ALL * rows:
         return Inferred("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows")
     return Inferred("text")

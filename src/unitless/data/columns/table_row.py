@@ -7,7 +7,7 @@ Arrow, which reads every value that a frame may have. Both give the same feature
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,21 @@ from ...errors import InputError
 from ..arrow import pyarrow
 from ..read_options import ReadOptions
 from ..sources.located_rows import Place
-from . import date_parts, dates, tables, words
+from . import date_parts, dates, ngrams, tables, words
 from .arrow_column import as_text, number
 from .date_forms import NUMERIC
 from .row_reader import RowReader, as_mapping, no_row
-from .schema import DATES, HELD, Schema, fits, kind_of
+from .schema import DATES, HELD, SPLIT, STRINGS, Schema, fits, kind_of
 from .written import BLANKS, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
 
-_PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "words": (str,), "boolean": (bool,)}
+_PLAIN = {
+    "number": (float, int),
+    "flag": (float, int),
+    "text": (str,),
+    "words": (str,),
+    "ngrams": (str,),
+    "boolean": (bool,),
+}
 _INT64 = range(-(2**63), 2**63)
 _NONE = ("NAType", "NaTType")  # pandas' missing values
 # NumPy's scalars, which are converted to Python's types.
@@ -65,7 +72,7 @@ class TableRowReader(RowReader):
                 found.update(self._date(name, kind, value) or self._read(name, kind, value))
             elif known in _PLAIN[kind] or value is None or (known is float and value != value):  # noqa: PLR0124  (NaN)
                 found[name] = value
-            elif kind in ("text", "words") and (known is bool or (known is int and value in _INT64)):
+            elif kind in STRINGS and (known is bool or (known is int and value in _INT64)):
                 found[name] = str(value).lower()
             else:
                 found.update(self._read(name, kind, value))
@@ -123,7 +130,7 @@ class TableRowReader(RowReader):
         known = {*self.schema.kinds, *self.schema.beside}
         return [str(name) for name in row if name not in known]
 
-    def features(self, row: Any, word_features: Callable[[str, str], list[str]]) -> Any:
+    def features(self, row: Any, word_features: inputs.WordFeatures) -> Any:
         """Convert a row to features by name. A key that is not a column but has a number is taken as a feature's name.
 
         Args:
@@ -145,7 +152,7 @@ class TableRowReader(RowReader):
             named.pop(f"{name}={inputs.MISSING}", None)
         return {**found, **named}
 
-    def _named(self, row: Mapping[Any, Any], word_features: Callable[[str, str], list[str]]) -> dict[str, float] | None:
+    def _named(self, row: Mapping[Any, Any], word_features: inputs.WordFeatures) -> dict[str, float] | None:
         """Convert the columns of a row to features by name; None if a value must be read with Arrow."""
         found: dict[str, float] = {}
         kinds = self.schema.kinds
@@ -163,8 +170,11 @@ class TableRowReader(RowReader):
             elif isinstance(value, str):
                 if not (value.isascii() or _is_unicode(value)):
                     return None
-                if kinds.get(name) == "words":
-                    found |= {word: float(n) for word, n in Counter(word_features(name, words.plain(value))).items()}
+                if (kind := kinds.get(name)) in SPLIT:
+                    ngrams_wanted = kind == "ngrams"
+                    text = ngrams.plain(value) if ngrams_wanted else words.plain(value)
+                    counts = Counter(word_features(name, text, ngrams_wanted))
+                    found |= {word: float(n) for word, n in counts.items()}
                 else:
                     found[f"{name}={value}"] = 1.0
             elif isinstance(value, int) and value not in _INT64:
@@ -206,7 +216,7 @@ def _is_unicode(text: str) -> bool:
 def _column(name: str, kind: str, values: list[Any], several: bool, written: Written, marks: Sequence[str]) -> Any:
     """Convert values to an Arrow column of some kind. Their types may differ if each can be read alone."""
     pa = pyarrow()
-    mixed = kind in ("text", "words") and len({type(value) for value in values} - {type(None)}) > 1
+    mixed = kind in STRINGS and len({type(value) for value in values} - {type(None)}) > 1
     # Arrow would convert all moments to the time zone of the first one.
     zones = kind in DATES and any(getattr(value, "tzinfo", None) is not None for value in values)
     if not (several and (mixed or zones)):
@@ -215,7 +225,7 @@ def _column(name: str, kind: str, values: list[Any], several: bool, written: Wri
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             pass
         else:
-            if fits(array.type, kind) and (kind in ("text", "words") or not is_text(array.type)):
+            if fits(array.type, kind) and (kind in STRINGS or not is_text(array.type)):
                 return array
     return pa.concat_arrays(
         [_value(name, kind, value, row if several else None, written, marks) for row, value in enumerate(values, 1)]
@@ -239,7 +249,7 @@ def _value(name: str, kind: str, value: Any, row: int | None, written: Written, 
                 return _by_both_clocks(array, kind)
             if kind == "boolean":
                 return array.cast(pa.bool_())
-            if kind in ("text", "words"):
+            if kind in STRINGS:
                 return as_text(array)
             return pa.array(number(array)[0].astype(np.float64), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from ...errors import InputError, Option, OptionError, Phrase
 from ..read_options import ReadOptions, counted_column, is_counted, matching, no_column
 from . import dates
 from .infer import Asked, Inferred, infer_columns
-from .schema import DATES, TEXTS, Kind, LeftOut, Schema, check_names, first_rows, kind_of
+from .schema import DATES, SPLIT, TEXTS, Kind, LeftOut, Schema, check_names, first_rows, kind_of
 from .written import PLAIN, is_text
 
 
@@ -73,7 +74,7 @@ def infer_schema(
     target_kind: Kind | None = None
     if options.target is not None:
         target_kind = inferred[options.target].kind
-        target_kind = "number" if target_kind == "flag" else "text" if target_kind == "words" else target_kind
+        target_kind = "number" if target_kind == "flag" else "text" if target_kind in SPLIT else target_kind
         if target_kind == "boolean" and _is_spelled_alike(heads[options.target]):
             target_kind = "text"  # predictions then write TRUE as the data does
         if target_kind not in ("number", *TEXTS):
@@ -103,15 +104,16 @@ def _remarks(columns: list[tuple[str, Kind]], inferred: dict[str, Inferred]) -> 
 
 def _asked(options: ReadOptions, names: list[str]) -> Asked:
     """Return what the options say about the existing columns."""
-    text, of_words = (frozenset(matching(getattr(options, name), names, name)) for name in ("text", "words"))
-    if both := sorted(text & of_words):
-        raise OptionError(
-            Phrase(Option("text"), " and ", Option("words"), f" both name column {both[0]!r}"),
-            advice="a column of text holds either names of categories or words",
-        )
+    uses = ("text", "words", "ngrams")
+    named = {use: frozenset(matching(getattr(options, use), names, use)) for use in uses}
+    for use, other in itertools.combinations(uses, 2):
+        if both := sorted(named[use] & named[other]):
+            raise OptionError(
+                Phrase(Option(use), " and ", Option(other), f" both name column {both[0]!r}"),
+                advice="the features of a column of text are categories, words or n-grams",
+            )
     return Asked(
-        text,
-        of_words,
+        *named.values(),
         frozenset(matching(options.numbers, names, "numbers")),
         frozenset(options.beside),
         options.decimal,

@@ -10,6 +10,7 @@ import numpy as np
 from ... import inputs
 from ...data.columns.policy import Policy
 from ...data.columns.row_reader import NamedRowReader, NumberRowReader
+from ...data.columns.schema import SPLIT
 from ...errors import InputError
 from ...inference.predictor import Predictor
 from ...inference.row_learning import RowLearning
@@ -24,6 +25,7 @@ _predict_one: Any = Learner.predict_one
 
 _NUMBERS = NumberRowReader()
 _DATE_PARTS = 8  # largest number of features that a date becomes
+_PARTS = 4  # largest number of words, pairs of words or n-grams of a text, per letter
 
 
 class Rows(Protocol):
@@ -165,8 +167,10 @@ class TableColumns:
         if not isinstance(features, dict):
             return 0  # the reader will refuse the row
         kinds = self._reader.schema.kinds
-        texts = (value for name, value in features.items() if kinds.get(name) == "words" and isinstance(value, str))
-        return _DATE_PARTS * len(kinds) + sum(map(len, texts))  # a text has fewer words and pairs of words than letters
+        texts = (
+            value.lower() for name, value in features.items() if kinds.get(name) in SPLIT and isinstance(value, str)
+        )
+        return _DATE_PARTS * len(kinds) + _PARTS * sum(map(len, texts))
 
     def names(self, features: Any) -> Iterable[str]:
         model = self.predictor.model
