@@ -59,7 +59,11 @@ class TextColumn(NamedTuple):
     def first(self) -> str | None:
         """Return the value of the first row; None if it has no value."""
         code = int(self.codes[0])
-        return None if code < 0 else self.text[self.ends[code] : self.ends[code + 1]].tobytes().decode()
+        return None if code < 0 else self.value(code)
+
+    def value(self, code: int) -> str:
+        """Return the value with this number."""
+        return self.text[self.ends[code] : self.ends[code + 1]].tobytes().decode()
 
 
 class FlagColumn(NamedTuple):

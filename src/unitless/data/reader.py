@@ -186,6 +186,7 @@ class Reader:
             self._needed and self._target is None,
             self.source.columns_may_come_later,
             leave_out=self._leave_out,
+            labels=self._target,
         )
 
     def schema_of_rows(self) -> Schema:

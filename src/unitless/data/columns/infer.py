@@ -1,7 +1,7 @@
 """Infers the columns of a table from its first rows, for all formats.
 
 A column of text is examined by its different values. It can have numbers in one of several notations, booleans, dates,
-words, names (whose n-grams are features), or categories. Row counters and identifier columns are left out.
+words, names, or categories. Row counters and identifier columns are left out.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Inferred:
         kind: one of `schema.KINDS`.
         written: the notation of text.
         left_out: why the column is not used, in words; "" if it is used.
+        names: whether its texts are names, codes or addresses, whose n-grams may predict the labels.
         ambiguous: one of its dates that can be read in two ways, if the user has not said which way is meant.
     """
 
@@ -51,6 +52,7 @@ class Inferred:
     written: Written = PLAIN
     left_out: str = ""
     ambiguous: str = ""
+    names: bool = False
 
 
 @dataclass
@@ -208,11 +210,12 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     rows = int(text.counts[there].sum())
     if words.looks_like_words(texts, rows):
         return Inferred("words")
-    if rows >= LEAST_NAMES and len(texts) >= HALF * rows and ngrams.looks_like_names(texts):
-        return Inferred("ngrams")
-    if rows >= LEAST_NAMES and len(texts) >= NEARLY_ALL * rows:
-        return Inferred("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows")
-    return Inferred("text")
+    if rows < LEAST_NAMES or len(texts) < HALF * rows:
+        return Inferred("text")
+    names = not _ID.search(name) and ngrams.looks_like_names(texts)
+    if len(texts) >= NEARLY_ALL * rows:
+        return Inferred("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows", names=names)
+    return Inferred("text", names=names)
 
 
 def _read_as_dates(texts: list[str], counts: NDArray[np.intp], form: str) -> bool:

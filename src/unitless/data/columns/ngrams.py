@@ -11,6 +11,14 @@ import random
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ...inputs import TextColumn
+    from ..labels import RawLabels
 
 SHORTEST, LONGEST = 2, 5  # characters of an n-gram
 
@@ -21,6 +29,13 @@ _SHORT, _WORDS, _NEARLY_ALL = 100, 2, 0.9
 _OFTEN = 10
 _SURE = 2.0
 _ENOUGH = 500  # examined texts
+
+# N-grams predict labels if they remove this share of the squared error. Where they carry nothing, they increase it.
+_SKILL = 0.2
+_LEAST_ROWS, _MOST_ROWS = 100, 1000  # rows with which this is decided
+_BUCKETS = 4096  # the n-grams of these rows share so many features
+_MOST_CLASSES = 20  # numbers with more different values are not classes
+
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -77,6 +92,40 @@ def _parts(runs: list[list[str]]) -> int:
     """Return the number of different sequences of two or three letters."""
     parts = {run[k : k + n] for of_text in runs for run in of_text for n in (2, 3) for k in range(len(run) - n + 1)}
     return len(parts)
+
+
+def predict_labels(texts: TextColumn, labels: RawLabels) -> bool:
+    """Return whether the n-grams of texts predict labels, judged on rows that are left out one at a time.
+
+    This is ridge regression with rows of unit length, in its dual form: the residual of a row that is left out is the
+    residual's multiplier divided by the diagonal of the inverse of K + I, where K has the products of the rows.
+
+    Args:
+        texts: a column of texts.
+        labels: the label of each row.
+    """
+    from ..labels import Numbers  # noqa: PLC0415  (not needed to find n-grams)
+
+    labeled = np.flatnonzero(labels.present() & ~labels.infinite() & (texts.codes >= 0))
+    if len(labeled) < _LEAST_ROWS:
+        return False
+    rows = np.sort(np.random.default_rng(0).permutation(labeled)[:_MOST_ROWS])
+    values = labels.values[rows] if isinstance(labels, Numbers) else labels.codes[rows]
+    ranks, counts = np.unique(values, return_inverse=True, return_counts=True)[1:]
+    if isinstance(labels, Numbers) and len(counts) > _MOST_CLASSES:
+        goal = (np.cumsum(counts) - counts / 2)[ranks][:, None]  # the mean rank of equal labels
+    else:
+        goal = np.eye(len(counts))[ranks]
+    goal = goal - goal.mean(axis=0)
+    parts = np.zeros((len(rows), _BUCKETS), np.float32)
+    for k, row in enumerate(rows.tolist()):
+        buckets = [
+            crc32(ngram.encode(errors="replace")) % _BUCKETS for ngram in found_in(texts.value(texts.codes[row]))
+        ]
+        parts[k, buckets] = len(buckets) ** -0.5
+    inverse = np.linalg.inv((parts @ parts.T).astype(np.float64) + np.eye(len(rows)))
+    residuals = (inverse @ goal) / np.diag(inverse)[:, None]
+    return bool((residuals**2).sum() <= (1 - _SKILL) * (goal**2).sum() and len(counts) > 1)
 
 
 def found_in(text: str) -> list[str]:
