@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-import numpy as np
-
 from ... import inputs
 from ...data.columns.policy import Policy
-from ...data.columns.row_reader import NamedRowReader, NumberRowReader
+from ...data.columns.row_reader import NamedRowReader
 from ...data.columns.schema import SPLIT
 from ...errors import InputError
 from ...inference.predictor import Predictor
-from ...inference.row_learning import RowLearning
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...training.first_row import learn_first_row
 from .known_names import ColumnNames, KnownNames
 
 # The methods of the core, bound once: a lookup for each row would cost time.
-_learn_one: Any = Learner.learn_one
-_predict_one: Any = Learner.predict_one
+_learn_features: Any = Learner._learn_features
+_predict_features: Any = Learner._predict_features
 
-_NUMBERS = NumberRowReader()
 _DATE_PARTS = 8  # largest number of features that a date becomes
 _PARTS = 4  # largest number of words, pairs of words or n-grams of a text, per letter
 
@@ -57,7 +53,7 @@ class NamedFeatures:
     """
 
     def __init__(self, model: Learner | OneVsAll, reader: NamedRowReader) -> None:
-        self.model, self._reader, self.columns = model, reader, reader.columns
+        self.model, self._reader, self.columns = model, reader, reader.texts
         self._several = model.task == "classes"
         self._direct = not reader.as_text and reader.policy.booleans == "indicator"
         self._known = KnownNames(model)
@@ -66,7 +62,7 @@ class NamedFeatures:
         model = self.model
         if self._direct:
             try:
-                score = model.predict_one(features) if self._several else _predict_one(model, features)
+                score = model._predict_features(features) if self._several else _predict_features(model, features)
                 return score, None if self._known.has_all(features) else self._known.unknown(features)
             except InputError:  # values other than numbers, or a real error, which is raised again below
                 pass
@@ -74,7 +70,7 @@ class NamedFeatures:
             assert self.columns is not None
             features = self.columns.read(features)
         row = self._plain(features)
-        score = model.predict_one(row)
+        score = model._predict_features(row)
         self._direct = False  # later rows will have such values too
         return score, self._known.unknown(row)
 
@@ -82,7 +78,7 @@ class NamedFeatures:
         model = self.model
         if self._direct and model.examples:
             try:
-                learn: Any = type(model).learn_one if self._several else _learn_one
+                learn: Any = type(model)._learn_features if self._several else _learn_features
                 score = learn(model, features, label, weight)
                 if not self._known.has_all(features):
                     self._known.add(features)
@@ -113,7 +109,7 @@ class NamedFeatures:
         row = self._plain(features)
         if not self.model.examples:
             return learn_first_row(self.model, row, label, weight), row
-        score = self.model.learn_one(row, label, weight)
+        score = self.model._learn_features(row, label, weight)
         self._direct = False  # later rows will have such values too
         return score, row
 
@@ -152,9 +148,8 @@ class TableColumns:
     """Rows of the table that the model was trained on. Text, dates and missing values are read as in training."""
 
     def __init__(self, predictor: Predictor) -> None:
-        self.predictor, self.learn = predictor, RowLearning(predictor).learn
-        assert predictor._rows is not None
-        self._reader = predictor._rows
+        self.predictor, self._reader = predictor, predictor._rows.reader
+        self.learn = predictor._rows.learn_numbered
         self._columns = ColumnNames((*predictor.schema.kinds, *predictor.schema.beside))
 
     def score(self, features: dict[str, Any]) -> tuple[Any, list[str] | None]:
@@ -166,7 +161,7 @@ class TableColumns:
     def most_names(self, features: Any) -> int:
         if not isinstance(features, dict):
             return 0  # the reader will refuse the row
-        kinds = self._reader.schema.kinds
+        kinds = self.predictor.schema.kinds
         texts = (
             value.lower() for name, value in features.items() if kinds.get(name) in SPLIT and isinstance(value, str)
         )
@@ -174,7 +169,9 @@ class TableColumns:
 
     def names(self, features: Any) -> Iterable[str]:
         model = self.predictor.model
-        return map(str, self._reader.features(features, model._word_features))
+        data = self._reader.read(features)
+        assert isinstance(data, inputs.Frame)
+        return data.first_row(model._word_features)
 
     def together(self, features: list[Any]) -> inputs.Input | None:
         return None
@@ -184,7 +181,7 @@ class NumberedColumns:
     """Rows of a model that was trained on arrays: lists of numbers."""
 
     def __init__(self, predictor: Predictor) -> None:
-        self.predictor, self.model = predictor, predictor.model
+        self.predictor, self.learn = predictor, predictor._rows.learn_numbered
 
     def score(self, features: Any) -> tuple[Any, list[str] | None]:
         return self.predictor.score_one(features), None
@@ -198,16 +195,8 @@ class NumberedColumns:
     def names(self, features: Any) -> Iterable[str]:
         return ()
 
-    def learn(self, features: Any, label: Any, weight: float) -> Any:
-        return _plain(self.model.learn(_NUMBERS.read(features), [label], [weight])[0])
-
     def together(self, features: list[Any]) -> inputs.Input | None:
         return None
-
-
-def _plain(score: Any) -> Any:
-    """A single score as a Python float; several scores unchanged."""
-    return score if np.ndim(score) else float(score)
 
 
 def rows_of(model: Learner | OneVsAll, missing: str) -> Rows:
@@ -225,5 +214,5 @@ def rows_of(model: Learner | OneVsAll, missing: str) -> Rows:
         return TableColumns(predictor)
     if predictor.schema.family == "columns":
         return NumberedColumns(predictor)
-    assert isinstance(predictor._reader, NamedRowReader)
-    return NamedFeatures(model, predictor._reader)
+    assert isinstance(predictor._rows.reader, NamedRowReader)
+    return NamedFeatures(model, predictor._rows.reader)
