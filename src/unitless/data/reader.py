@@ -182,6 +182,7 @@ class Reader:
             self._needed and self._target is None,
             self.source.columns_may_come_later,
             leave_out=self._leave_out,
+            labels=self._target,
         )
 
     def schema_of_rows(self) -> Schema:
@@ -190,14 +191,16 @@ class Reader:
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
-            if self.options.words:
-                raise OptionError(
-                    "mappings have features by name, and no columns of words", option="words", advice="give a frame"
-                )
+            for name in ("words", "ngrams"):
+                if getattr(self.options, name):
+                    what = "words" if name == "words" else "n-grams"
+                    raise OptionError(
+                        f"mappings have features by name, and no columns of {what}", option=name, advice="give a frame"
+                    )
             named = {what: getattr(self.options, what) for what in ("target", "weight", "offset", "groups")}
             return Schema("named", **{what: from_the_end(name, self.source.first_keys) for what, name in named.items()})
         chosen = () if self.source.chooses_features else ("ignore", "only")
-        for name in ("target", "weight", "offset", "groups", *chosen, "text", "words"):
+        for name in ("target", "weight", "offset", "groups", *chosen, "text", "words", "ngrams"):
             if getattr(self.options, name):
                 raise OptionError(
                     f"names columns; {self.source.name} has none: its format says what is what", option=name

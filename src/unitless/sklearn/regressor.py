@@ -171,7 +171,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit a new model to all rows, in random order."""
         go_on = self._goes_on()
-        data = rows.read(self, X, first=not go_on, infer=self.infer_columns)
+        data = rows.read(self, X, first=not go_on, infer=self.infer_columns, y=y)
         numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
         weight = weights_of(sample_weight, data)
         if go_on:

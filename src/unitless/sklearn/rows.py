@@ -48,7 +48,7 @@ POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", da
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False}
 
 
-def read(estimator: Any, X: Any, first: bool = False, infer: bool = False) -> Rows:
+def read(estimator: Any, X: Any, first: bool = False, infer: bool = False, y: Any = None) -> Rows:
     """Read X for an estimator.
 
     Args:
@@ -56,6 +56,7 @@ def read(estimator: Any, X: Any, first: bool = False, infer: bool = False) -> Ro
         X: the rows.
         first: whether these rows decide the column types; otherwise they must have the same columns.
         infer: whether the types are inferred from the content of a frame's columns, instead of their declared types.
+        y: the labels of the rows, for inferring the types.
     """
     if first:
         estimator._column_record = None
@@ -67,7 +68,8 @@ def read(estimator: Any, X: Any, first: bool = False, infer: bool = False) -> Ro
                 raise InputError("X has 0 rows; it must have at least one")
             if first and infer:
                 options = ReadOptions()
-                schema = table_schema.infer_schema(memory.Frames(X).as_table(), options, "X", target_needed=False)
+                table = memory.Frames(X).as_table()
+                schema = table_schema.infer_schema(table, options, "X", target_needed=False, labels=y)
                 estimator._column_record = {"schema": schema.plain(), "reading": options.kept("table")}
             return _typed(estimator, X, first) if estimator._column_record is None else _inferred(estimator, X)
         return _matrix(estimator, check_array(X, estimator=estimator, input_name="X", **_CHECKS), first)

@@ -26,6 +26,7 @@ def column_report(training: Training) -> list[Phrase]:
         *_written(training),
         *_dates(training),
         *_words(training),
+        *_ngrams(training),
         *_invalid_values(training),
     ]
     return found[:MOST]
@@ -86,6 +87,15 @@ def _words(training: Training) -> Iterable[Phrase]:
     if names:
         yield Phrase(
             f"{_listed(names)}: text, taken word by word (", Option("text", names[0]), " takes it as a category)"
+        )
+
+
+def _ngrams(training: Training) -> Iterable[Phrase]:
+    names = [name for name, kind in training.schema.columns if kind == "ngrams"]
+    if names:
+        yield Phrase(
+            f"{_listed(names)}: names or codes, taken as n-grams of 2 to 5 characters, linearly (",
+            *(Option("text", names[0]), " takes them as categories, ", Option("ignore", names[0]), " leaves them out)"),
         )
 
 

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 FEATURES = 10  # features that are shown
 _SKIPPED, _MISSING, _WIDE = 3, 5, 3  # skipped rows, columns with missing values, wide columns that are named
-_KINDS = {"number": "numeric", "flag": "with 0 and 1", "text": "text", "boolean": "true or false", "words": "words"}
+_KINDS = {
+    "number": "numeric",
+    "flag": "with 0 and 1",
+    "text": "text",
+    "boolean": "true or false",
+    "words": "words",
+    "ngrams": "n-grams",
+}
 
 
 def sections(

@@ -10,10 +10,12 @@ from ...errors import InputError, ModelFileError, Phrase
 from ..arrow import pyarrow
 from .written import PLAIN, Written, has_both_clocks, is_text
 
-Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time", "words"]
+Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time", "words", "ngrams"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DATES = ("date", "moment", "time")  # days; days with a time; times of day
-TEXTS = ("text", "words", "boolean")
+SPLIT = {"words": "words", "ngrams": "n-grams"}  # text whose parts are features; what messages call the parts
+STRINGS = ("text", *SPLIT)
+TEXTS = (*STRINGS, "boolean")
 
 
 def first_rows(columns: int) -> int:
@@ -165,7 +167,7 @@ def fits(type: Any, kind: str | None) -> bool:
     found = kind_of(type)
     if pyarrow("types").is_null(type):
         return True
-    if kind in ("text", "words") or is_text(type):
+    if kind in STRINGS or is_text(type):
         return found is not None
     alike = {"flag": ("number",), "date": ("date", "moment"), "moment": ("date", "moment")}
     return has_both_clocks(type) or found in alike.get(str(kind), (kind,)) or (kind in DATES and found == "number")
@@ -186,6 +188,7 @@ HELD = {
     "flag": "numbers",
     "text": "text",
     "words": "words",
+    "ngrams": "text",
     "boolean": "true and false",
     "date": "dates",
     "moment": "dates with times",
