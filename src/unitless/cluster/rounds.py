@@ -26,6 +26,7 @@ from ..merging.rounds import Partitions, scaled
 from ..metrics.baseline import Baseline
 from ..metrics.evaluation import Evaluation
 from ..models.model import State
+from ..training.column_importance import importance_of
 from ..training.notes import drifts
 from ..training.passes import steering_loss
 from ..training.training import Training
@@ -116,6 +117,7 @@ class Rounds:
         model = training.model
         assert model is not None
         training.score_holdout(iter(self._held), training.progress.held)
+        training.findings.importance = importance_of(training, self._held, [])
         if training.findings.row_errors is not None:
             numbers = [np.asarray(batch.place.numbers) for batch in self._held]
             training.findings.drifting = self._taken is not None and drifts(

@@ -16,7 +16,9 @@ from ..data import Batch, Position
 from ..data.memory import memory_size
 from ..data.progress import Progress
 from ..data.rows.shuffle import Shuffle
+from ..inference.importance import ROWS
 from ..metrics.evaluation import Evaluation
+from .column_importance import importance_of
 from .leaks import find_leak
 from .notes import drifts
 from .passes import Passes, steering_loss
@@ -102,6 +104,8 @@ class Fit:
             self._score(rows, learned, finished)
             if finished:
                 training.findings.leak = find_leak(training, rows, learned)
+                held_out, in_sample = rows.batches(learned, learned + ROWS), rows.batches(0, min(learned, ROWS))
+                training.findings.importance = importance_of(training, held_out, in_sample)
                 training.progress.rows = learned
                 self._learn_holdout(rows, learned, watched)
                 training.progress.rows = training.read

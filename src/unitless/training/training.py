@@ -22,6 +22,7 @@ from ..data.labels import RawLabels
 from ..data.progress import Progress
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
+from ..inference.importance import Importance
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
@@ -63,6 +64,7 @@ class Findings:
         in_sample: the metrics of the final model on a sample of the learned rows of a stream.
         drifting: whether errors differ along the data.
         leak: columns that give the target away.
+        importance: how much worse the predictions of the final model are without knowing a column.
         labels: the values of the target in all rows of a fit.
         read: how many rows a fit has read.
         shuffled: how the rows came into random order, in words.
@@ -77,6 +79,7 @@ class Findings:
     in_sample: Evaluation | None = None
     drifting: bool = False
     leak: Leak | None = None
+    importance: Importance | None = None
     labels: LabelValues = field(default_factory=LabelValues)
     read: int = 0
     shuffled: str = ""
