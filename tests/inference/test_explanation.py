@@ -30,7 +30,7 @@ def agrees(model: Any, rows: Any, label: Any = None) -> None:
         why = ul.explain(model, row, label)
         scores = np.atleast_1d(model.predict_one(row) if isinstance(row, dict) else model.predict([row])[0])
         score = scores[0] if why.label is None else scores[model.classes.index(why.label)]
-        total = why.bias + sum(part.contribution for part in why.contributions)
+        total = why.base_value + sum(part.contribution for part in why.contributions)
         assert why.score == pytest.approx(total, rel=1e-12, abs=1e-12)
         assert why.limited == pytest.approx(score, rel=1e-9, abs=1e-9)
 

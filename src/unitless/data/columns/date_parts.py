@@ -86,6 +86,14 @@ def of_value(name: str, value: Any, kind: str) -> dict[str, Any] | None:
     return _of_moment(name, value, (value - _EPOCH) // _MICROSECOND, kind)
 
 
+def as_text(seconds: float, kind: str) -> float | str:
+    """Return a date, a moment in UTC, or a time of day as text, from its feature `time`; NaN stays NaN."""
+    if math.isnan(seconds):
+        return seconds
+    moment = _EPOCH + datetime.timedelta(seconds=seconds)
+    return str(moment.time() if kind == "time" else moment.date() if kind == "date" else moment)
+
+
 def of_microseconds(name: str, wall: int, ahead: int, kind: str) -> dict[str, Any]:
     """Convert a moment to features by name.
 

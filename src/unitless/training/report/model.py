@@ -67,12 +67,24 @@ def importance(result: TrainResult) -> Iterator[Html]:
         f"{importance_summary.extent(found, COLUMNS)}. The lines are 90% confidence intervals.",
         kind="quiet",
     )
+    signs: dict[str, float] = {}
+    if result.model.task != "classes" and not result.model._bends():
+        signs = {str(name): w for name, w in result.model._form_reading().directions().items()}
+        binary = result.details.target.task == "binary"
+        down, up = (f"toward {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
+        keys = [tag("span", "", class_="key"), f"large values move the prediction {up}"]
+        keys += [tag("span", "", class_="key fall"), down]
+        yield paragraph(joined(keys), kind="quiet")
     ranked = [one for one in found.columns[:COLUMNS] if math.isfinite(one.high)]
     largest = max((one.high for one in ranked), default=0.0) or 1.0
     rows = [
         [
             words.short(one.column),
-            bar(one.value / largest, whisker=(max(0.0, one.low / largest), one.high / largest)),
+            bar(
+                one.value / largest,
+                "fall" if signs.get(one.column, 0.0) < 0 else "",
+                whisker=(max(0.0, one.low / largest), one.high / largest),
+            ),
             *importance_summary.texts(one, found.metric),
         ]
         for one in ranked
