@@ -7,7 +7,7 @@ A result has a `value`, and
 - `cell`: where the benchmark printed it: the name of a marked block, a row, and a column of its table;
 - `column`: for a range such as "3 to 4 times", a marked block and a column, whose numbers must lie in the range;
 - `on`: the pages that repeat it, each with the words around it, in which {} is the place of the value;
-- `every`: a pattern; whatever it (or its group) matches, on any page or in any docstring, must be the value.
+- `every`: a pattern; everything that it (or its group) matches, on any page or in any docstring, must be the value.
 
 A time, a ratio (ns, µs, ms, ×, times) or a percentage with decimals on two pages that is no result is an error, unless
 `coincidences` lists it.
@@ -54,7 +54,7 @@ def docstrings() -> Pages:
 
 
 def problems(results: dict[str, Any], texts: Pages, code: Pages | None = None) -> list[str]:
-    """What contradicts on pages (`texts`) and in docstrings (`code`), one line each."""
+    """The contradictions on pages (`texts`) and in docstrings (`code`), one line each."""
     results = dict(results)
     coincidences = set(results.pop("coincidences", []))
     plain = {page: " ".join(text.split()) for page, text in texts.items()}

@@ -205,7 +205,7 @@ class MappingSource final : public RowSource {
             const nb::handle name = PyTuple_GET_ITEM(item.ptr(), 0), value = PyTuple_GET_ITEM(item.ptr(), 1);
             const double number = number_of(
                 value, [&] { return "the value of feature " + shown(name); },
-                "give a number; a category is a feature of its own, such as {'color=red': 1}");
+                "give a number, or leave the feature out; a category is its own feature, such as {'color=red': 1}");
             check_name(name.ptr());
             const std::size_t k = entries_.names.size();
             entries_.resize(k + 1);

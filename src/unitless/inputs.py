@@ -262,6 +262,13 @@ def read(X: Any) -> Input:
     return _dense(array)
 
 
+def has_named_rows(X: Any) -> bool:
+    """Whether X is a frame or a list of mappings: rows whose values have names."""
+    if isinstance(X, Sequence) and not isinstance(X, str):
+        return bool(X) and all(isinstance(row, Mapping) for row in X)
+    return hasattr(type(X), "columns") or hasattr(type(X), "column_names")
+
+
 def vector(values: Any, name: str, rows: int, rows_of: str = "X") -> Float64:
     """Convert labels or weights to a contiguous float64 array, and check that it has one number per row.
 

@@ -108,9 +108,39 @@ def _bits(name: str, value: Any) -> int | None:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a learner. `Learner` documents their meaning.
+    """The options of a learner. An option is declared here once: its name, type, default, check, and what the core
+    takes.
 
-    Each option is declared here once, with its name, type, default, check and conversion for the core.
+    The texts below are the help of the command line. `Learner` has longer explanations.
+
+    Args:
+        rule: the update rule: nag, snag or ng; newton (second order); ag or gd, which depend on units. Default: nag.
+        loss: the loss to minimize. Default: squared for numbers, logistic for classes.
+        learning_rate: the learning rate: auto, or a number. Default: auto.
+        importance_aware: take steps that never pass the label, however large the learning rate or the sample weight.
+            Default: on.
+        bias: add the bias, a feature that is 1 in every row. Default: on.
+        quantile: the quantile to predict with the quantile loss, between 0 and 1. Default: 0.5.
+        schedule: how the learning rate of the rules gd and ng falls: sqrt or constant. Default: sqrt.
+        order: what a step does first: paper (adapt the scales) or vw (predict, as Vowpal Wabbit does; one linear
+            learner, without centering and without an ensemble). Default: paper.
+        clip: limit predictions to the range of the labels so far (labels), or as Vowpal Wabbit does (vw). Default: no
+            limits, except those that follow from learning the unit of the labels.
+        target: learn the unit and the offset of the labels, too: auto.
+        center: subtract the running means from the columns. Default: on where rows have columns.
+        falling_scales: let the scale of a column fall when its values become far smaller. Default: as center.
+        interactions: products of features: 2 (all pairs), ordered (all pairs, both ways), or certain pairs. Default:
+            none.
+        bits: hash the names of features into 2^BITS places, to bound the memory: 1 to 30. Default: no hashing.
+        average: keep the average of the weights as well, of which a fit uses what is better. Default: on for a linear
+            fit.
+        model_type: what the model can express: linear; curves (3 to 4 times the time), trees (10 to 20 times), auto
+            (trees unless the data is wide or sparse), or 'curves only'. Default: auto.
+        ensemble: combine several learners: second order for tables, softmax for classes, snag for wide and sparse data.
+            Default: on, but off where rules are compared or the learning rate is a number.
+        sparsity: set weights that matter little to zero: auto, or a number without a unit, for which 1 is a good value.
+            Default: 0.
+        l2: pull weights toward zero, by a number without a unit. Default: 0.
     """
 
     rule: Rule = _declared("nag", _choice(*RULES))

@@ -76,7 +76,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         (["train", "plain.csv", "--experts", "no"], 2, "No such option: --experts. Did you mean --ensemble/--no-"),
         (["train", "plain.csv", "--rate", "1"], 2, "No such option: --rate. Did you mean --learning-rate?\n"),
         (["train", "plain.csv", "--model", "m"], 2, "No such option: --model. Did you mean --output?\n"),
-        (["train", "plain.csv", "--centre"], 2, "No such option: --centre. Did you mean --no-center?\n"),
+        (["train", "plain.csv", "--centre"], 2, "No such option: --centre. Did you mean --center/--no-center?\n"),
         (["serve", "--new", "prices"], 2, "No such option: --new. Did you mean --create?\n"),
         (["paper", "tabel"], 2, "Invalid value for 'what': 'tabel' is not one of 'all'"),
     ],

@@ -378,6 +378,10 @@ def test_features_by_name_keep_their_meaning() -> None:
     row = {"age": 31, "job": "pilot", "on": True, "zip": 5}
     assert model.predict_one(named) == model.predict_one(row)
     assert model.predict_one({**named, "job": "pilot"}) == model.predict_one(row)
+    assert model.predict_one({**row, "other": 3.0}) == model.predict_one(row)
+    other = model.copy()
+    assert model.learn_one(named, 3.0) == other.learn_one(row, 3.0)
+    assert model.predict_one(row) == other.predict_one(row)
     plain = ul.Learner()
     plain.learn([{"age": 3.0}], [1.0])
     with pytest.raises(ul.InputError, match="'clerk', not a number"):

@@ -200,7 +200,7 @@ def test_a_model_that_was_not_made_by_train_is_scored_on_arrays(kind: str, loss:
     evaluation.add(model.predict(X), y)
     found = ul.evaluate(model, X, target=y)
     assert found.metrics == pytest.approx(evaluation.metrics)
-    assert found.metrics_ci == pytest.approx(evaluation.hold_out_interval)
+    assert found.metrics_ci == pytest.approx(evaluation.hold_out_interval())
     with pytest.raises(ul.OptionError, match="not made by train"):
         ul.evaluate(model, pd.DataFrame(X), target=y)
 
@@ -290,7 +290,7 @@ def test_rows_without_label_are_counted_and_others_an_error_or_skipped(tmp_path:
     table.loc[12, "w"] = -1.0
     path = write(tmp_path / "t.csv", table.to_csv(index=False))
     result = MODELS["dear"]
-    with pytest.raises(ul.InputError, match=r"row 12: the weight is inf"):
+    with pytest.raises(ul.InputError, match=r"row 12: weight is inf"):
         ul.evaluate(result, path, weight="w")
     for source in (table, path):
         found = ul.evaluate(result, source, weight="w", reading=ul.Reading(on_error="skip"))

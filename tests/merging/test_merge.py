@@ -160,7 +160,7 @@ def test_a_merged_model_saves_loads_and_learns_on(tmp_path: object) -> None:
         (lambda: [ul.Learner(loss="hinge"), ul.Learner(loss="logistic")], "differ in loss"),
         (lambda: [trained([[1.0]]), trained([[1.0, 2.0]])], "number of columns"),
         (lambda: [trained([[1.0]]), trained([{"a": 1.0}])], "others by name"),
-        (lambda: [labelled(0), labelled(-1)], "negative labels"),
+        (lambda: [labeled(0), labeled(-1)], "negative labels"),
     ],
 )
 def test_models_that_do_not_fit_are_refused(make: object, message: str) -> None:
@@ -174,7 +174,7 @@ def trained(X: object) -> ul.Learner:
     return m
 
 
-def labelled(label: int) -> ul.Learner:
+def labeled(label: int) -> ul.Learner:
     m = ul.Learner(loss="logistic")
     m.learn([[1.0]], [label])
     return m

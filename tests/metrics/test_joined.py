@@ -237,7 +237,7 @@ def test_far_labels_with_tiny_weights_leave_no_negative_sums() -> None:
 
 def test_progress_of_parts_adds_up() -> None:
     parts = [
-        Progress(rows=10, learned=7, skipped=2, unlabelled=1, held=3, consumed=100, missing=Counter(age=2)),
+        Progress(rows=10, learned=7, skipped=2, unlabeled=1, held=3, consumed=100, missing=Counter(age=2)),
         Progress(rows=5, learned=5, consumed=60, missing=Counter(age=1, job=4), position=Position(2, 3, 4), passes=1),
         Progress(rows=4, skipped=30, bad=[Bad(f"row {k}", "is bad") for k in range(15)]),
         Progress(rows=4, skipped=30, bad=[Bad(f"line {k}", "is bad") for k in range(15)]),
@@ -245,7 +245,7 @@ def test_progress_of_parts_adds_up() -> None:
     joined = Progress(seconds=1.5, passes=2)
     for part in parts:
         joined.absorb(part)
-    assert (joined.rows, joined.learned, joined.skipped, joined.unlabelled) == (23, 12, 62, 1)
+    assert (joined.rows, joined.learned, joined.skipped, joined.unlabeled) == (23, 12, 62, 1)
     assert (joined.held, joined.consumed, joined.seconds, joined.passes) == (3, 160, 1.5, 2)
     assert joined.missing == {"age": 3, "job": 4}
     assert joined.position == Position()

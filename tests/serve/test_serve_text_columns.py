@@ -55,7 +55,7 @@ def test_dates_have_the_features_that_training_gives_them(texts: list[str]) -> N
     assert columns is not None
     for text in texts[:10]:
         read = columns.read({"when": text})
-        assert read["when.time"] == ul.Predictor(trained)._rows.plain({"when": text})["when.time"]  # type: ignore[union-attr, index]
+        assert read["when.time"] == ul.Predictor(trained)._rows.reader.plain({"when": text})["when.time"]  # type: ignore[union-attr, index]
 
 
 def test_later_dates_decide_an_ambiguous_order_of_day_and_month() -> None:

@@ -106,7 +106,7 @@ def test_a_prediction_knows_the_lines_before_it_and_not_those_after_it(tmp_path:
 
 
 @pytest.mark.parametrize("durability", ["disk", "process"])
-def test_unlabelled_lines_wait_for_the_lines_before_them(tmp_path: Path, durability: str) -> None:
+def test_unlabeled_lines_wait_for_the_lines_before_them(tmp_path: Path, durability: str) -> None:
     async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"3 | x:1\n")
         await asyncio.sleep(0)

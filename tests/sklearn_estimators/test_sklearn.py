@@ -114,7 +114,7 @@ def test_partial_fit_is_learn_to_the_bit(task: str) -> None:
 @task
 def test_fit_is_learn_on_the_shuffled_rows(task: str) -> None:
     X, y = data(task, rows=9000)
-    at = order(np.random.RandomState(7).randint(2**31), 0, len(y))
+    at = order(7, 0, len(y))
     learned, held = at[:-900], at[-900:]  # held-out rows are learned at the end
     streamed = made(task, model_type="linear", ensemble=False)
     streamed.partial_fit(X[learned], y[learned], **({} if task == "numbers" else {"classes": np.unique(y)}))
@@ -473,9 +473,9 @@ def test_frames_must_stay_what_they_were() -> None:
         estimator.predict(frame.rename(columns={"income": "wage"}))
     with pytest.raises(ValueError, match="must be in the same order"):
         estimator.predict(frame[frame.columns[::-1]])
-    with pytest.raises(ValueError, match="column 'job' holds numbers, but held text when the model was fitted"):
+    with pytest.raises(ValueError, match="'job' holds numbers, but held text or dates when the model was fitted"):
         estimator.predict(frame.assign(job=1.0))
-    with pytest.raises(ValueError, match="column 'age' holds text, but held numbers when the model was fitted"):
+    with pytest.raises(ValueError, match="'age' holds text or dates, but held numbers when the model was fitted"):
         estimator.partial_fit(frame.assign(age="old"), y)
     with (
         pytest.warns(UserWarning, match="does not have valid feature names"),
@@ -834,14 +834,14 @@ def test_sets_of_a_classifier_cover_at_their_level(options: dict[str, Any], clas
         UnitlessClassifier(model_type="linear", **options).fit(X[:3000], labels[:3000]),
         UnitlessClassifier(model_type="linear", **options).partial_fit(X[:3000], labels[:3000], np.unique(labels)),
     ):
-        sets = model.predict_set(X[3000:], 0.95)
-        assert sets.shape == (3000, classes)
-        assert np.mean(sets[np.arange(3000), np.searchsorted(model.classes_, labels[3000:])]) > 0.93
-        assert sets[np.arange(3000), np.searchsorted(model.classes_, model.predict(X[3000:]))].all()
-        assert 1 <= sets.sum(axis=1).mean() < classes
+        sets = model.predict_interval(X[3000:], 0.95)
+        assert len(sets) == 3000
+        assert np.mean([label in one for label, one in zip(labels[3000:].tolist(), sets, strict=True)]) > 0.93
+        assert [one[0] for one in sets] == model.predict(X[3000:]).tolist()
+        assert 1 <= np.mean([len(one) for one in sets]) < classes
     with pytest.raises(ul.OptionError, match="level is 95"):
-        model.predict_set(X, 95)
-    assert not hasattr(UnitlessClassifier(loss="hinge"), "predict_set")
+        model.predict_interval(X, 95)
+    assert not hasattr(UnitlessClassifier(loss="hinge"), "predict_interval")
 
 
 def test_errors_are_the_same_however_partial_fits_are_cut() -> None:

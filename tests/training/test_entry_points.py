@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pathlib
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import unitless as ul
 from unitless.cli import main
-from unitless.sklearn import UnitlessClassifier
+from unitless.sklearn import UnitlessClassifier, UnitlessRegressor
 
 
 def people(rows: int = 500) -> pd.DataFrame:
@@ -69,6 +70,33 @@ def test_every_model_has_the_same_four_ways_to_predict(loss: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("classes", [None, ["a", "b", "c"]])
+@pytest.mark.parametrize("made_by", ["train", "hand", "sweep"])
+def test_every_model_predicts_the_label_of_a_row_as_of_many(made_by: str, classes: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    names = np.array(classes or ["a", "b"])
+    y = names[np.digitize(X[:, 0], [0] if classes is None else [-1, 1])]
+    labels = y == "b" if classes is None and made_by != "train" else y
+    if made_by == "train":
+        model: Any = ul.train(X, y, model_type="linear", passes=1, progress=False).model
+    elif made_by == "sweep":
+        model = ul.Sweep([0.1, 1.0], classes=classes, loss="logistic")
+    else:
+        model = ul.OneVsAll(classes) if classes else ul.Learner(loss="logistic")
+    if made_by != "train":
+        model.learn(X, labels)
+    many = model.predict_label(X[:20])
+    assert [model.predict_label_one(x.tolist()) for x in X[:20]] == many.tolist()
+    assert np.mean(model.predict_label(X) == labels) > 0.6
+    assert model.predict_proba(X).shape == (300, len(names))
+    if made_by == "train":
+        assert [one[0] for one in model.predict_interval(X[:20])] == many.tolist()
+    else:
+        with pytest.raises(ul.OptionError, match="level needs the errors of predictions"):
+            model.predict_interval(X)
+
+
 def test_explanations_and_pictures_take_whatever_has_a_model(tmp_path: pathlib.Path) -> None:
     frame = people()
     result = ul.train(frame, "left", model_type="curves", passes=1)
@@ -84,6 +112,181 @@ def test_explanations_and_pictures_take_whatever_has_a_model(tmp_path: pathlib.P
         assert ul.plot.curves(thing)
     with pytest.raises(ul.OptionError, match="has no model; give a model, a model file"):
         ul.explain(UnitlessClassifier(), row)
+
+
+FLAGS = pd.DataFrame({"x": np.arange(200.0) % 7, "flag": np.arange(200) % 7 > 3, "digit": (np.arange(200) % 7 > 3) * 1})
+KINDS = {"regression": "age", "two": "left", "three": "job"}
+LINEAR: dict[str, Any] = {"model_type": "linear", "passes": 1, "progress": False}
+
+
+@pytest.mark.parametrize("target", KINDS.values())
+@pytest.mark.parametrize("of", ["frame", "mappings"])
+def test_a_row_is_learned_with_its_label_as_a_frame_of_one_row(of: str, target: str) -> None:
+    frame = people()
+    data: Any = frame if of == "frame" else frame.to_dict("records")
+    one = ul.train(data, target, **LINEAR).model
+    frames, mappings = one.copy(), one.copy()
+    for row in frame.iloc[:20].to_dict("records"):
+        label, features = row[target], {name: value for name, value in row.items() if name != target}
+        score = one.learn_one(features, label)
+        assert np.array_equal(np.ravel(score), np.ravel(frames.learn(pd.DataFrame([features]), [label])))
+        assert np.array_equal(np.ravel(score), np.ravel(mappings.learn([features], [label])))
+        assert np.array_equal(np.ravel(one.predict_one(features)), np.ravel(frames.predict([features])))
+    rest = frame.drop(columns=target)
+    assert one.predict(rest).tobytes() == frames.predict(rest).tobytes() == mappings.predict(rest).tobytes()
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("kind", [int, float, bool, np.int64, np.bool_])
+def test_rows_and_batches_learn_towards_the_same_label(positive: int, kind: Callable[[int], Any]) -> None:
+    model = ul.train(FLAGS[["x", "digit"]], "digit", positive=positive, **LINEAR).model
+    other = model.copy()
+    row = {"x": 6.0}  # whose label was 1
+    before = model.predict_one(row)
+    for _ in range(50):
+        model.learn_one(row, kind(0))
+        other.learn(pd.DataFrame([row]), [kind(0)])
+    assert model.predict_one(row) == other.predict_one(row)
+    assert (model.predict_one(row) > before) == (positive == 0)
+
+
+@pytest.mark.parametrize("positive", [True, False])
+def test_booleans_among_the_labels_are_these_labels(positive: bool) -> None:
+    model = ul.train(FLAGS[["x", "flag"]], "flag", positive=positive, **LINEAR).model
+    before = model.predict_one({"x": 2.0})
+    model.learn_one({"x": 2.0}, False)
+    model.learn(FLAGS[["x"]][:40], FLAGS["flag"][:40])
+    model.learn_one({"x": 2.0}, "false")
+    assert (model.predict_one({"x": 2.0}) > before) == (not positive)
+
+
+@pytest.mark.parametrize("target", KINDS.values())
+@pytest.mark.parametrize("label", [None, np.nan, "", float("inf"), [1]])
+def test_a_row_without_a_valid_label_changes_nothing(target: str, label: Any) -> None:
+    frame = people()
+    model = ul.train(frame, target, **LINEAR).model
+    before = model.predict(frame).tobytes()
+    with pytest.raises(ul.InputError):
+        model.learn_one(frame.drop(columns=target).iloc[0].to_dict(), label)
+    assert model.predict(frame).tobytes() == before
+
+
+def test_a_row_of_numbers_is_learned_by_a_model_of_arrays() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = ul.train(X, np.where(X[:, 0] > 0, "up", "down"), **LINEAR).model
+    other = model.copy()
+    assert model.learn_one([0.5, 1.0], "up") == other.learn([[0.5, 1.0]], ["up"])[0]
+    assert model.predict_one([0.5, 1.0]) == other.predict([[0.5, 1.0]])[0]
+
+
+def dated(rows: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    hours = pd.to_timedelta(rng.integers(0, 9000, rows), unit="h")
+    frame = pd.DataFrame({"when": pd.Timestamp("2020-01-01") + hours, "a": rng.normal(size=rows)})
+    return frame.assign(y=frame["when"].dt.hour + frame["a"], day=frame["when"].dt.date)
+
+
+def test_dates_in_mappings_are_those_of_a_frame() -> None:
+    frame = dated()
+    rows = frame.to_dict("records")
+    of_frame, of_rows = (ul.train(data, "y", **{**LINEAR, "passes": 3}) for data in (frame, rows))
+    assert set(of_rows.model.weights) == set(of_frame.model.weights)
+    assert of_rows.metrics["rmse"] == pytest.approx(of_frame.metrics["rmse"])
+    assert of_rows.predict(rows) == pytest.approx(list(of_frame.predict(frame)))
+    row = {"when": datetime.datetime(2020, 5, 1, 3), "a": 1.0, "day": datetime.date(2020, 5, 1)}
+    assert of_rows.model.predict_one(row) == of_rows.predict([row])[0]
+    zoned = {**row, "when": row["when"].replace(tzinfo=datetime.timezone.utc)}  # type: ignore[attr-defined]
+    assert of_rows.model.predict_one(zoned) == of_rows.model.predict_one(row)
+    assert of_rows.model.predict_one({**row, "when": np.datetime64("2020-05-01T03")}) == of_rows.model.predict_one(row)
+
+
+def test_dates_are_read_by_estimators_that_learn_in_parts() -> None:
+    frame = dated()
+    X, y = frame[["when", "a", "day"]], frame["y"]
+    estimator = UnitlessRegressor(model_type="linear")
+    for first in range(0, 400, 100):
+        estimator.partial_fit(X[first : first + 100], y[first : first + 100])
+    assert estimator.score(X, y) > 0.95
+    with pytest.raises(ValueError, match="'when' holds numbers, but held text or dates"):
+        estimator.predict(X.assign(when=1.0))
+    river = pytest.importorskip("unitless.river")
+    rows, whole = river.UnitlessRegressor(model_type="linear"), river.UnitlessRegressor(model_type="linear")
+    for row, label in zip(X.to_dict("records"), y, strict=True):
+        rows.learn_one(row, label)
+    whole.learn_many(X, y)
+    expected = pytest.approx(whole.predict_many(X).tolist())
+    assert [rows.predict_one(row) for row in X.to_dict("records")] == expected
+
+
+@pytest.mark.parametrize("of", ["frame", "mappings"])
+@pytest.mark.parametrize("given", ["frame", "mappings", "iterator", "csv", "parquet", "polars"])
+def test_models_of_tables_and_of_mappings_read_and_learn_each_others_data(
+    of: str, given: str, tmp_path: pathlib.Path
+) -> None:
+    frame = dated().assign(job=people(400)["job"], y=lambda f: f["y"] > 12)
+    rows = frame.to_dict("records")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    kinds: dict[str, Callable[[], Any]] = {
+        "frame": lambda: frame,
+        "mappings": lambda: rows,
+        "iterator": lambda: iter(rows),
+        "csv": lambda: tmp_path / "a.csv",
+        "parquet": lambda: tmp_path / "a.parquet",
+        "polars": lambda: pytest.importorskip("polars").from_pandas(frame),
+    }
+    trained = ul.train(frame if of == "frame" else rows, "y", **LINEAR)
+    assert list(trained.predict(kinds[given]())) == list(trained.predict(rows))
+    if given != "iterator":
+        assert ul.evaluate(trained, kinds[given](), progress=False).metrics == pytest.approx(
+            ul.evaluate(trained, rows, progress=False).metrics
+        )
+    more = ul.train(kinds[given](), resume=trained.model.copy(), progress=False)
+    assert more.model.examples > trained.model.examples
+    if given != "iterator":  # which is a stream
+        expected = ul.train(rows, resume=trained.model.copy(), progress=False)
+        assert more.metrics == pytest.approx(expected.metrics)
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "no header", "array", "mappings", "sparse"])
+def test_a_negative_number_counts_columns_from_the_end_in_every_kind_of_data(kind: str, tmp_path: pathlib.Path) -> None:
+    frame = FLAGS[["x", "digit"]]
+    frame.to_csv(tmp_path / "a.csv", index=False, header=kind == "csv")
+    kinds: dict[str, Callable[[], Any]] = {
+        "frame": lambda: frame,
+        "csv": lambda: tmp_path / "a.csv",
+        "no header": lambda: tmp_path / "a.csv",
+        "array": frame.to_numpy,
+        "mappings": lambda: frame.to_dict("records"),
+        "sparse": lambda: pytest.importorskip("scipy.sparse").csr_matrix(frame.to_numpy()),
+    }
+    for target in (-1, "-1", np.int64(-1)):
+        result = ul.train(kinds[kind](), target, **LINEAR)
+        assert result.predictor.classes == [0, 1]
+        assert len(result.predictor.features) == 1
+    if kind in ("array", "sparse"):
+        assert ul.evaluate(result, kinds[kind](), target=-1, progress=False).metrics["accuracy"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            FLAGS[["x", "digit"]],
+            "there is no column '7'; there are 'x', 'digit'; a negative number counts columns from",
+        ),
+        (FLAGS[["x", "digit"]].to_numpy(), "target is '7', but the columns of an array are numbers: 0 to 1, or -1 for"),
+        (FLAGS[["x", "digit"]].to_dict("records"), "there is no column '7'; there are 'x', 'digit'"),
+    ],
+)
+def test_a_column_that_does_not_exist_is_refused_with_those_that_do(data: Any, message: str) -> None:
+    with pytest.raises(ul.OptionError, match=message):
+        ul.train(data, 7, **LINEAR)
+
+
+def test_the_first_column_of_a_file_without_a_header_can_be_the_target(tmp_path: pathlib.Path) -> None:
+    FLAGS[["digit", "x"]].iloc[4:].to_csv(tmp_path / "a.csv", index=False, header=False)  # it begins with a 1
+    assert list(ul.train(tmp_path / "a.csv", 1, **LINEAR).predictor.features) == ["2"]
 
 
 @pytest.mark.parametrize("target", [-1, "-1", 3, "3"])
@@ -172,9 +375,6 @@ def test_a_missing_label_is_refused_and_nothing_is_learned() -> None:
     with pytest.raises(ul.InputError, match="y has no label at row 1; leave out such rows"):
         model.learn(frame[:3], ["Yes", None, "No"])
     assert model.predict(frame).tobytes() == before
-
-
-FLAGS = pd.DataFrame({"x": np.arange(200.0) % 7, "flag": np.arange(200) % 7 > 3, "digit": (np.arange(200) % 7 > 3) * 1})
 
 
 @pytest.mark.parametrize(("target", "positive"), [("digit", 1), ("digit", 0), ("flag", True), ("flag", "True")])

@@ -73,6 +73,31 @@ def test_a_code_with_digits_of_the_class_is_named() -> None:
     assert "'code'" in note
 
 
+def orders() -> pd.DataFrame:
+    frame, rng = table(), np.random.default_rng(3)
+    frame["ordered"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 365, ROWS), "D")
+    frame["promised"] = frame.ordered + pd.to_timedelta(rng.integers(3, 10, ROWS), "D")
+    frame["delivered"] = frame.ordered + pd.to_timedelta(rng.integers(1, 14, ROWS), "D")
+    return frame
+
+
+def test_a_date_that_only_rows_of_one_class_have_is_named() -> None:
+    frame = orders().drop(columns=["promised", "delivered"])
+    frame["lost"] = np.where(frame.age + 10 * frame.noise > 40, "yes", "no")
+    frame["closed"] = (frame.ordered + pd.Timedelta(90, "D")).where(frame.lost == "yes")
+    (note,) = leaks(frame.drop(columns="noise"), "lost")
+    assert "column 'closed' alone predicts" in note
+
+
+def test_two_dates_between_which_the_time_is_the_label_are_named() -> None:
+    frame = orders()
+    frame["late"] = np.where(frame.delivered > frame.promised, "yes", "no")
+    (note,) = leaks(frame, "late")
+    assert "columns 'promised' and 'delivered' alone predict" in note
+    frame["late"] = np.where(frame.age + 10 * np.random.default_rng(4).normal(size=ROWS) > 40, "yes", "no")
+    assert leaks(frame, "late") == []
+
+
 def honest_tables() -> dict[str, tuple[pd.DataFrame, str]]:
     found: dict[str, tuple[pd.DataFrame, str]] = {}
     for seed in range(5):

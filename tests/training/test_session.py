@@ -94,7 +94,7 @@ def test_rows_without_a_label_are_neither_learned_nor_counted(task: str) -> None
     session, progress = Session(make(), target, on_error="fail", level=0.9), Progress()
     scored = session.learn(batch(0, ROWS, gaps), progress=progress)
     assert len(scored) == ROWS
-    assert (progress.unlabelled, progress.learned) == (missing.sum(), (~missing).sum())
+    assert (progress.unlabeled, progress.learned) == (missing.sum(), (~missing).sum())
     without = Session(make(), target, on_error="fail", level=0.9)
     without.learn(batch(0, ROWS, labels).select(~missing))
     assert session.metrics.state() == without.metrics.state()

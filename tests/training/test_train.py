@@ -139,7 +139,7 @@ def test_tasks_are_found_out_or_as_asked() -> None:
     with pytest.raises(ul.OptionError, match="loss 'logistic' is for classes"):
         task(x * 0.5, loss="logistic", task="regression")
     with pytest.raises(
-        ul.InputError, match=r"the target is text, such as .c0.; regression predicts numbers; leave out task"
+        ul.InputError, match=r"the target 'y' is text, such as 'c0'; regression predicts numbers; leave out task"
     ):
         task([f"c{k % 4}" for k in range(60)], task="regression")
 
@@ -354,7 +354,7 @@ def test_the_command_line_trains_and_reports(tmp_path: Path) -> None:
     model = str(tmp_path / "m.unitless")
     run = command("train", path, "--target", "y", "--output", model, "--on-error", "skip", "--holdout", "0.1")
     assert run.returncode == 0
-    for told in ("'yes' (positive) or 'no' (negative)", "held-out rows", " skipped", "accuracy", "missing", "z 1"):
+    for told in ("'yes' (positive) or 'no' (negative)", "held-out rows", " skipped", "accuracy", "missing", "z: 1"):
         assert told in run.stdout
     assert "a.csv, row " in run.stdout  # the row that was skipped
     titles = [line for line in run.stdout.splitlines() if line in ("Data", "Model", "Metrics", "Features", "Notes")]

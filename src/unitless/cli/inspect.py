@@ -157,7 +157,8 @@ def _features(
         print(json.dumps({**about, "importance": measured, "features": rows}, indent=2))
         return
     facts = [
-        ("model", f"{path}: {about['kind']}, {display.count(about['bytes'], 'byte')}"),
+        ("model", f"{path}: {about['kind']}"),
+        ("memory", f"{display.count(about['memory_bytes'], 'byte')} when loaded"),
         ("task", about["task"] or ""),
         ("classes", shown.some(about["classes"] or [], 12)),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
@@ -277,7 +278,7 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         "weight": model.total_weight,
         "feature_count": len(features),
         "weights": _weights(model) if model.options.sparse else None,
-        "bytes": model.nbytes,
+        "memory_bytes": model.nbytes,
         "training": None
         if progress is None
         else {

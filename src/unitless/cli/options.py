@@ -18,7 +18,7 @@ from ..data.read_options import Reading
 from ..errors import OptionError
 from ..losses import DEFAULTS, names
 from ..losses import listed as listed_names
-from ..options import USUAL_LEVEL
+from ..options import USUAL_LEVEL, Options
 from ..training.cluster import Cluster
 
 _LOSSES = "; ".join(
@@ -169,10 +169,6 @@ def _pair(written: str) -> tuple[str, str] | None:
     return None if pair is None else (pair[1], pair[2])
 
 
-def _switched_off(asked: bool) -> bool | None:
-    return False if asked else None  # None lets the library decide
-
-
 DATA = Flag(
     "data",
     f"Files ({formats.titles()}; compressed or not), globs, a folder, a zip archive, or - for the standard input.",
@@ -208,7 +204,8 @@ def flags_of(record: type, panel: str, changed: Mapping[str, Mapping[str, Any]])
     flags = {}
     for one in fields(record):
         declared = str(one.type)  # the annotation, which is text
-        kind = bool if declared.startswith("bool") else int if declared.startswith("int") else str
+        kinds: dict[str, Any] = {"bool": bool, "int": int, "float": float}
+        kind = kinds.get(declared.removesuffix(" | None"), str)
         many = "Iterable" in declared
         text = about.get(one.name, "")
         flag = Flag(
@@ -271,82 +268,39 @@ POSITIVE = Flag(
     panel=LEARNING,
     advanced=True,
 )
-# train, compare and sweep have these.
-MODEL = (
-    TASK,
-    POSITIVE,
-    Flag(
-        "loss",
-        f"The loss to minimize: {_LOSSES}. Default: {DEFAULTS['regression']} for numbers, {DEFAULTS['classes']} for "
-        "classes.",
-        panel=LEARNING,
-    ),
-    Flag(
-        "no_center",
-        "Do not subtract the running means from the columns.",
-        bool,
-        False,
-        also=("centre", "center"),
-        library="center",
-        means=_switched_off,
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "no_falling_scales",
-        "Do not let the scale of a column fall when its values become far smaller.",
-        bool,
-        False,
-        library="falling_scales",
-        means=_switched_off,
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "no_bias",
-        "Leave out the bias, the feature that is 1 in every row.",
-        bool,
-        False,
-        library="bias",
-        means=_switched_off,
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "interactions",
-        "Products of features: 2 (all pairs), ordered (all pairs, both ways), pairs such as a*b,c*d, or the first "
-        "letters of two namespaces of VW text, such as ab. Default: none.",
-        means=interactions,
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "bits",
-        "Hash the names of features into 2^BITS places, to bound the memory: 1 to 30. Default: no hashing.",
-        int,
-        short="-b",
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "sparsity",
-        "Set weights that matter little to zero: auto, or a number without a unit, for which 1 is a good value. "
-        "Default: 0.",
-        means=number_or("auto", "sparsity", float, "a number"),
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "l2", "Pull weights toward zero, by a number without a unit. Default: 0.", float, panel=LEARNING, advanced=True
-    ),
-    Flag(
-        "quantile",
-        "The quantile to predict with --loss quantile, between 0 and 1. Default: 0.5.",
-        float,
-        panel=LEARNING,
-        advanced=True,
-    ),
+# The options of learners, as `Options` declares them; None lets the library decide.
+_LEARNER = flags_of(
+    Options,
+    LEARNING,
+    {
+        "loss": {
+            "help": f"The loss to minimize: {_LOSSES}. Default: {DEFAULTS['regression']} for numbers, "
+            f"{DEFAULTS['classes']} for classes."
+        },
+        "learning_rate": {"means": rate, "also": ("lr", "eta", "alpha")},
+        "interactions": {
+            "help": "Products of features: 2 (all pairs), ordered (all pairs, both ways), pairs such as a*b,c*d, or "
+            "the first letters of two namespaces of VW text, such as ab. Default: none.",
+            "means": interactions,
+            **_ADVANCED,
+        },
+        "bits": {"short": "-b", **_ADVANCED},
+        "sparsity": {"means": number_or("auto", "sparsity", float, "a number"), **_ADVANCED},
+        **{
+            name: {"default": None, "off": "--no-" + name.replace("_", "-"), **_ADVANCED}
+            for name in ("importance_aware", "bias", "falling_scales", "average")
+        },
+        "center": {"default": None, "off": "--no-center", "also": ("centre",), **_ADVANCED},
+        "model_type": {"also": ("shape", "trees", "curves", "linear")},
+        "ensemble": {"default": None, "off": "--no-ensemble", "also": ("experts", "members")},
+        **dict.fromkeys(("quantile", "schedule", "order", "clip", "l2"), _ADVANCED),
+    },
 )
+RULE, LEARNING_RATE, ENSEMBLE = _LEARNER["rule"], _LEARNER["learning_rate"], _LEARNER["ensemble"]
+MODEL_TYPE = _LEARNER["model_type"]  # train and compare have it; sweep compares the rates of linear models
+_BY_THEMSELVES = ("rule", "learning_rate", "model_type", "ensemble", "target")  # train always learns the labels' unit
+# train, compare and sweep have these.
+MODEL = (TASK, POSITIVE, *(flag for name, flag in _LEARNER.items() if name not in _BY_THEMSELVES))
 
 
 def rules_flag(of: Iterable[str], usual: Iterable[str]) -> Flag:
@@ -365,30 +319,6 @@ def rules_flag(of: Iterable[str], usual: Iterable[str]) -> Flag:
     )
 
 
-LEARNING_RATE = Flag(
-    "learning_rate",
-    "The learning rate: auto, or a number. Default: auto.",
-    means=rate,
-    panel=LEARNING,
-    also=("lr", "eta", "alpha"),
-)
-# train and compare have it; sweep compares the rates of linear models.
-MODEL_TYPE = Flag(
-    "model_type",
-    "What the model can express: linear; curves (3 to 4 times the time), trees (10 to 20 times), auto (trees unless "
-    "the data is wide or sparse), or 'curves only'. Default: auto.",
-    panel=LEARNING,
-    also=("shape", "trees", "curves", "linear"),
-)
-ENSEMBLE = Flag(
-    "ensemble",
-    "Combine several learners: second order for tables, softmax for classes, snag for wide and sparse data. Default: "
-    "on, but off where rules are compared or --learning-rate is a number.",
-    bool,
-    off="--no-ensemble",
-    panel=LEARNING,
-    also=("experts", "members"),
-)
 SHUFFLE = Flag(
     "shuffle",
     "Fit the rows in random order (--shuffle), or learn them as a stream, once and in their order (--no-shuffle).",
@@ -420,7 +350,7 @@ PLAN = (
     *ORDER,
     Flag(
         "passes",
-        "How often to go through the data: a number, or auto (until the loss on the held-out rows falls no more). "
+        "How often to learn the data: a number, or auto (as long as it is expected to lower the loss by 0.5%). "
         "Default: auto for a fit, 1 for a stream and on a cluster.",
         means=number_or("auto", "passes", int, "a whole number"),
         panel=LEARNING,

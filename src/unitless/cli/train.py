@@ -39,11 +39,7 @@ unitless train more.csv --resume prices.unitless --output prices.unitless
 OPTIONS = (
     options.DATA,
     options.TARGET,
-    Flag(
-        "rule",
-        "The update rule: nag, snag or ng; newton (second order); ag or gd, which depend on units. Default: nag.",
-        panel=LEARNING,
-    ),
+    options.RULE,
     options.LEARNING_RATE,
     options.MODEL_TYPE,
     options.ENSEMBLE,

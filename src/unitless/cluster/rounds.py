@@ -26,9 +26,10 @@ from ..merging.rounds import Partitions, scaled
 from ..metrics.baseline import Baseline
 from ..metrics.evaluation import Evaluation
 from ..models.model import State
+from ..models.scored import Scored
 from ..training.column_importance import importance_of
+from ..training.halves import judging, steering_loss
 from ..training.notes import drifts
-from ..training.passes import steering_loss
 from ..training.training import Training
 from ..training.watched import Watched
 from . import work
@@ -116,7 +117,7 @@ class Rounds:
             return False
         model = training.model
         assert model is not None
-        training.score_holdout(iter(self._held), training.progress.held)
+        training.score_holdout(iter(self._held), training.progress.held, scores=training.passes.halves.scores)
         training.findings.importance = importance_of(training, self._held, [])
         if training.findings.row_errors is not None:
             numbers = [np.asarray(batch.place.numbers) for batch in self._held]
@@ -238,7 +239,7 @@ class Rounds:
         assert model is not None
         passes.begin(model)
         size = layout.rows, round(layout.rows * (self._job.held if self._job else 0.0))
-        for number in passes.made(training.plan, size, progress.passes, model, self._held_loss):
+        for number in passes.made(training.plan, size, progress.passes, model, self._held_predictions):
             for cells in self._dealt(layout, number - 1)[training.rounds["done"] - (number - 1) * layout.rounds :]:
                 self._round(cells, number == 1, watched)
                 training.save(self._path)
@@ -307,7 +308,7 @@ class Rounds:
         rows = sum(one.examples for one in learned)
         now = time.perf_counter()
         loss = self._loss_since(counted) if first_pass else math.nan
-        held = self._held_loss(SHOWN_ROWS)
+        held = self._held_loss()
         training.findings.round_log.append(
             Round(number + 1, rows, loss, held, len(cells), now - started, now - merging)
         )
@@ -410,16 +411,19 @@ class Rounds:
         total = now.loss * now.weight - before.loss * before.weight
         return total / weight if weight > 0 else math.nan
 
-    def _held_loss(self, most: int | None = None) -> float:
-        """The loss of the model on the held-out rows, or on the first `most` of them."""
+    def _held_predictions(self) -> Iterator[Scored]:
+        """The predictions of the current model for the held-out rows that were read so far."""
         assert self.training.session is not None
-        evaluation = Evaluation(self.training.session.model, small=True)
-        some: list[Batch] = []
-        for batch in self._held:
-            left = batch.rows if most is None else most - sum(one.rows for one in some)
+        return map(self.training.session.scored, self._held)
+
+    def _held_loss(self) -> float:
+        """The loss of the current model on the first held-out rows."""
+        assert self.training.session is not None
+        evaluation, left = Evaluation(self.training.session.model, small=True), SHOWN_ROWS
+        for scored in self._held_predictions():
             if left > 0:
-                some.append(batch if left >= batch.rows else batch.part(0, left))
-        self.training.session.score(some, [evaluation], known_classes=True)
+                evaluation.count(judging(self.training.session.model, scored[:left]))
+                left -= len(scored)
         return steering_loss(evaluation)
 
     def _wait(self, handles: Sequence[Handle], watched: Watched) -> None:

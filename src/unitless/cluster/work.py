@@ -19,13 +19,13 @@ from ..data import Batch, Target
 from ..data.progress import Progress
 from ..data.rows.random_order import hashes_of
 from ..data.rows.shuffle import Shuffle
+from ..data.screening import usable
 from ..data.threads import prefetched
 from ..merging.gathered import Gathered
 from ..merging.rounds import Partitions
 from ..models.learner import Learner
 from ..models.model import State
 from ..models.one_vs_all import OneVsAll
-from ..training.screening import usable
 from ..training.session import Session
 from . import blocks
 from .blocks import Block, DataSpec, FileSurvey
@@ -206,7 +206,7 @@ def _usable(
         good = usable(batch, target, job.data.options.on_error, counts)
         assert batch.labels is not None
         labeled = batch.labels.present()
-        counts.unlabelled += int((good & ~labeled).sum())
+        counts.unlabeled += int((good & ~labeled).sum())
         good &= labeled
         if batch.weight is not None:
             good &= batch.weight != 0

@@ -237,6 +237,23 @@ class Target:
             codes[k] = self.classes.index(label)
         return codes[places] if len(raw) else np.zeros(0)
 
+    def numbers_of(self, y: Any, rows: int) -> Float64:
+        """Labels that a program holds, of a number to predict or of two classes, as a model takes them.
+
+        Args:
+            y: the labels as the data had them. Where they are text, a truth value says whether a label is the positive
+                one; where they are numbers, it is 0 or 1.
+            rows: how many there must be.
+        """
+        if self.task == "regression":
+            return inputs.vector(y, "y", rows)
+        array = np.asarray(y)
+        if array.dtype == bool and array.ndim == 1 and {*self.classes} != {"false", "true"}:
+            if not self.number:
+                return inputs.vector(array, "y", rows)
+            y = array.astype(np.float64)
+        return self.numbers(checked_labels(y, rows), Place("", "row", 0))
+
     def unknown(self, raw: RawLabels) -> NDArray[np.bool_]:
         """Return a mask of the rows whose label does not belong to this target; missing labels do not count."""
         infinite = np.isinf(raw.values) if isinstance(raw, Numbers) else np.zeros(len(raw), bool)
@@ -395,6 +412,16 @@ def labels_of(values: Any) -> RawLabels:
     if array.dtype.kind not in "iuf":
         raise InputError(f"target is of type {array.dtype}; it must hold numbers or text")
     return Numbers(np.ascontiguousarray(array, dtype=np.float64))
+
+
+def checked_labels(y: Any, rows: int) -> RawLabels:
+    """As `labels_of`, one label for each row, none of them missing."""
+    found = labels_of(y)
+    if len(found) != rows:
+        raise InputError(f"y has {len(found)} values, but X has {rows} rows")
+    if not (present := found.present()).all():
+        raise InputError("y has no label", row=int(np.argmin(present)), advice="leave out such rows")
+    return found
 
 
 def _texts(values: list[str]) -> Texts:

@@ -21,7 +21,7 @@ class Progress:
     rows: int = 0  # read in this pass, learned or not
     learned: int = 0  # each row is counted once, even if it is learned in several passes
     skipped: int = 0  # could not be read, or had no usable label
-    unlabelled: int = 0  # without a label; not learned
+    unlabeled: int = 0  # without a label; not learned
     held: int = 0  # held out
     passes: int = 0  # completed passes
     consumed: int = 0  # bytes of the source in this pass
@@ -47,7 +47,7 @@ class Progress:
 
     def absorb(self, other: Progress) -> None:
         """Add the counts of another part of the same pass; time, passes and position stay as they are."""
-        for name in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
+        for name in ("rows", "learned", "skipped", "unlabeled", "held", "consumed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missing.update(other.missing)
         for name, (count, place, value) in other.invalid_values.items():
@@ -57,7 +57,7 @@ class Progress:
     def begin_pass(self) -> None:
         """Go back to the beginning of the data for the next pass. Rows are held out in the first pass only."""
         self.rows, self.position, self.consumed, self.within = 0, Position(), 0, 0
-        self.skipped = self.unlabelled = 0
+        self.skipped = self.unlabeled = 0
         self.missing, self.invalid_values, self.bad = Counter(), {}, []
 
     def renamed(self, names: Mapping[str, str]) -> Progress:
@@ -75,7 +75,7 @@ class Progress:
             **numbers,
             "position": self.position.plain(),
             "missing": dict(self.missing),
-            "odd": {name: list(one) for name, one in self.invalid_values.items()},
+            "invalid_values": {name: list(one) for name, one in self.invalid_values.items()},
             "bad": [[bad.where, bad.problem] for bad in self.bad],
             "done": self.done,
         }
@@ -90,7 +90,7 @@ class Progress:
                 **{name: _count(plain[name]) for name in _COUNTS},
                 position=Position(_count(file), _count(offset), _count(count)),
                 missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
-                invalid_values={str(name): _read_invalid(one) for name, one in plain["odd"].items()},
+                invalid_values={str(name): _read_invalid(one) for name, one in plain["invalid_values"].items()},
                 bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
                 done=plain["done"],
             )
@@ -115,4 +115,4 @@ def _count(value: Any) -> int:
     return value
 
 
-_COUNTS = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "consumed", "within")
+_COUNTS = ("rows", "learned", "skipped", "unlabeled", "held", "passes", "consumed", "within")

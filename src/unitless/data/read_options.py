@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Integral
 from typing import Any, Literal
 
 from ..errors import Option, OptionError, Phrase
@@ -213,6 +214,30 @@ class ReadOptions(Reading):
         return not self.only or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.only)
 
 
+def names_and_values(given: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Arguments such as `target`, by name: those that name a column, as text, and those that are the values themselves.
+
+    A whole number is the name of a column, such as 3 in a file without a header, or counts columns from the end.
+    """
+    columns, values = {}, {}
+    for name, value in given.items():
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            columns[name] = str(value)
+        elif isinstance(value, str):
+            columns[name] = value
+        else:
+            values[name] = value
+    return columns, values
+
+
+def from_the_end(name: str | None, names: Sequence[Any]) -> Any:
+    """The name of the column that is counted from the end (-1 is the last one); any other name as it is."""
+    if name is None or name in names or not is_counted(name):
+        return name
+    place = counted_column(name, len(names))
+    return name if place is None else names[place]
+
+
 def is_counted(name: str) -> bool:
     """Return whether a name counts a column from the end: "-1" is the last column."""
     return re.fullmatch(r"-[1-9]\d{0,8}", name) is not None
@@ -246,4 +271,6 @@ def no_column(name: str, names: list[str], option: str) -> Phrase:
         hint = f"; there is only {names[0]!r}; if these are several columns, name the character between them ("
         return Phrase(Option(option), f": there is no column {name!r}{hint}", Option("delimiter"), ")")
     hint = f"; did you mean {near[0]!r}?" if near else f"; there are {shown}" if names else ""
+    if re.fullmatch(r"-?\d+", name):
+        hint += "; a negative number counts columns from the end, -1 is the last one"
     return Phrase(Option(option), f": there is no column {name!r}{hint}")

@@ -22,7 +22,7 @@ from .columns.schema import Schema
 from .columns.table_schema import infer_schema
 from .columns.written import InvalidValues
 from .labels import Numbers, RawLabels, labels_of
-from .read_options import ReadOptions
+from .read_options import ReadOptions, from_the_end
 from .sources.byte_stream import never
 from .sources.in_memory import Arrays, Frames, Mappings, one_array
 from .sources.located_rows import Bad, Chunk, Place, Position
@@ -75,15 +75,6 @@ class Batch:
             place=self.place.take(at),
             tags=None if self.tags is None else [self.tags[i] for i in at],
         )
-
-
-def frame_features(frame: Any, training: dict[str, Any]) -> tuple[inputs.Input, Float64 | None]:
-    """Convert a frame's columns for a model, as in its training; also return the offsets of the rows."""
-    schema = Schema.read(training["schema"])
-    if schema.family != "table":
-        return inputs.read(frame), None
-    batch = frame_batch(frame, schema, ReadOptions.settled(training["reading"]))
-    return batch.data, batch.offset
 
 
 def frame_batch(frame: Any, schema: Schema, options: ReadOptions) -> Batch:
@@ -198,8 +189,8 @@ class Reader:
                 raise OptionError(
                     "mappings have features by name, and no columns of words", option="words", advice="give a frame"
                 )
-            options = self.options
-            return Schema("named", target=options.target, weight=options.weight, offset=options.offset)
+            named = {what: getattr(self.options, what) for what in ("target", "weight", "offset")}
+            return Schema("named", **{what: from_the_end(name, self.source.first_keys) for what, name in named.items()})
         chosen = () if self.source.chooses_features else ("ignore", "only")
         for name in ("target", "weight", "offset", *chosen, "text", "words"):
             if getattr(self.options, name):

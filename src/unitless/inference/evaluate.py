@@ -9,26 +9,26 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import html, inputs, limits, notebook_bar, shown
+from .. import html, inputs, notebook_bar, shown
 from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.columns.arrow_column import text, whole
 from ..data.columns.feature_columns import FeatureColumns
+from ..data.fitting import fitting_source
 from ..data.label_values import LabelValues
-from ..data.labels import Numbers, RawLabels, Texts, number_text, plain_number
-from ..data.progress import SHOWN_BAD, Progress
-from ..data.read_options import SKIP_ROWS, Reading, given_reading, no_column
+from ..data.labels import RawLabels, Texts, number_text, plain_number
+from ..data.progress import Progress
+from ..data.read_options import Reading, given_reading, names_and_values, no_column
 from ..data.rows.sample import Sample
-from ..data.sources.in_memory import Frames, Mappings
-from ..data.sources.located_rows import Bad
-from ..data.sources.source import other_kind
+from ..data.screening import usable
+from ..data.sources.in_memory import Arrays, Mappings
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -137,26 +137,22 @@ class Evaluator:
         self.model = model_of(model)
         self._extrapolate = extrapolate
         training = self.model._training
-        columns = {
-            name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-            for name, value in (("target", target), ("weight", weight), ("by", by))
-        }
-        arrays = {name: value for name, value in columns.items() if not isinstance(value, str | bool | None)}
+        asked = {"target": target, "weight": weight, "by": by}
+        columns, beside = names_and_values({n: v for n, v in asked.items() if not isinstance(v, bool | None)})
         self.options = ReadOptions.settled(None if training is None else training["reading"], **reading)
-        self.source: Source = open_source(source, self.options)
-        schema = Schema.read(training["schema"]) if training is not None else Schema(_family(self.source))
-        if isinstance(self.source, Mappings) and schema.family == "table":  # rows of the table, by name
-            self.source = Frames(self.source.as_table())
-        if isinstance(self.source, Frames) and schema.family == "named":
-            self.source = Mappings.of_frame(self.source)
-        if self.source.family != schema.family:
-            raise OptionError(other_kind(schema.family, self.source))
-        if arrays and self.source.files:
-            raise OptionError(f"for files, {' and '.join(arrays)} must be the name of a column")
+        opened = open_source(source, self.options)
+        if isinstance(opened, Arrays) and (named := {n: v for n, v in columns.items() if n != "by"}):
+            opened, taken = opened.without(named)
+            beside |= taken
+            columns = {name: value for name, value in columns.items() if name not in taken}
+        schema = Schema.read(training["schema"]) if training is not None else Schema(_family(opened))
+        self.source: Source = fitting_source(opened, schema, self.options, originals=True)
+        if beside and self.source.files:
+            raise OptionError(f"for files, {' and '.join(beside)} must be the name of a column")
         self.target = Target.read(training["target"]) if training is not None else None
-        self.schema = self._held(schema, columns["target"], columns["weight"], "target" in arrays)
-        arrays = {k: v if isinstance(v, list) else inputs.as_array(v, k) for k, v in arrays.items()}
-        by = columns["by"] if isinstance(columns["by"], str) else arrays.get("by")
+        self.schema = self._held(schema, columns.get("target"), columns.get("weight", weight), "target" in beside)
+        beside = {k: v if isinstance(v, list) else inputs.as_array(v, k) for k, v in beside.items()}
+        by = columns.get("by", beside.get("by"))
         self.by = by if isinstance(by, str) else None
         self._values = None if isinstance(by, str) else by
         if self.by is not None and not (self.source.family == "table" or isinstance(self.source, Mappings)):
@@ -165,8 +161,8 @@ class Evaluator:
             self.source,
             self.options,
             self.schema,
-            arrays.get("target"),
-            arrays.get("weight"),
+            beside.get("target"),
+            beside.get("weight"),
             originals=self.by is not None or self.schema.weight in self.schema.kinds,  # they are read twice then
             drop_invalid=True,
         )
@@ -262,7 +258,7 @@ class Evaluator:
         assert batch.labels is not None
         unlabeled = ~batch.labels.present()
         if unlabeled.any():
-            self.progress.unlabelled += int(unlabeled.sum())
+            self.progress.unlabeled += int(unlabeled.sum())
             batch, groups = batch.select(~unlabeled), None if groups is None else groups[~unlabeled]
         if not batch.rows or batch.labels is None:
             return
@@ -304,41 +300,9 @@ class Evaluator:
             raise error.moved(batch.place.at) from None
 
     def _usable(self, batch: Batch) -> NDArray[np.bool_]:
-        """Which rows can be evaluated; or an error that names the first row that cannot."""
-        assert batch.labels is not None
-        bad = np.zeros(batch.rows, bool)
-        for rows, problem in self._problems(batch, batch.labels):
-            new = rows & ~bad
-            if not new.any():
-                continue
-            at = np.flatnonzero(new)
-            if self.options.on_error == "fail":
-                raise InputError(problem(int(at[0])), advice=SKIP_ROWS, **batch.place.at(int(at[0])))
-            room = max(0, SHOWN_BAD - len(self.progress.bad))
-            self.progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[:room]]
-            bad |= new
-        self.progress.skipped += int(bad.sum())
-        return ~bad
-
-    def _problems(self, batch: Batch, labels: RawLabels) -> Iterator[tuple[NDArray[np.bool_], Callable[[int], str]]]:
-        if isinstance(labels, Numbers):
-            large = limits.beyond(labels.values, limits.MOST_LABEL)
-            if large is not None:
-                yield large, lambda row: f"the target is {labels.values[row]:g}; {limits.LABELS}"
-        least = LOSSES[self.model.options.loss].smallest_label
-        if self.model.task == "regression" and least is not None and isinstance(labels, Numbers):
-            yield labels.values < least, lambda row: f"the target is {labels.values[row]}, which is negative"
-        if batch.weight is not None:
-            h = batch.weight
-            wrong = ~((h >= 0) & (h <= limits.MOST_WEIGHT))
-            yield wrong, lambda row: f"the weight is {h[row]:g}; {limits.WEIGHTS}"
-        if batch.offset is not None:
-            o = batch.offset
-            yield np.isnan(o), lambda row: "the offset is missing"
-            yield np.isinf(o), lambda row: f"the offset is {o[row]}"
-        if self.options.on_error == "fail":
-            return  # the rest is checked batch by batch
-        yield inputs.invalid_rows(batch.data), lambda row: "a value is not a number, infinite or too large"
+        """Which rows can be evaluated; or an error that names the first that cannot. Unknown classes can, as errors."""
+        smallest = LOSSES[self.model.options.loss].smallest_label if self.model.task == "regression" else None
+        return usable(batch, None, self.options.on_error, self.progress, smallest)
 
     def _truth(self, batch: Batch, labels: RawLabels, scores: Float64) -> NDArray[Any]:
         """Convert labels for counting: see `Scored`."""
@@ -458,7 +422,7 @@ class EvaluateResult:
         self.scored = scoring.scored
         self.skipped = progress.skipped
         self.skipped_rows = [str(bad) for bad in progress.bad]
-        self.unlabeled = progress.unlabelled
+        self.unlabeled = progress.unlabeled
         self.unknown = scoring.strange
         """Rows of classes that the model does not know, all of which count as wrong."""
         self.unknown_labels = scoring.strangers
@@ -471,7 +435,7 @@ class EvaluateResult:
         self.metrics: dict[str, float] = scoring.evaluation.metrics
         self.level = scoring.level
         """The level of the intervals (for classes: sets) whose coverage is among the metrics."""
-        self.metrics_ci: tuple[float, float] = scoring.evaluation.hold_out_interval
+        self.metrics_ci: tuple[float, float] = scoring.evaluation.hold_out_interval()
         self.baseline: dict[str, float] = scoring.baseline.metrics
         self.importance = scoring.importance()
         """The importance of the columns; None if it was not asked for, or if there are too few rows."""
@@ -607,7 +571,7 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 
 def _group_score(evaluation: Evaluation) -> GroupMetrics:
-    return GroupMetrics(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.hold_out_interval)
+    return GroupMetrics(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.hold_out_interval())
 
 
 def _plain_group(one: GroupMetrics) -> dict[str, Any]:

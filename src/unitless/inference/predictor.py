@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import frames, html, inputs
-from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
-from ..data.columns.row_reader import row_reader
-from ..data.columns.table_row import TableRowReader, row_offset
+from ..data import Batch, Reader, ReadOptions, open_source
+from ..data.fitting import fitting_source
 from ..data.labels import number_text
 from ..data.read_options import Reading, given_reading
 from ..data.sources.byte_stream import never
-from ..data.sources.in_memory import Frames, Mappings, is_frame
-from ..data.sources.source import other_kind
+from ..data.sources.in_memory import is_frame
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -33,6 +31,7 @@ from ..models.prediction_errors import bounds, label_sets, quantiles_of
 from .intervals import Interval, LabelSet
 
 if TYPE_CHECKING:
+    from ..models.trained_rows import TrainedRows
     from .explanation import Explanation
 
 
@@ -131,12 +130,11 @@ class Predictor:
                 "use its own predict with arrays, frames or mappings of numbers"
             )
         self.model: Learner | OneVsAll = model
-        self.schema = Schema.read(model._training["schema"])
-        self.target = Target.read(model._training["target"])
+        assert model._rows is not None
+        self._rows: TrainedRows = model._rows
+        self.schema, self.target = self._rows.schema, self._rows.target
+        self._direct = self._rows.reader.direct
         self._reading = model._training["reading"]
-        self._reader = row_reader(model._training)
-        self._rows = self._reader if isinstance(self._reader, TableRowReader) else None
-        self._columns = self._rows.columns if self._rows is not None and self._rows.quick else None
         self._link = LOSSES[model.options.loss].link
 
     # ------------------------------------------------------------------------------------------------ one row
@@ -151,7 +149,7 @@ class Predictor:
         """
         if self._several:
             return self._class_of(row, extrapolate)
-        score = self.score_one(row, extrapolate=extrapolate)
+        score: Any = self._rows.predict(row, 0.0, extrapolate)
         if self.target.task == "binary":
             return self._two_labels[score > 0]
         return score if self._link.name == "identity" else float(self.model._link(np.array([score]))[0])
@@ -192,11 +190,7 @@ class Predictor:
             row: as for `predict_one`.
             extrapolate: as for `predict_one`. Default: False.
         """
-        if self._several:
-            return self._class_scores(row, extrapolate)[0]
-        offset = 0.0 if self.schema.offset is None else self.offset_one(row)
-        score = None if self._columns is None else self.model._predict_row(self._columns, row, extrapolate, offset)
-        return self._one_score(row, extrapolate, offset) if score is None else score
+        return self._rows.predict(row, 0.0, extrapolate)
 
     def reach(self, level: float) -> float:
         """The quantile of the prediction errors at a level, which makes intervals and sets.
@@ -246,30 +240,12 @@ class Predictor:
         return explain(self, row, label)
 
     def read_one(self, row: Any) -> tuple[inputs.Input, list[str]]:
-        """Read one row for the model; returns also the names that are not columns of the table."""
-        if is_frame(row):
-            parts = list(self.read(row))
-            if len(parts) != 1 or parts[0].rows != 1:
-                raise InputError(f"the frame has {sum(part.rows for part in parts):,} rows; it must have one")
-            return parts[0].data, []
-        return self._reader.read(row), self._reader.unknown(row)
+        """One row as the model takes it, and the names in it that are not columns of the table."""
+        return self._rows.read_one(row), [] if is_frame(row) else self._rows.reader.unknown(row)
 
     def offset_one(self, row: Any) -> float:
-        """The offset of one row, if the model was trained with an offset column; otherwise 0."""
-        if self.schema.offset is None:
-            return 0.0
-        if is_frame(row):
-            offsets = [part.offset for part in self.read(row)]
-            return 0.0 if not offsets or offsets[0] is None else float(offsets[0][0])
-        return row_offset(row, self.schema)
-
-    def _one_score(self, row: Any, extrapolate: bool, offset: float) -> float:
-        """The score of a row that the core cannot read directly."""
-        if self._rows is not None and (plain := self._rows.plain(row)) is not None:
-            score = self.model._predict_row(self._rows.columns, plain, extrapolate, offset)
-            if score is not None:
-                return score
-        return float(self._from(self.read_one(row)[0], extrapolate, offset)[0])
+        """The offset of one row, where the model was trained with a column of them; otherwise 0."""
+        return self._rows.offset(row)
 
     def _class_of(self, row: Any, extrapolate: bool) -> Any:
         assert isinstance(self.model, OneVsAll)
@@ -277,8 +253,8 @@ class Predictor:
             labels = self.model._classes.labels
             if not labels:
                 raise InputError("the model has not learned any class yet")
-            if self._columns is not None:
-                winner = self.model._winner_of_row(self._columns, row, extrapolate)
+            if self._direct is not None:
+                winner = self.model._winner_of_row(self._direct, row, extrapolate)
                 if winner is not None:
                     return labels[winner]
         scores, known = self._class_scores(row, extrapolate)
@@ -286,23 +262,8 @@ class Predictor:
 
     def _class_scores(self, row: Any, extrapolate: bool) -> tuple[Float64, list[Any]]:
         """The classes' scores for a row, and the classes."""
-        if self._rows is not None:
-            # The core reads most rows directly; otherwise the values are first converted to plain types.
-            for made in (lambda: row if self._columns is not None else None, partial(self._rows.plain, row)):
-                if (plain := made()) is not None:
-                    with self.model._locked():
-                        scores = self.model._predict_row_wide(self._rows.columns, plain, extrapolate)
-                        if scores is not None:
-                            return scores, self.model._class_labels
-        data = self.read_one(row)[0]
-        with self.model._locked():
-            return self._from(data, extrapolate), self.model._class_labels
-
-    def _from(self, data: inputs.Input, extrapolate: bool, offset: float = 0.0) -> Float64:
-        try:
-            return self.model._ask(data, extrapolate, None if offset == 0 else np.full(data.rows, offset))
-        except Error as error:
-            raise error.at(row=None) from None
+        with self.model._locked():  # no class joins meanwhile
+            return self._rows.predict(row, 0.0, extrapolate), self.model._class_labels
 
     # ------------------------------------------------------------------------------------------------ many rows
 
@@ -423,7 +384,8 @@ class Predictor:
         """The labels as text."""
         if self.model.task == "classes":
             return [label if isinstance(label, str) else number_text(label) for label in self.model._class_labels]
-        return self.target.classes
+        classes: list[str] = self.target.classes
+        return classes
 
     @property
     def features(self) -> dict[Any, str]:
@@ -432,7 +394,7 @@ class Predictor:
         A type is "number", "flag" (a number, 0 or 1), "text", "boolean" (true or false), "date", "moment" (a date with
         a time) or "time". Data that is not a table has features by name or, in arrays, by number; each is a number.
         """
-        if self._rows is not None:
+        if self.schema.family == "table":
             return {name: str(kind) for name, kind in self.schema.columns}
         state = self.model._snapshot()
         known = range(state["columns"] or 0) if state["names"] is None else state["names"]
@@ -514,13 +476,7 @@ class Predictor:
     ) -> Iterator[Batch]:
         """Read data like the model's training data, batch by batch."""
         options = self._options(reading)
-        opened = open_source(source, options)
-        if isinstance(opened, Mappings) and self._rows is not None:  # rows of the table, by name
-            opened = Frames(opened.as_table() if keep else self._rows.table(opened.as_list(), True))
-        if isinstance(opened, Frames) and self.schema.family == "named":
-            opened = Mappings.of_frame(opened)
-        if opened.family != self.schema.family:
-            raise OptionError(other_kind(self.schema.family, opened))
+        opened = fitting_source(open_source(source, options), self.schema, options, originals=keep)
         if keep and opened.family != "table":
             raise OptionError(f"{opened.name} is not a table: it has no columns to keep")
         yield from Reader(opened, options, self.schema, target_needed=False, originals=keep).batches(None, stopped)

@@ -30,7 +30,7 @@ def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None 
     progress = [Progress.read(model._training["progress"]) for _, model in models]
     start = Progress.read(base[1]._training["progress"]) if base is not None else Progress()
     total = Progress(done=True, passes=1)
-    for count in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
+    for count in ("rows", "learned", "skipped", "unlabeled", "held", "consumed"):
         # A model that learned more data after a finished training counts only those rows.
         setattr(total, count, getattr(start, count) + sum(getattr(part, count) for part in progress))
     for part in (start, *progress):

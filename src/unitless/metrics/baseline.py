@@ -202,7 +202,7 @@ def skill(metrics: Mapping[str, float], baseline: Mapping[str, float], by: str |
     name = by or ("error_rate" if "error_rate" in metrics else "rmse")
     if name not in metrics or name not in baseline:
         raise InputError(f"{name!r} is not both a metric of the model and of the baseline")
-    error, trivial = metrics[name], baseline[name]
+    error, constant = metrics[name], baseline[name]
     if name == "rmse":
-        error, trivial = error * error, trivial * trivial
-    return 1 - error / trivial if trivial else math.nan
+        error, constant = error * error, constant * constant
+    return 1 - error / constant if constant else math.nan

@@ -136,10 +136,7 @@ class Evaluation:
 
     @property
     def curve(self) -> list[Moment]:
-        """The metrics at four times as many moments as `history`, for plots: after 1, 2, 3, 4, 5, 6, 7, 8, 10, ...
-
-        examples.
-        """
+        """The metrics at four times as many moments as `history`, for plots: after 1, 2, ..., 8, 10, ... examples."""
         return self._quarters.moments
 
     @property
@@ -229,22 +226,38 @@ class Evaluation:
         return max(1.0, self.weight / squared * self.weight) if 0 < squared < math.inf else 1.0
 
     @property
-    def hold_out_interval(self) -> tuple[float, float]:
-        """The 90% confidence interval for a model that did not change.
+    def tail(self) -> float:
+        """The variance of the squared errors relative to their squared mean: 2 for normal errors; 0 if unknown."""
+        return self._squares()[1] * self._equal_examples if isinstance(self.sums.tally, NumberTally) else 0.0
 
-        For numbers, from the spread of the squared errors.
+    def hold_out_interval(self, tail: float = 0.0) -> tuple[float, float]:
+        """The 90% confidence interval of the error rate or the RMSE of a model that did not change meanwhile.
 
-        It is narrow where errors are small compared with the labels' range. See `rmse_interval`.
+        For numbers it is computed from the spread of the squared errors, so that it is narrow where errors are small
+        compared with the range of the labels. See `rmse_interval`.
+
+        Args:
+            tail: the `tail` of other predictions of the model, which may show larger errors than these. Default: 0.
         """
-        spread = self.sums.tally.spread if isinstance(self.sums.tally, NumberTally) else None
-        if spread is None or not self.examples:
+        if not isinstance(self.sums.tally, NumberTally) or not self.examples:
             return self.interval
-        (second, fourth), sums = spread, self.sums
+        mean, relative = self._squares()
+        if not math.isfinite(relative) or self.examples < 2:
+            return self.interval
+        return rmse_interval(mean, max(relative * self._equal_examples, tail), self._equal_examples)
+
+    def _squares(self) -> tuple[float, float]:
+        """For numbers: the mean of the squared errors, and the variance of this mean relative to its square."""
+        assert isinstance(self.sums.tally, NumberTally)
+        if self.sums.tally.spread is None or not self.examples:
+            return math.nan, math.nan
+        (second, fourth), sums = self.sums.tally.spread, self.sums
         mean = sums.by_name.get("squared", sums.by_name["loss"]) / self.weight
-        square = (fourth - 2 * mean * second + mean * mean * sums.squared_weight) / self.weight / self.weight
-        if not math.isfinite(square) or self.examples < 2:
-            return self.interval
-        return rmse_interval(mean, math.sqrt(max(0.0, square)), self._equal_examples)
+        variance = (fourth - 2 * mean * second + mean * mean * sums.squared_weight) / self.weight / self.weight
+        if mean == 0:
+            return mean, 0.0
+        with np.errstate(over="ignore"):
+            return mean, float(np.float64(max(0.0, variance)) / mean / mean)
 
     def state(self) -> dict[str, Any]:
         """All counts as JSON-compatible values, for `restore`.

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .. import shown
+from ..losses import LOSSES
 from ..sections import Section, Table
 from .coverage import COVERAGE
 from .records import METRICS, Metric
@@ -23,7 +24,8 @@ def name(metric: str, loss: str) -> str:
 
 def training_loss(loss: str, task: str) -> str:
     """The displayed name of the training loss; for two classes, logistic loss is the metric log loss."""
-    return "log loss" if loss == "logistic" and task == "binary" else f"{loss} loss"
+    is_log_loss = task == "binary" and LOSSES[loss].link.gives_probabilities
+    return "log loss" if is_log_loss else f"{loss} loss"
 
 
 def value(metric: str, number: float | None) -> str:

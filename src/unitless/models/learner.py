@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from .by_feature import ByFeature, StateReading, ranked
 from .classes import Label, label_array
 from .error_quantiles import checked_level
 from .model import BIAS, LARGE, Model
-
-if TYPE_CHECKING:
-    from ..data.labels import Target
 
 
 class Learner(Model):
@@ -200,27 +197,8 @@ class Learner(Model):
         return self._feed(data, self._labels(y, data.rows), weight, offset=own if offset is None else offset)
 
     def _labels(self, y: Any, rows: int) -> Float64:
-        """Convert labels for the core. A model that `train` made accepts the two labels of the training data."""
-        target = self._two_classes()
-        if target is None or np.asarray(y).dtype == bool:
-            return inputs.vector(y, "y", rows)
-        from ..data import labels  # noqa: PLC0415  (only models of train need them)
-        from ..data.sources import located_rows  # noqa: PLC0415  (only models of train need them)
-
-        found = labels.labels_of(y)
-        if len(found) != rows:
-            raise InputError(f"y has {len(found)} values, but X has {rows} rows")
-        if not (present := found.present()).all():
-            raise InputError("y has no label", row=int(np.argmin(present)), advice="leave out such rows")
-        return target.numbers(found, located_rows.Place("", "row", 0))
-
-    def _two_classes(self) -> Target | None:
-        """Return the target of a model for two classes that `train` made; otherwise None."""
-        if self._training is None or not LOSSES[self._options.loss].for_classes:
-            return None
-        from ..data.labels import Target  # noqa: PLC0415  (only models of train need them)
-
-        return Target.read(self._training["target"])
+        """Labels as the core takes them. A model that `train` made takes them as the data had them."""
+        return inputs.vector(y, "y", rows) if self._rows is None else self._rows.numbers(y, rows)
 
     def predict(self, X: Any, offset: Any = None, *, extrapolate: bool = False) -> Float64:
         """Return the predictions for rows. The model does not change.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..data.sources.located_rows import Place
     from .classes import Label
     from .form_reading import FormReading
+    from .trained_rows import TrainedRows
 
 BIAS = "(bias)"
 LARGE = 64 << 20  # bytes: notebooks show no features of larger models, because ranking them takes too long
@@ -38,33 +39,29 @@ Feature: TypeAlias = str | int
 State: TypeAlias = "tuple[_core.Snapshot, list[Label] | None]"
 
 
-class _Rows:
-    """Converts rows of the table that a model was trained on to features by name.
-
-    It has only a weak reference to the model.
-    """
-
-    def __init__(self, training: dict[str, Any], model: Model) -> None:
-        self._training = training
-        self._model = weakref.ref(model)
-        self._reader: Any = None
-
-    def __call__(self, row: Any) -> Any:
-        """Return the features of a row; with the row's offset, if the data had a column of offsets."""
-        from ..data.columns import table_row  # noqa: PLC0415  (few models need it)
-
-        if self._reader is None:
-            self._reader = table_row.TableRowReader(self._training)
-        model = self._model()
-        assert model is not None  # the caller
-        features = self._reader.features(row, model._word_features)
-        if self._reader.schema.offset is None:
-            return features
-        return features, table_row.row_offset(row, self._reader.schema)
-
-
 def _offsets(offset: Any, rows: int) -> Float64 | None:
     return None if offset is None else inputs.vector(offset, "offset", rows)
+
+
+class _RowAccess:
+    """How the core leaves single rows to a model that `train` made. It does not keep the model alive."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = weakref.ref(model)
+
+    def _rows(self) -> TrainedRows:
+        model = self._model()
+        assert model is not None  # it is the one that asks
+        assert model._rows is not None
+        return model._rows
+
+    def learn(self, x: Any, y: Any, weight: Any, offset: Any) -> Any:
+        rows = self._rows()
+        return rows.learn(rows.by_column(x), y, weight, offset)
+
+    def predict(self, x: Any, offset: Any, extrapolate: bool) -> Any:
+        rows = self._rows()
+        return rows.predict(rows.by_column(x), offset, extrapolate)
 
 
 class Model(_core.Learner):
@@ -98,6 +95,7 @@ class Model(_core.Learner):
         self._earlier: State | None = None  # of an interrupted training: the best state so far
         self._errors: ErrorQuantiles | None = None  # None if errors of predictions were not counted
         self._record: dict[str, Any] | None = None
+        self._trained_rows: TrainedRows | None = None
         self._predict_only = False  # whether the state lacks what only learning needs
         self._settled: ModelType | None = None  # what "auto" has become; read from the core when needed
         self._ensemble: EnsembleKind | None = None  # the added members; read from the core when needed
@@ -149,6 +147,24 @@ class Model(_core.Learner):
     def _class_labels(self) -> list[Label]:
         """The labels of several classes, in the order of the heads; empty for other models."""
         return []
+
+    def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
+        """The label of each row: the class, or the number that is predicted."""
+        raise NotImplementedError
+
+    def predict_label_one(self, x: Any) -> Any:
+        """The label of one row, which `predict_label` would give.
+
+        Example:
+            >>> import unitless as ul
+            >>> m = ul.Learner(loss="logistic")
+            >>> for x in (1.0, -1.0) * 50:
+            ...     _ = m.learn_one({"x": x}, x > 0)
+            >>> m.predict_label_one({"x": 2.0})
+            True
+        """
+        label = self.predict_label([x])[0]
+        return label.item() if isinstance(label, np.generic) else label
 
     def _scores(self, data: inputs.Input, offset: Any = None, extrapolate: bool = False) -> Float64:
         """Return the scores of rows, one column per head. The model does not change."""
@@ -289,14 +305,23 @@ class Model(_core.Learner):
 
     @property
     def _training(self) -> dict[str, Any] | None:
-        """The record of the training, if `train` made the model. With one, the model also takes rows of its table."""
+        """How it was trained, where `train` made it: then it takes rows and labels as the data had them."""
         return self._record
 
     @_training.setter
     def _training(self, record: dict[str, Any] | None) -> None:
         self._record = record
-        of_table = record is not None and record["schema"]["family"] == "table"
-        self._read_with(_Rows(record, self) if record is not None and of_table else None)
+        self._trained_rows = None
+        self._access_rows_with(None if record is None else _RowAccess(self))
+
+    @property
+    def _rows(self) -> TrainedRows | None:
+        """Reads rows and labels as training did, where `train` made the model."""
+        if self._trained_rows is None and self._record is not None:
+            from .trained_rows import TrainedRows  # noqa: PLC0415  (only models of train need it)
+
+            self._trained_rows = TrainedRows(self._record, self)
+        return self._trained_rows
 
     @property
     def predictor(self) -> Any:
@@ -309,15 +334,15 @@ class Model(_core.Learner):
         return self._data_and_offset(X)[0]
 
     def _data_and_offset(self, X: Any) -> tuple[inputs.Input, Float64 | None]:
-        """Convert X for the core; also return the offsets, if `train` was given the column of a frame that has them."""
-        if isinstance(X, np.ndarray | list | inputs.Input) or hasattr(X, "tocsr"):
+        """X as the core reads it, and the offsets of its rows, if `train` was told which column has them."""
+        if isinstance(X, np.ndarray | inputs.Input) or hasattr(X, "tocsr"):
             return inputs.read(X), None
-        from ..data import reader  # noqa: PLC0415  (only frames need it)
-        from ..data.columns import frame_reader, policy  # noqa: PLC0415  (only frames need it)
-        from ..data.sources import in_memory  # noqa: PLC0415  (only frames need it)
+        if self._rows is not None and inputs.has_named_rows(X):
+            return self._rows.read(X)
+        if isinstance(X, list):
+            return inputs.read(X), None
+        from ..data.columns import frame_reader, policy  # noqa: PLC0415  (only frames need them)
 
-        if self._training is not None and in_memory.is_frame(X):
-            return reader.frame_features(X, self._training)
         numbers_only = policy.Policy(booleans="indicator", text="error", missing="error", dates="error")
         return frame_reader.read(X, numbers_only), None
 
@@ -360,6 +385,10 @@ class Model(_core.Learner):
     def _class_numbers(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
         """Convert class labels for the core; also return the classes that are new."""
         raise NotImplementedError
+
+    def _class_number(self, label: Any, weight: Any) -> tuple[float, list[Label]]:
+        """One label as the core takes it, and the classes that join with it."""
+        return label, []
 
     def _joining(self, new: list[Label]) -> contextlib.AbstractContextManager[None]:
         """Return a context in which rows with new classes are learned; see `Classes.joining`."""

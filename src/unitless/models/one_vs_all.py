@@ -160,6 +160,9 @@ class OneVsAll(Model):
     def _class_numbers(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
         return self._classes.numbers_of(labels, place, weight)
 
+    def _class_number(self, label: Any, weight: Any) -> tuple[float, list[Label]]:
+        return self._classes.number(label, weight)
+
     def _joining(self, new: list[Label]) -> contextlib.AbstractContextManager[None]:
         return self._classes.joining(new)
 
@@ -178,19 +181,30 @@ class OneVsAll(Model):
         """
         data = self._data(X)
         with self._lock:
-            numbers, new = self._classes.numbers(y, data.rows, weight)
+            if self._rows is None:
+                numbers, new = self._classes.numbers(y, data.rows, weight)
+            else:
+                numbers, new = self._rows.class_numbers(y, data.rows, weight)
             with self._classes.joining(new):
                 scores = self._feed(data, numbers, weight, len(new))
             return by_row(scores, data.rows, len(self._classes.labels))
 
     def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
-        """Learn from one mapping of names to numbers; return the scores made before.
+        """Learn from one row; return the scores made before.
+
+        A model that `train` made takes rows and labels as its data had them; others take names and numbers.
 
         Args:
             x: the features.
             y: the label.
             weight: the sample weight. Default: 1.
         """
+        if self._rows is not None:
+            return self._rows.learn(self._rows.by_column(x), y, weight)  # type: ignore[no-any-return]
+        return self._learn_features(x, y, weight)
+
+    def _learn_features(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
+        """Learn from one mapping of names to numbers, whatever the model was trained on."""
         scores = self._learn_class(x, y, weight, self._classes.by_label)
         if scores is not None:  # the class is known: only the core changes, which has its own lock
             return scores
@@ -232,7 +246,13 @@ class OneVsAll(Model):
             x: the features.
             extrapolate: see `Learner.predict`. Default: False.
         """
+        if self._rows is not None:
+            return self._rows.predict(self._rows.by_column(x), extrapolate=extrapolate)  # type: ignore[no-any-return]
         return self._predict_one_wide(x, extrapolate)
+
+    def _predict_features(self, x: Any) -> Float64:  # type: ignore[override]
+        """The scores for one mapping of names to numbers, whatever the model was trained on."""
+        return self._predict_one_wide(x, False)
 
     def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
         """Return the class with the largest score, for each row."""
@@ -240,13 +260,6 @@ class OneVsAll(Model):
             raise InputError("the model has not learned any class yet")
         scores, labels = self._scores_and_labels(self._data(X), False)
         return np.asarray(label_array(labels)[scores.argmax(axis=1)])
-
-    def predict_label_one(self, x: Any) -> Label:
-        """Return the class with the largest score for one mapping of names to numbers."""
-        if not self._classes.labels:
-            raise InputError("the model has not learned any class yet")
-        with self._lock:
-            return self._classes.labels[int(self.predict_one(x).argmax())]
 
     def predict_proba(self, X: Any) -> Float64:
         """Return the probability of each class, one column for each of `classes`; each row adds up to 1.

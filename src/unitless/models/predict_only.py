@@ -26,7 +26,7 @@ _UNREAD_OF_MEMBERS = ("evidence", "N")
 def stripped(model: Model) -> Any:
     """Return a copy of a model without the state that only learning needs."""
     copy = model.copy()
-    copy._go_back((_without_learning(copy._snapshot()), getattr(copy, "classes", None)))
+    copy._go_back((_without_learning(copy._snapshot(), copy.heads), getattr(copy, "classes", None)))
     copy._earlier = None
     refuse_learning(copy)
     return copy
@@ -47,8 +47,13 @@ def _refuse(*_: Any, **__: Any) -> NoReturn:
     )
 
 
-def _without_learning(state: _core.Snapshot) -> _core.Snapshot:
-    """Return a state with the same predictions, in which everything that they do not need is zero."""
+def _without_learning(state: _core.Snapshot, count: int) -> _core.Snapshot:
+    """A state whose predictions are the same, with zeros for all that they do not need.
+
+    Args:
+        state: of a model.
+        count: the number of its scores. A model that classes can join has one head more, for a class to come.
+    """
     form: dict[str, Any] = dict(state["form"])
     for name in _UNREAD:
         if name in form:
@@ -60,7 +65,7 @@ def _without_learning(state: _core.Snapshot) -> _core.Snapshot:
             form[f"{member}.{name}"] = np.zeros_like(form[f"{member}.{name}"])
         form[f"{member}.rows"] = _rounded(form[f"{member}.rows"])
         heads, scores = form[f"{member}.lane_heads"], form[f"{member}.scores"].reshape(-1, 6)
-        leading = [leader(heads, scores, head) for head in range(int(heads.max(initial=0)) + 1)]
+        leading = [leader(heads, scores, head) for head in range(min(count, int(heads.max(initial=0)) + 1))]
         weights = form[f"{member}.weights"].reshape(-1, len(heads))
         kept = np.zeros_like(weights)
         kept[:, leading] = weights[:, leading]

@@ -12,7 +12,7 @@ from .. import _core, html, inputs, shown
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import DEFAULTS, LOSSES
-from ..options import Loss, Options, Rule, check_names
+from ..options import USUAL_LEVEL, Loss, Options, Rule, check_names
 from ..options import rate as checked_rate
 from ..rates import rate_grid
 from ..rules import RULES
@@ -175,10 +175,16 @@ class Sweep(Model):
         return float(result[0]) if self._classes is None else result
 
     def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
-        """Return for each row the class with the largest score of the best rate. Only for sweeps with classes."""
-        if self._classes is None:
-            raise InputError("this sweep has no classes")
-        return np.asarray(label_array(self._classes.labels)[self.predict(X).argmax(axis=1)])
+        """The label of each row, as the model of the best rate so far predicts it."""
+        return self.best.predict_label(X)
+
+    def predict_proba(self, X: Any) -> Float64:
+        """The probabilities of the classes, one column each, as the model of the best rate so far predicts them."""
+        return self.best.predict_proba(X)
+
+    def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> Any:
+        """Prediction intervals of the best model; an error, because a sweep does not follow its errors."""
+        return self.best.predict_interval(X, level)
 
     @property
     def losses(self) -> Float64:

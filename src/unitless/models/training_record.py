@@ -69,10 +69,15 @@ def check(training: Any, model: Model) -> None:
     _require(training["importance"] is None or _is_importance(training["importance"]), "an impossible importance")
     best = training["best"]
     if best is not None:
-        _require(set(best) == {"loss", "best", "kept", "stale"} and best["kept"] in get_args(Kept), "impossible passes")
+        _require(
+            set(best) == {"loss", "best", "kept", "stale", "gain", "halves"} and best["kept"] in get_args(Kept),
+            "impossible passes",
+        )
         counts = (best["best"], best["stale"])
         _require(all(type(count) is int and count >= 0 for count in counts), "impossible passes")
-        _require(not math.isnan(float.fromhex(best["loss"])), "a loss that is not a number")
+        numbers = (float.fromhex(best["loss"]), float.fromhex(best["gain"]))
+        _require(not any(map(math.isnan, numbers)), "a loss that is not a number")
+        _require(type(best["halves"]) is dict, "impossible predictions for held-out rows")
     rounds = training["rounds"]
     if rounds is not None:
         counts = (rounds.get("done"), rounds.get("examples", 0))

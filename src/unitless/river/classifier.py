@@ -51,8 +51,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         rule: how weights are updated; see `unitless.Learner`. Default: "nag".
         loss: "logistic"; "softmax", one model of all classes instead of one for each class; or "hinge", which has no
             probabilities. Default: "logistic".
-        learning_rate: a number, or "auto", which chooses among 16 rates while learning, for each class. Default:
-            "auto".
+        learning_rate: a number, or "auto", which chooses among 16 rates while learning, for each class. Default: None,
+            which means "auto", but 0.5 if `order` is "vw".
         importance_aware: never step past the label, even if the rate or the weight of a row is large. Default: True.
         bias: add a constant feature. Default: True.
         schedule: for "gd" and "ng", how the rate changes: "sqrt" or "constant". Default: None, which means "sqrt".
@@ -96,7 +96,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         classes: Sequence[Any] | None = None,
         rule: Rule = "nag",
         loss: ClassLoss | ManyClassesLoss = "logistic",
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         importance_aware: bool = True,
         bias: bool = True,
         schedule: Schedule | None = None,
@@ -229,7 +229,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         p = _logistic(self._score_of(x))
         return {self._two[0]: 1.0 - p, self._two[1]: p}
 
-    def predict_set_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
+    def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
         """Predict the set that contains a row's label with a given probability, most likely first; changes nothing.
 
         A label is in the set if 1 - its probability is at most a quantile of recent values for true labels, from

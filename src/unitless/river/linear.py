@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -14,7 +14,7 @@ from river.utils import pretty
 from .. import inputs
 from ..data import Batch, Target
 from ..data.labels import Numbers, RawLabels, Texts
-from ..errors import InputError, OptionError
+from ..errors import OptionError
 from ..inference.explanation import explain_batch, one_row
 from ..inputs import Float64
 from ..models.by_feature import ByFeature
@@ -24,9 +24,8 @@ from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import follow_errors
-from ..models.scored import Scored
 from ..training.defaults import DataFacts, new_model, resolve
-from ..training.first_row import learn_first_row
+from ..training.first_row import learn_first_row, orders_names
 from ..training.pending_rows import PendingRows
 from ..training.session import Session
 from . import rows
@@ -61,7 +60,9 @@ class Linear(base.Estimator):
             raise OptionError(f"is {self.missing!r}; it must be one of {names}", option="missing")
         self._given = options
         settled = resolve(task, DataFacts(), options)
-        self._sorts = settled.known_model_type != "linear" or settled.ensemble
+        self._sorts = orders_names(settled)
+        if (note := settled.penalty_note) is not None:
+            warnings.warn(str(note), stacklevel=3)
         self._model: Learner | OneVsAll | None = None
         self._pending = PendingRows()  # rows whose errors are not yet in the model's quantiles
         self._direct = False  # whether rows can be passed to the core directly
@@ -123,7 +124,7 @@ class Linear(base.Estimator):
         if model is self._model:
             self._note(model, model.learn_one(row, label, w), label, w)
         else:
-            scores = learn_first_row(model, row, label, w, self._sorts)
+            scores = learn_first_row(model, row, label, w, orders_names(model.options))
             if w == 0:
                 return
             self._model = model
@@ -182,27 +183,6 @@ class Linear(base.Estimator):
         self, model: Learner | OneVsAll, data: inputs.Frame | inputs.NamedRows, labels: Any, weight: Float64 | None
     ) -> None:
         """Learn rows. A new model is stored in the estimator only if all of them could be learned."""
-        weights = np.ones(data.rows) if weight is None else weight
-        if model is self._model or isinstance(data, inputs.Frame) or not weights.any():
-            self._learn_rows(model, data, labels, weights)
-        else:
-            mappings, first = data.mappings, int((weights != 0).argmax())
-            self._learn_rows(model, inputs.NamedRows(mappings[:first]), labels[:first], weights[:first])
-            with _rows_counted_from(first):
-                label, w = labels[first], float(weights[first])
-                scores = learn_first_row(model, mappings[first], label, w, self._sorts)
-                if model.options.target is None:
-                    follow_errors(model, Scored.of(model, scores, [model._number_of(label)], np.array([w])))
-            with _rows_counted_from(first + 1):
-                rest = inputs.NamedRows(mappings[first + 1 :])
-                self._learn_rows(model, rest, labels[first + 1 :], weights[first + 1 :])
-        if weights.any():
-            self._direct = self._direct or model is not self._model
-            self._model = model
-
-    def _learn_rows(
-        self, model: Learner | OneVsAll, data: inputs.Frame | inputs.NamedRows, labels: Any, weight: Float64
-    ) -> None:
         if model.task == "classes":
             distinct, places = distinct_labels(inputs.as_array(labels, "y"))
             given: RawLabels = Texts(places.astype(np.int32), [label for label, _ in distinct])
@@ -211,16 +191,9 @@ class Linear(base.Estimator):
         target = Target("binary", ["0", "1"]) if model.task == "binary" else Target(model.task)
         session = Session(model, target, pending=self._pending)
         session.learn(Batch(data, data.rows, given, weight), "errors")
-
-
-@contextlib.contextmanager
-def _rows_counted_from(first: int) -> Iterator[None]:
-    """Let errors number the rows of a part as in the whole."""
-    try:
-        yield
-    except InputError as error:
-        error.moved(lambda row: {"row": row + first})
-        raise (error if error.row is not None else error.at(row=first)) from None
+        if weight is None or weight.any():
+            self._direct = self._direct or model is not self._model
+            self._model = model
 
 
 def _shown(value: str | float | None, digits: int) -> str:

@@ -45,7 +45,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         rule: how weights are updated; see `unitless.Learner`. Default: "nag".
         loss: "squared", or another loss for numbers: see `unitless.Learner`. Predictions of counts are their mean.
             Default: "squared".
-        learning_rate: a number, or "auto", which chooses among 16 rates while learning. Default: "auto".
+        learning_rate: a number, or "auto", which chooses among 16 rates while learning. Default: None, which means
+            "auto", but 0.5 if `order` is "vw".
         importance_aware: never step past the label, even if the rate or the weight of a row is large. Default: True.
         bias: add a constant feature. Default: True.
         quantile: the quantile that "quantile" loss predicts. Default: 0.5.
@@ -91,7 +92,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self,
         rule: Rule = "nag",
         loss: NumberLoss = "squared",
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         importance_aware: bool = True,
         bias: bool = True,
         quantile: float = 0.5,

@@ -17,7 +17,7 @@ from ..errors import InputError
 Missing = Literal["indicator", "absent", "error"]
 
 READERS: dict[Missing, NamedRowReader] = {
-    missing: NamedRowReader(Policy(booleans="indicator", text="indicators", missing=missing, dates="error"))
+    missing: NamedRowReader(Policy(booleans="indicator", text="indicators", missing=missing, dates="parts"))
     for missing in get_args(Missing)
 }
 

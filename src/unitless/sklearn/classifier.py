@@ -22,9 +22,9 @@ from ..models.classes import label_array
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import sets_of
+from ..models.prediction_errors import label_sets
 from ..models.scored import Scored
-from ..options import USUAL_LEVEL, Auto, ModelType, Rule
+from ..options import USUAL_LEVEL, Auto, ModelType, Order, Rule, Schedule
 from ..training.defaults import new_model
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of
@@ -67,7 +67,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         loss: "logistic"; "softmax", one model of all classes instead of one for each class; or "hinge", which has no
             probabilities. Default: "logistic".
         learning_rate: a number, or "auto": 16 rates run at once, and the rate whose progressive loss is smallest so far
-            predicts. Default: "auto".
+            predicts. Default: None, which means "auto", but 0.5 if `order` is "vw".
         model_type: what the model can express. Curves and trees take more time than a linear model. Default: "auto".
 
             - "linear": a weight for each feature. It is the fastest, and the only type that averages its weights.
@@ -78,9 +78,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         ensemble: combine several learners: second-order learners for dense columns, a softmax for more than two
             classes, a learner with the rule "snag" for wide and sparse data. Default: None, which means True, but False
             if `learning_rate` is a number.
-        max_iter: the number of passes of `fit`. "auto": passes are made until the loss on held-out rows (a tenth of the
-            rows, at most 20,000) no longer falls; the best weights are selected, and then the held-out rows are learned
-            too. Default: "auto".
+        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to
+            lower the loss on held-out rows (see `unitless.train`) by 0.5%; the best weights are selected, and then the
+            held-out rows are learned too. Default: "auto".
         shuffle: whether `fit` learns the rows in random order, because files are often sorted. It then selects the last
             weights or their average, whichever have the smaller loss on the held-out rows. `partial_fit` always learns
             the rows in order and predicts with the last weights. Default: True.
@@ -92,6 +92,12 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             example because meters replaced millimeters. Default: None, which means wherever columns are centered.
         interactions: products of features; see `unitless.Learner`. Default: None.
         bias: add an intercept. Default: True.
+        importance_aware: never step past the label, even if the rate or the weight of a row is large. Default: True.
+        schedule: for "gd" and "ng", how the rate changes: "sqrt" or "constant". Default: None, which means "sqrt".
+        order: "paper" adapts the scales before it predicts a row; "vw" predicts first. Default: "paper".
+        bits: a number b hashes feature names into 2**b slots, which limits memory. Default: None, no hashing.
+        average: keep the average of the weights too; `fit` selects it if its loss on the held-out rows is smaller.
+            Default: None, which means True for linear models and `shuffle=True`.
         sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
             With a penalty the model is linear; see `unitless.Learner`. Default: 0.
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
@@ -125,7 +131,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         >>> y = np.where(X @ [2e6, 1.0, -3e-6] > 1, "yes", "no")
         >>> m = UnitlessClassifier().fit(X, y)
         >>> print(f"{m.progressive_score_:.2f}, {m.score(X, y):.2f}")
-        0.98, 1.00
+        0.99, 1.00
         >>> m.predict_proba(X[:2]).round(2).tolist()
         [[1.0, 0.0], [1.0, 0.0]]
     """
@@ -138,7 +144,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         *,
         rule: Rule = "nag",
         loss: ClassLoss | ManyClassesLoss = "logistic",
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         model_type: ModelType = "auto",
         ensemble: bool | None = None,
         max_iter: int | Auto = "auto",
@@ -148,6 +154,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         falling_scales: bool | None = None,
         interactions: Any = None,
         bias: bool = True,
+        importance_aware: bool = True,
+        schedule: Schedule | None = None,
+        order: Order = "paper",
+        bits: int | None = None,
+        average: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
         extrapolate: bool = False,
@@ -168,6 +179,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.importance_aware = importance_aware
+        self.schedule = schedule
+        self.order = order
+        self.bits = bits
+        self.average = average
         self.sparsity = sparsity
         self.l2 = l2
         self.extrapolate = extrapolate
@@ -315,8 +331,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             return np.log(self.predict_proba(X))
 
     @_with_probabilities
-    def predict_set(self, X: Any, level: float = USUAL_LEVEL) -> NDArray[np.bool_]:
-        """Predict a set of classes for each row: a boolean array, with a column for each of `classes_`.
+    def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> list[list[Any]]:
+        """Predict a set of classes for each row: a list, most likely first.
 
         A class is in the set if 1 - its probability is at most a quantile of 1 - the probability of the true class,
         over rows that had not been learned (see `UnitlessRegressor.predict_interval`). The most likely class is always
@@ -329,7 +345,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         reach = self._reach(level, "level")
         scores = self._class_scores(X)
         best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-        return sets_of(self.model_._shares(scores), best, reach)
+        return label_sets(self.model_._shares(scores), best, reach, self.classes_.tolist())
 
     def _class_scores(self, X: Any) -> Float64:
         """The scores for each of `classes_`; a single score for each row if one model separates two classes."""

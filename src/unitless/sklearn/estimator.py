@@ -8,7 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors, quantiles_of
 from ..models.scored import Scored
 from ..models.training_record import record
-from ..options import Auto, Options, is_sparse
+from ..options import Auto, Options
 from ..training.defaults import DataFacts, resolve
 from ..training.fit import make_passes
 from ..training.passes import Passes
@@ -99,14 +99,6 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
         if given.get("target") == "auto":  # the default, which depends on the loss
             del given["target"]
-        if is_sparse(given) and given["model_type"] in ("curves", "trees", "curves only"):
-            # Raising an error would give missing scores in a grid search.
-            warnings.warn(
-                f"model_type={given['model_type']!r} has no penalty: l2 and sparsity are ignored; give "
-                "model_type='linear' to use them",
-                stacklevel=4,
-            )
-            given |= {"l2": 0.0, "sparsity": 0.0}
         options = resolve(task, DataFacts(fitted=bool(self.shuffle), classes=classes, rows=data), given)
         if options.penalty_note is not None:
             warnings.warn(str(options.penalty_note), stacklevel=4)
@@ -115,7 +107,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
         """Fit in random order, with several passes, and select the weights with the smallest loss on held-out rows."""
         auto = isinstance(self.max_iter, str) and self.max_iter == "auto"
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = _seed(self.random_state)
         plan = Plan(passes="auto" if auto else self._passes(data.rows), random_state=seed)
         numbers = np.arange(data.rows) if weight is None else np.flatnonzero(weight)  # rows of weight 0 are ignored
         shuffled = rows.RandomRows(data, labels, weight, numbers[random_order.order(seed, 0, len(numbers))])
@@ -289,6 +281,14 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _seed(random_state: Any) -> int:
+    """The seed of the random order: a whole number is the seed itself, as in `train`; otherwise one is drawn."""
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        check_random_state(random_state)  # which refuses what is no seed
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
 
 
 def weights_of(sample_weight: Any, data: Rows) -> Float64 | None:

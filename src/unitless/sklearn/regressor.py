@@ -19,7 +19,7 @@ from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.prediction_errors import bounds
 from ..models.scored import Scored
-from ..options import USUAL_LEVEL, Auto, ModelType, Rule
+from ..options import USUAL_LEVEL, Auto, Clip, ModelType, Order, Rule, Schedule
 from ..training.defaults import new_model
 from . import rows
 from .estimator import UnitlessEstimator, weights_of
@@ -41,7 +41,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         loss: "squared", or another loss for numbers: see `unitless.Learner`. Default: "squared".
         quantile: the quantile that "quantile" loss predicts. Default: 0.5.
         learning_rate: a number, or "auto": 16 rates run at once, and the rate whose progressive loss is smallest so far
-            predicts. Default: "auto".
+            predicts. Default: None, which means "auto", but 0.5 if `order` is "vw".
         model_type: what the model can express. Curves and trees take more time than a linear model. Default: "auto".
 
             - "linear": a weight for each feature. It is the fastest, and the only type that averages its weights.
@@ -55,9 +55,9 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         target: "auto" learns the unit and the offset of y: if y is replaced by a·y + b, so are the predictions, and
             they stay within the range of the training labels. It applies to losses whose scores have the unit of y.
             None: y is used as it is. Default: "auto".
-        max_iter: the number of passes of `fit`. "auto": passes are made until the loss on held-out rows (a tenth of the
-            rows, at most 20,000) no longer falls; the best weights are selected, and then the held-out rows are learned
-            too. Default: "auto".
+        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to
+            lower the loss on held-out rows (see `unitless.train`) by 0.5%; the best weights are selected, and then the
+            held-out rows are learned too. Default: "auto".
         shuffle: whether `fit` learns the rows in random order, because files are often sorted. It then selects the last
             weights or their average, whichever have the smaller loss on the held-out rows. `partial_fit` always learns
             the rows in order and predicts with the last weights. Default: True.
@@ -69,6 +69,14 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             example because meters replaced millimeters. Default: None, which means wherever columns are centered.
         interactions: products of features; see `unitless.Learner`. Default: None.
         bias: add an intercept. Default: True.
+        importance_aware: never step past the label, even if the rate or the weight of a row is large. Default: True.
+        schedule: for "gd" and "ng", how the rate changes: "sqrt" or "constant". Default: None, which means "sqrt".
+        order: "paper" adapts the scales before it predicts a row; "vw" predicts first. Default: "paper".
+        clip: "labels" limits predictions to the range of the labels seen before; "vw" to Vowpal Wabbit's range, for
+            comparisons. Default: None.
+        bits: a number b hashes feature names into 2**b slots, which limits memory. Default: None, no hashing.
+        average: keep the average of the weights too; `fit` selects it if its loss on the held-out rows is smaller.
+            Default: None, which means True for linear models and `shuffle=True`.
         sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
             With a penalty the model is linear; see `unitless.Learner`. Default: 0.
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
@@ -97,7 +105,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         >>> y = 1000 * (X - [293, 50_000]) @ [4, 0.002] + 250_000  # in cents
         >>> m = UnitlessRegressor().fit(X, y)
         >>> print(f"{m.progressive_score_:.3f}, {m.score(X, y):.3f}")
-        0.999, 1.000
+        1.000, 1.000
         >>> [float(f"{w:.3g}") for w in m.coef_]
         [4000.0, 2.0]
     """
@@ -111,7 +119,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         rule: Rule = "nag",
         loss: NumberLoss = "squared",
         quantile: float = 0.5,
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         model_type: ModelType = "auto",
         ensemble: bool | None = None,
         target: Auto | None = "auto",
@@ -122,6 +130,12 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         falling_scales: bool | None = None,
         interactions: Any = None,
         bias: bool = True,
+        importance_aware: bool = True,
+        schedule: Schedule | None = None,
+        order: Order = "paper",
+        clip: Clip | None = None,
+        bits: int | None = None,
+        average: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
         extrapolate: bool = False,
@@ -142,6 +156,12 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.importance_aware = importance_aware
+        self.schedule = schedule
+        self.order = order
+        self.clip = clip
+        self.bits = bits
+        self.average = average
         self.sparsity = sparsity
         self.l2 = l2
         self.extrapolate = extrapolate

@@ -3,10 +3,11 @@
 Arrays and sparse matrices have columns by number. `fit` reads a frame as `train` does: it infers the column types
 (numbers, categories, dates, words, identifiers) from the content, and reads later frames with the same types. With
 `infer_columns=False`, and for a model that begins with `partial_fit`, which must not depend on the division of rows
-into calls, the types of the frame decide: numbers are used as they are, booleans are 0 and 1 and never centered, and
-text and categories become a feature for each value, `column=value`. A column without any value so far has no type yet.
-A missing value of a frame or an array is a feature too, `column=(missing)`. Features that have names need columns that
-have names: from the first missing value on, the columns of an array are named by their numbers.
+into calls, the types of the frame decide: numbers are used as they are, booleans are 0 and 1 and never centered,
+dates become their parts, and text and categories become a feature for each value, `column=value`. A column without
+any value so far has no type yet. A missing value of a frame or an array is a feature too, `column=(missing)`.
+Features that have names need columns that have names: from the first missing value on, the columns of an array are
+named by their numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from sklearn.utils.validation import check_array, validate_data
 from .. import inputs
 from ..data import Batch, ReadOptions, Schema
 from ..data.columns import frame_reader, table_schema
-from ..data.columns.arrow_column import DatesError
 from ..data.columns.policy import Policy
 from ..data.columns.schema import VALUE
 from ..data.labels import RawLabels
@@ -39,7 +39,7 @@ Rows: TypeAlias = inputs.Dense | inputs.Compressed | inputs.Frame
 # Rows that are permuted at a time: few enough for the cache, many enough to be fast.
 CHUNK = 16_384
 
-POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", dates="error")
+POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", dates="parts")
 
 # The core checks every value anyway, and reports the position of an invalid one.
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False}
@@ -178,19 +178,17 @@ def _dense(checked: Any) -> np.ndarray[Any, Any]:
 
 def _typed(estimator: Any, X: Any, first: bool) -> inputs.Frame:
     """Read a frame with its declared column types."""
-    try:
-        frame = _may_be_unknown(frame_reader.read_frame(X, POLICY))
-    except DatesError as error:
-        advice = "`fit` with infer_columns=True takes the parts of dates as features; or turn it into numbers or text"
-        raise error.at(advice=advice) from None
+    frame = _may_be_unknown(frame_reader.read_frame(X, POLICY))
     if first:
         return frame
-    for name, column in zip(frame.names, frame.columns, strict=True):
+    columns = dict(zip(frame.names, frame.columns, strict=True))
+    for name in estimator.feature_names_in_.tolist():
+        column = columns.get(name)  # none of a date, which has become its parts
         was_text = name in estimator._text_columns
-        if was_text != isinstance(column, inputs.TextColumn):
-            if name in estimator._empty_columns or _is_empty(column):  # without a value there is no type
+        if was_text != (column is None or isinstance(column, inputs.TextColumn)):
+            if name in estimator._empty_columns or (column is not None and _is_empty(column)):  # there is no type yet
                 continue
-            was, now = ("text", "numbers") if was_text else ("numbers", "text")
+            was, now = ("text or dates", "numbers") if was_text else ("numbers", "text or dates")
             raise InputError(f"column {name!r} holds {now}, but held {was} when the model was fitted")
     return frame
 

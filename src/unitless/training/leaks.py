@@ -8,7 +8,7 @@ it must do far worse. Both are measured on a sample of the rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from ..data import Batch
 from ..data.columns import batch_columns
 from ..data.columns.feature_columns import FeatureColumns
+from ..data.columns.schema import DATES
 from ..errors import Option, Phrase
 from ..inputs import Float64
 from ..metrics.baseline import skill
 from ..metrics.evaluation import Evaluation
-from .defaults import DataFacts
 from .session import Session
 
 if TYPE_CHECKING:
@@ -85,16 +85,18 @@ def find_leak(training: Training, rows: RandomRows, learned: int) -> Leak | None
         list(rows.batches(0, min(learned, LEARNED))),
         list(rows.batches(learned, min(rows.rows, learned + HELD_OUT))),
     )
-    names = sample.best()
-    if names is None:
+    source = FeatureColumns(training.schema.columns)
+    dates = {f"{name}.time" for name, kind in training.schema.columns if kind in DATES}
+    best = sample.best(dates)
+    if best is None:
         return None
-    columns, alone = names
-    others = _skill_without(training, sample, columns)
+    columns, alone = tuple(dict.fromkeys(str(source.of(name)) for name in best[0])), best[1]
+    names = [name for name in batch_columns.names(sample.learned[0].data) or () if source.of(name) in columns]
+    others = _skill_without(training, sample, names)
     identity = sample.task == "regression" and 1 - alone < IDENTITY  # the target in another unit, or a sum
     if others is None or 1 - others < FAR * (1 - alone) or (others > MOST_OTHERS and not identity):
         return None
-    source = FeatureColumns(training.schema.columns)
-    return Leak(tuple(dict.fromkeys(str(source.of(name)) for name in columns)), alone, others)
+    return Leak(columns, alone, others)
 
 
 class _Sample:
@@ -106,8 +108,12 @@ class _Sample:
         parts = [[session.scored(batch).truth for batch in batches] for batches in (learned, held)]
         self._y, self._held_y = (np.concatenate(part).astype(np.float64) for part in parts)
 
-    def best(self) -> tuple[tuple[str, ...], float] | None:
-        """The column, or the pair of numeric columns, that determines the target almost alone; and its skill."""
+    def best(self, dates: Collection[str]) -> tuple[tuple[str, ...], float] | None:
+        """The column, or the pair of numeric columns, that determines the target almost alone; and its skill.
+
+        Args:
+            dates: the columns that have the seconds of dates.
+        """
         found: tuple[tuple[str, ...], float] | None = None
         numeric: dict[str, tuple[Float64, Float64]] = {}
         for name in batch_columns.names(self.learned[0].data) or ():
@@ -119,9 +125,19 @@ class _Sample:
                 numeric[name] = values, held
             if alone >= ALMOST_ALL and (found is None or alone > found[1]):
                 found = (name,), alone
-        if self.task != "regression":
-            return found
-        return self._linear(numeric) or found
+        if self.task == "regression":
+            return self._linear(numeric) or found
+        return found or self._between({name: pair for name, pair in numeric.items() if name in dates})
+
+    def _between(self, dates: dict[str, tuple[Float64, Float64]]) -> tuple[tuple[str, ...], float] | None:
+        """Two dates between which the time determines the class: "late" is known when both dates are."""
+        best: tuple[tuple[str, ...], float] | None = None
+        for one, other in itertools.combinations(dates, 2):
+            (a, held_a), (b, held_b) = dates[one], dates[other]
+            alone = self._skill(*_coded(a - b, held_a - held_b))
+            if alone >= ALMOST_ALL and (best is None or alone > best[1]):
+                best = (one, other), alone
+        return best
 
     def _skill(self, codes: NDArray[np.intp], held: NDArray[np.intp]) -> float:
         """The skill of predicting by the mean, or the most frequent class, of each value."""
@@ -157,14 +173,13 @@ class _Sample:
         return best
 
 
-def _skill_without(training: Training, sample: _Sample, columns: tuple[str, ...]) -> float | None:
+def _skill_without(training: Training, sample: _Sample, columns: Collection[str]) -> float | None:
     """The skill, on the held-out rows of the sample, of a model that learns its other rows without these columns."""
     assert training.session is not None
     target, first = training.session.target, batch_columns.without(sample.learned[0].data, columns)
     if first is None:
         return 0.0  # there are no others
-    facts = DataFacts(training.source.family != "named", True, target.met, first)
-    session = Session(training.setup.request.model(target, facts), target, on_error=training.reader.options.on_error)
+    session = Session(training.new_model(target, first), target, on_error=training.reader.options.on_error)
     session.model._choose_rates(True)
     for number in range(PASSES):
         for batch in _all_without(sample.learned, columns):
@@ -179,7 +194,7 @@ def _skill_without(training: Training, sample: _Sample, columns: tuple[str, ...]
     return skill(evaluation.metrics, baseline.metrics, by)
 
 
-def _all_without(batches: list[Batch], columns: tuple[str, ...]) -> Iterable[Batch]:
+def _all_without(batches: list[Batch], columns: Collection[str]) -> Iterable[Batch]:
     for batch in batches:
         data = batch_columns.without(batch.data, columns)
         assert data is not None

@@ -13,6 +13,7 @@ from ..errors import Option, Phrase
 from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
 from ..metrics.stream_baselines import MEAN, REPEAT
+from .contradictions import contradiction
 
 if TYPE_CHECKING:
     from .training import Training
@@ -30,7 +31,9 @@ def notes(training: Training) -> list[Phrase]:
     """What is worth knowing about the data and the model, one sentence each."""
     found = [
         None if training.findings.leak is None else training.findings.leak.note(),
+        contradiction(training),
         _in_time(training) if training.fitted else _forgotten(training),
+        _still_improving(training),
         _no_better(training),
         _known(training),
         _idle(training),
@@ -38,6 +41,18 @@ def notes(training: Training) -> list[Phrase]:
         None if training.model is None else training.model.options.penalty_note,
     ]
     return [note for note in found if note is not None]
+
+
+def _still_improving(training: Training) -> Phrase | None:
+    """A note if a fit has reached its limit of passes while another one was expected to help."""
+    done, passes = training.progress.passes, training.passes
+    if training.interrupted or not (training.fitted and training.plan.is_auto and passes.losses and not passes.stale):
+        return None
+    return Phrase(
+        f"the fit ended at its limit of {done} passes; the last one still lowered the loss on the held-out rows by "
+        f"{passes.gain:.1%}. For more passes, with about the same time for each: ",
+        Option("passes", 2 * done),
+    )
 
 
 def _known(training: Training) -> Phrase | None:

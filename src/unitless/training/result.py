@@ -378,7 +378,7 @@ class TrainDetails:
         self.learned: int = progress.learned
         self.skipped: int = progress.skipped
         self.skipped_rows = [str(bad) for bad in progress.bad]
-        self.unlabeled: int = progress.unlabelled
+        self.unlabeled: int = progress.unlabeled
         self.held_out: int = progress.held
         self.missing: dict[str, int] = dict(progress.missing)
         self.interrupted: bool = training.interrupted
@@ -407,7 +407,10 @@ class TrainDetails:
     @property
     def interval(self) -> tuple[float, float]:
         """The confidence interval of the metric that the model is judged by."""
-        return self.measured.hold_out_interval if self.on_holdout else self.evaluation.interval
+        if not self.on_holdout:
+            return self.evaluation.interval
+        # The learned rows are more, so that they show more of the tail of the errors.
+        return self.measured.hold_out_interval(0.0 if self.in_sample is None else self.in_sample.tail)
 
     @property
     def per_class(self) -> dict[Any, dict[str, float]]:

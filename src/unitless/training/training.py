@@ -20,9 +20,12 @@ from ..data.columns.schema import first_rows
 from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
 from ..data.progress import Progress
+from ..data.read_options import no_column
+from ..data.sources.in_memory import Mappings
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inference.importance import Importance
+from ..inputs import Float64
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
@@ -183,7 +186,7 @@ class Training:
         assert batch.labels is not None
         if self.session is None:
             if not batch.labels.present().any():
-                self.progress.unlabelled += batch.rows
+                self.progress.unlabeled += batch.rows
                 return False
             assert self.reader.schema is not None
             # Formats give batches of different sizes; the task must be decided by the same rows in all of them.
@@ -203,10 +206,14 @@ class Training:
             raise OptionError(
                 Phrase(Option("offset"), " is added to one score; this target has several classes, with one each")
             )
-        unlabeled = self.progress.unlabelled
+        unlabeled = self.progress.unlabeled
         findings.remarks += check_labels(found, target, setup.request.names_task, setup.source.name, unlabeled)
-        facts = DataFacts(setup.source.family != "named", setup.fitted, target.met, data)
-        self.take(setup.request.model(target, facts), target)
+        self.take(self.new_model(target, data), target)
+
+    def new_model(self, target: Target, rows: inputs.Input) -> Learner | OneVsAll:
+        """A new model for a target and rows such as these."""
+        facts = DataFacts(self.source.has_columns, self.fitted, target.met, rows)
+        return self.setup.request.model(target, facts)
 
     def take(self, model: Learner | OneVsAll, target: Target) -> None:
         """Begin a session with this model."""
@@ -292,14 +299,18 @@ class Training:
         if not (first or held_out):
             progress.learned = learned  # each row counts once, however many passes there are
 
-    def score_holdout(self, batches: Iterable[Batch], rows: int, finished: bool = True) -> None:
-        """Compute the metrics of the current model on rows that it has not learned.
+    def score_holdout(
+        self, batches: Iterable[Batch], rows: int, finished: bool = True, scores: Float64 | None = None
+    ) -> None:
+        """Compute the metrics on rows that the model has not learned.
 
         Args:
             batches: the rows.
             rows: the number of rows.
             finished: whether this is the final model. After an interruption it is not, and these rows must not
                 calibrate its prediction intervals.
+            scores: the predictions for these rows by weights that were chosen without them; see `halves.py`. Default:
+                the predictions of the current model.
         """
         self.progress.held = rows
         if self.session is None or not rows:
@@ -309,7 +320,7 @@ class Training:
         findings.curves, findings.row_errors = Curves(model, findings.holdout), RowErrors(model)
         baseline = self.session.metrics.baseline
         baseline.begin_scoring()
-        self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors])
+        self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors], scores)
         if finished and isinstance(findings.holdout.intervals, HoldoutErrors):
             model._errors = findings.holdout.intervals.quantiles
 
@@ -335,7 +346,7 @@ class Training:
         """Refuse data without rows that can be learned."""
         if rows:
             return
-        if self.progress.unlabelled:
+        if self.progress.unlabeled:
             self._raise_unlabeled()
         why = f": {self.progress.bad[0]}" if self.progress.bad else ""
         if not why and self.read:
@@ -343,16 +354,20 @@ class Training:
         raise InputError(f"{self.source.name} has no rows to learn from{why}")
 
     def _raise_unlabeled(self) -> NoReturn:
-        hint = "; in VW text a space must stand between the label and the bar" if self.source.family == "named" else ""
+        hint = "" if self.source.has_columns else "; in VW text a space must stand between the label and the bar"
+        if isinstance(self.source, Mappings) and self.source.first_keys:
+            keys = self.source.first_keys
+            if self.schema.target is not None and self.schema.target not in keys:
+                raise OptionError(no_column(self.schema.target, keys, "target"))
         raise InputError(f"no row of {self.source.name} has a label{hint}")
 
     def check_learned(self) -> None:
         """Refuse data from which a pass has learned nothing."""
         progress = self.progress
-        self.check_rows(0 if self.session is None and not progress.unlabelled else 1)
+        self.check_rows(0 if self.session is None and not progress.unlabeled else 1)
         if progress.learned:
             return
-        if progress.unlabelled:
+        if progress.unlabeled:
             self._raise_unlabeled()
         raise InputError(f"{self.source.name} has no rows to learn from: no row has a weight above 0")
 
@@ -365,5 +380,5 @@ class Training:
         assert model is not None
         met = model._class_labels if target.task == "classes" else [name for name in target.classes if name]
         if len(met) == 1:
-            unlabeled = self.progress.unlabelled
+            unlabeled = self.progress.unlabeled
             raise one_value(str(met[0]), self.progress.rows - unlabeled, self.source.name, unlabeled)

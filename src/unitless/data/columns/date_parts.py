@@ -10,6 +10,8 @@ import datetime
 import math
 from typing import Any
 
+import numpy as np
+
 from ..arrow import pyarrow
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -92,6 +94,22 @@ def as_text(seconds: float, kind: str) -> float | str:
         return seconds
     moment = _EPOCH + datetime.timedelta(seconds=seconds)
     return str(moment.time() if kind == "time" else moment.date() if kind == "date" else moment)
+
+
+def of_any(name: str, value: Any) -> dict[str, Any] | None:
+    """The features of a date, a moment or a time of Python, NumPy or pandas; None for any other value."""
+    if isinstance(value, np.datetime64):
+        days = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
+        value = value.astype("datetime64[D]" if days else "datetime64[us]").item()
+    elif type(value).__name__ == "Timestamp":  # of pandas, which has nanoseconds too
+        value = value.to_pydatetime(warn=False)
+    if isinstance(value, datetime.datetime):
+        wall = value.replace(tzinfo=None)
+        utc = wall - (value.utcoffset() or datetime.timedelta())
+        return _of_moment(name, wall, (utc - _EPOCH) // _MICROSECOND, "moment")
+    if isinstance(value, datetime.date):
+        return of_value(name, value, "date")
+    return of_value(name, value, "time") if isinstance(value, datetime.time) else None
 
 
 def of_microseconds(name: str, wall: int, ahead: int, kind: str) -> dict[str, Any]:

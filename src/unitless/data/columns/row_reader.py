@@ -16,6 +16,7 @@ import numpy as np
 from ... import inputs
 from ...errors import InputError, Option, Phrase
 from ..read_options import ReadOptions
+from . import date_parts
 from .policy import Policy
 from .schema import Schema
 from .text_columns import TextColumns
@@ -23,7 +24,19 @@ from .written import BLANKS
 
 
 class RowReader(abc.ABC):
-    """Reads one row into an input of the core."""
+    """Reads one row as the core takes it.
+
+    Attributes:
+        columns: of a table, by which the core reads rows of plain values by itself.
+        direct: `columns`, if the core may read a row as it is given; None if its values must be made plain first.
+    """
+
+    columns: Any = None
+    direct: Any = None
+
+    def plain(self, row: Any) -> dict[str, Any] | None:
+        """The row in plain values, as the core reads it by `columns`; None if it cannot read it so."""
+        return None
 
     @abc.abstractmethod
     def read(self, row: Any) -> inputs.Input:
@@ -34,18 +47,21 @@ class RowReader(abc.ABC):
         return []
 
 
-def row_reader(training: Mapping[str, Any]) -> RowReader:
-    """Make the reader for rows like those that a model was trained on.
+def row_reader(schema: Schema, options: ReadOptions, reading: Mapping[str, Any]) -> RowReader:
+    """The reader of rows like those that a model was trained on.
 
     Args:
-        training: the model's record of its training.
+        schema: what the training has found about its data.
+        options: how data is read.
+        reading: the record of it in the model file, which says how a server reads rows as well.
     """
     from .table_row import TableRowReader  # noqa: PLC0415  (that module imports this one)
 
-    family = Schema.read(training["schema"]).family
-    if family == "columns":
+    if schema.family == "columns":
         return NumberRowReader()
-    return TableRowReader(training) if family == "table" else NamedRowReader.of(training)
+    if schema.family == "table":
+        return TableRowReader(schema, options)
+    return NamedRowReader.of(schema, options, reading)
 
 
 class NumberRowReader(RowReader):
@@ -65,11 +81,12 @@ class NamedRowReader(RowReader):
     """Reads mappings of names to numbers, text and booleans.
 
     Args:
-        policy: how values become features; dates are refused by the core.
-        as_text: names whose values are categories although they look like numbers.
+        policy: what the values become. Dates of Python, NumPy and pandas become their parts, or are left to the core,
+            which refuses them.
+        as_text: names whose values are text although they look like numbers.
         apart: names that are not features.
-        uses: returns whether a name is used.
-        columns: the inferred columns of text, for a model that a server trained on single rows.
+        uses: whether a name is to be used.
+        texts: what columns of text hold, of a model that a server made from single rows.
     """
 
     def __init__(
@@ -79,21 +96,19 @@ class NamedRowReader(RowReader):
         *,
         apart: Collection[str] = (),
         uses: Callable[[str], bool] | None = None,
-        columns: TextColumns | None = None,
+        texts: TextColumns | None = None,
     ) -> None:
-        self.policy, self.as_text, self.columns = policy, as_text, columns
+        self.policy, self.as_text, self.texts = policy, as_text, texts
         self._apart, self._uses = apart, uses
 
     @classmethod
-    def of(cls, training: Mapping[str, Any]) -> NamedRowReader:
-        """Make the reader for rows like those of a training."""
-        reading = training["reading"]
-        options, policy = ReadOptions.settled(reading), ReadOptions.settled(reading).policy
+    def of(cls, schema: Schema, options: ReadOptions, reading: Mapping[str, Any]) -> NamedRowReader:
+        """The reader of rows like those of a training; see `row_reader`."""
+        policy = options.policy
         if reading.get("booleans") == "indicator":  # the model learned a server's rows, one by one
             policy = replace(policy, booleans="indicator")
-        columns = None if reading.get("texts") is None else TextColumns(reading["texts"])
-        apart = Schema.read(training["schema"]).beside
-        return cls(policy, options.text, apart=apart, uses=options.uses, columns=columns)
+        texts = None if reading.get("texts") is None else TextColumns(reading["texts"])
+        return cls(policy, options.text, apart=schema.beside, uses=options.uses, texts=texts)
 
     def read(self, row: Any) -> inputs.NamedRows:
         """Convert one row."""
@@ -101,7 +116,7 @@ class NamedRowReader(RowReader):
         if not isinstance(row, Mapping):
             raise no_row(row)
         used = self.used(row)
-        return inputs.NamedRows([self.numbers(used if self.columns is None else self.columns.read(used))])
+        return inputs.NamedRows([self.numbers(used if self.texts is None else self.texts.read(used))])
 
     def used(self, row: Mapping[Any, Any]) -> Mapping[Any, Any]:
         """Return the used features of a row: without labels, weights, offsets and ignored names."""
@@ -119,6 +134,7 @@ class NamedRowReader(RowReader):
         policy, as_text = self.policy, self.as_text
         found: dict[str, Any] = {}
         absent: list[str] = []
+        parted = 0  # features of dates, less one for each date
         for name, value in features.items():
             # The most frequent case is tested first, because this runs for each row of a stream.
             if type(value) is float and type(name) is str and value == value and not as_text:  # noqa: PLR0124  (NaN)
@@ -139,9 +155,15 @@ class NamedRowReader(RowReader):
                 found[f"{name}={'true' if value else 'false'}"] = True
             elif isinstance(value, str) or name in as_text:
                 found[f"{name}={value}"] = True
+            elif policy.dates == "parts" and (parts := date_parts.of_any(str(name), value)) is not None:
+                found |= {
+                    f"{part}={one}" if type(one) is str else part: one if type(one) is not str else True
+                    for part, one in parts.items()
+                }
+                parted += len(parts) - 1
             else:
                 found[name if type(name) is str else str(name)] = value
-        if len(found) + (len(absent) if policy.missing == "absent" else 0) < len(features):
+        if len(found) - parted + (len(absent) if policy.missing == "absent" else 0) < len(features):
             raise InputError(f"two features of {list(features)!r} have the same name; rename one")
         return found, absent
 

@@ -1,13 +1,12 @@
 """Reads rows of a table that a program gives as mappings, one or many, in the same way as the table in training.
 
-There are two ways to read one row: a fast one, in which the core reads the values (`columns`), and a slower one with
-Arrow, which reads every value that a frame may have. Both give the same features, to the last bit.
+The core reads a row of plain values by itself (`columns`). All other rows go through Arrow, which reads whatever a
+frame may hold. Both give the same features, to the last bit.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,12 @@ from ...errors import InputError
 from ..arrow import pyarrow
 from ..read_options import ReadOptions
 from ..sources.located_rows import Place
-from . import date_parts, dates, tables, words
+from . import date_parts, dates, tables
 from .arrow_column import as_text, number
 from .date_forms import NUMERIC
 from .row_reader import RowReader, as_mapping, no_row
 from .schema import DATES, HELD, Schema, fits, kind_of
-from .written import BLANKS, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
+from .written import PLAIN, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
 
 _PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "words": (str,), "boolean": (bool,)}
 _INT64 = range(-(2**63), 2**63)
@@ -34,9 +33,8 @@ _AS_PYTHON = (np.integer, np.float64, np.float32, np.float16, np.bool_, np.str_)
 class TableRowReader(RowReader):
     """Reads mappings of a table's columns to values. Other keys are ignored; a column without a key has no value."""
 
-    def __init__(self, training: Mapping[str, Any]) -> None:
-        self.schema = Schema.read(training["schema"])
-        self._policy = ReadOptions.settled(training["reading"]).policy
+    def __init__(self, schema: Schema, options: ReadOptions) -> None:
+        self.schema, self._policy = schema, options.policy
         missing = self._policy.missing
         names: list[str] = []
         kinds: list[str] = []
@@ -49,8 +47,8 @@ class TableRowReader(RowReader):
                 names.append(name)
                 kinds.append(kind)
         self.columns = _core.TableColumns(names, kinds, missing, list(self._policy.marks), self._policy.trim)
-        # Without dates, the core can read rows of plain values directly.
-        self.quick = not any(kind in DATES for _, kind in self.schema.columns)
+        dated = any(kind in DATES for _, kind in self.schema.columns)  # the core knows their parts alone
+        self.direct = None if dated else self.columns
 
     def plain(self, row: Any) -> dict[str, Any] | None:
         """Convert a row to plain numbers, text and booleans for the core; None if it is not a mapping."""
@@ -94,8 +92,13 @@ class TableRowReader(RowReader):
                 found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
         return found
 
-    def table(self, rows: Sequence[Mapping[Any, Any]], offsets: bool = False) -> Any:
-        """Convert rows to an Arrow table of the model's columns; `offsets` adds the column of offsets."""
+    def table(self, rows: Sequence[Mapping[Any, Any]], beside: Sequence[str] = ()) -> Any:
+        """Rows as an Arrow table of the columns that the model knows.
+
+        Args:
+            rows: mappings of names to values.
+            beside: what the table has as well: "target", "weight" and "offset", if the model was trained with them.
+        """
         pa = pyarrow()
         for place, row in enumerate(rows, 1):
             if not isinstance(row, Mapping):
@@ -105,9 +108,18 @@ class TableRowReader(RowReader):
             name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several, how(name), marks)
             for name, kind in self.schema.columns
         }
-        if offsets and self.schema.offset is not None:
-            given = [row_offset(row, self.schema, place if several else None) for place, row in enumerate(rows, 1)]
-            columns[self.schema.offset] = pa.array(given, pa.float64())
+        schema = self.schema
+        if "offset" in beside and schema.offset is not None:
+            given = [row_offset(row, schema, place if several else None) for place, row in enumerate(rows, 1)]
+            columns[schema.offset] = pa.array(given, pa.float64())
+        if "target" in beside and schema.target is not None and schema.target_kind is not None:
+            labels = [_as_python(row.get(schema.target)) for row in rows]
+            columns[schema.target] = _column(
+                schema.target, schema.target_kind, labels, several, how(schema.target), marks
+            )
+        if "weight" in beside and schema.weight is not None:
+            weights = [_as_python(row.get(schema.weight)) for row in rows]
+            columns[schema.weight] = _column(schema.weight, "number", weights, several, PLAIN, marks)
         return pa.table(columns)
 
     def read(self, row: Any) -> inputs.Frame:
@@ -122,56 +134,6 @@ class TableRowReader(RowReader):
         row = as_mapping(row)
         known = {*self.schema.kinds, *self.schema.beside}
         return [str(name) for name in row if name not in known]
-
-    def features(self, row: Any, word_features: Callable[[str, str], list[str]]) -> Any:
-        """Convert a row to features by name. A key that is not a column but has a number is taken as a feature's name.
-
-        Args:
-            row: names to values.
-            word_features: returns the features of a text; see `inputs.Frame.first_row`.
-        """
-        if not isinstance(row, Mapping):
-            return row  # the core refuses it
-        kinds, apart = self.schema.kinds, self.schema.beside
-        found = {
-            name: value
-            for name, value in row.items()
-            if name not in kinds and name not in apart and isinstance(value, int | float | np.number)
-        }
-        named = self._named(row, word_features)
-        named = self.read(row).first_row(word_features) if named is None else named
-        # A column that is given by the name of one of its features.
-        for name in {str(name).partition("=")[0] for name in found}:
-            named.pop(f"{name}={inputs.MISSING}", None)
-        return {**found, **named}
-
-    def _named(self, row: Mapping[Any, Any], word_features: Callable[[str, str], list[str]]) -> dict[str, float] | None:
-        """Convert the columns of a row to features by name; None if a value must be read with Arrow."""
-        found: dict[str, float] = {}
-        kinds = self.schema.kinds
-        for name, value in (self.plain(row) or {}).items():
-            if isinstance(value, str):
-                value = value.strip(BLANKS) if self._policy.trim else value  # noqa: PLW2901
-                value = None if value in self._policy.marks else value  # noqa: PLW2901
-            if value is None or value == "" or value != value:  # noqa: PLR0124  (not a number)
-                if self._policy.missing == "error":
-                    return None
-                if self._policy.missing == "indicator":
-                    found[f"{name}={inputs.MISSING}"] = 1.0
-            elif isinstance(value, bool):
-                found[f"{name}={'true' if value else 'false'}"] = 1.0
-            elif isinstance(value, str):
-                if not (value.isascii() or _is_unicode(value)):
-                    return None
-                if kinds.get(name) == "words":
-                    found |= {word: float(n) for word, n in Counter(word_features(name, words.plain(value))).items()}
-                else:
-                    found[f"{name}={value}"] = 1.0
-            elif isinstance(value, int) and value not in _INT64:
-                return None
-            else:
-                found[name] = value
-        return found
 
 
 def row_offset(row: Any, schema: Schema, place: int | None = None) -> float:
@@ -197,10 +159,6 @@ def _as_python(value: Any) -> Any:
     if type(value).__name__ == "Timestamp" and not value.nanosecond:
         return value.to_pydatetime()
     return None if type(value).__name__ in _NONE else value
-
-
-def _is_unicode(text: str) -> bool:
-    return text.encode(errors="replace").decode() == text
 
 
 def _column(name: str, kind: str, values: list[Any], several: bool, written: Written, marks: Sequence[str]) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import InputError, Option, OptionError, Phrase
-from ..read_options import ReadOptions, counted_column, is_counted, matching, no_column
+from ..read_options import ReadOptions, from_the_end, matching, no_column
 from . import dates
 from .infer import Asked, Inferred, infer_columns
 from .schema import DATES, TEXTS, Kind, LeftOut, Schema, check_names, first_rows, kind_of
@@ -35,7 +35,8 @@ def infer_schema(
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
-    options = _with_counted_target(options, names)
+    named = {option: from_the_end(getattr(options, option), names) for option in ("target", "weight", "offset")}
+    options = replace(options, **named)
     for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
         if name is not None and name not in names:
             raise OptionError(no_column(name, names, option), file=file)
@@ -129,15 +130,6 @@ def _dates_refused(name: str, type: Any, file: str) -> InputError:
         ),
         file=file,
     )
-
-
-def _with_counted_target(options: ReadOptions, names: list[str]) -> ReadOptions:
-    """Return options with the name of the target, if it was given by its place: -1 is the last column."""
-    target = options.target
-    if target is None or target in names or not is_counted(target):
-        return options
-    place = counted_column(target, len(names))
-    return options if place is None else replace(options, target=names[place])
 
 
 def _listed(names: list[str]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import InputError, Option, OptionError, Phrase
 from ..arrow import pyarrow
 from ..columns.schema import check_names, first_rows
-from ..read_options import ENCODING, SKIP_ROWS, counted_column, is_counted
+from ..read_options import ENCODING, SKIP_ROWS, counted_column
 from ..threads import threads_to_read
 from .csv_columns import CsvColumns, CsvParser
 from .decoded_parts import cached_part
@@ -200,7 +200,9 @@ class CsvScan(TextScan):
             rest = list(csv.reader(lines[:-1] or lines, delimiter=delimiter))
         except csv.Error:
             rest = []
-        return has_header([cells, *rest], [name for name in self.options.beside if not is_counted(name)])
+        return has_header(
+            [cells, *rest], [name for name in self.options.beside if counted_column(name, len(cells)) is None]
+        )
 
     def _quick(self, names: list[str], delimiter: str, file: File, view: memoryview) -> CsvColumns | None:
         """Read a chunk in the core, in any thread; return None if it needs the slower reader."""

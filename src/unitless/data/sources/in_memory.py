@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ... import inputs
-from ...errors import InputError
+from ...errors import InputError, OptionError
 from ..arrow import pyarrow
 from ..columns.row_reader import is_missing
 from ..columns.schema import check
+from ..read_options import from_the_end
 from .byte_stream import never
 from .columnar import batch_rows, enough_to_infer
 from .located_rows import Chunk, Place, Position
@@ -158,6 +159,27 @@ class Arrays(Source, Scan):
         if len(self._X.shape) != 2:
             raise InputError(f"the data has {len(self._X.shape)} dimensions; it must have 2: rows and columns")
 
+    def without(self, named: Mapping[str, str]) -> tuple[Arrays, dict[str, Any]]:
+        """The array without some of its columns, and these.
+
+        Args:
+            named: by what a column is, such as "target", its number as text: they count from 0, or from the end.
+        """
+        count = self._X.shape[1]
+        names = [*map(str, range(count))]
+        found = {what: from_the_end(name, names) for what, name in named.items()}
+        for what, name in found.items():
+            if name not in names:
+                raise OptionError(
+                    f"is {name!r}, but the columns of an array are numbers: 0 to {count - 1}, or -1 for the last one",
+                    option=what,
+                    advice="or give the values themselves, one for each row",
+                )
+        kept = [place for place, name in enumerate(names) if name not in found.values()]
+        taken = {what: self._X[:, [int(name)]] for what, name in found.items()}
+        values = {what: column.toarray() if hasattr(column, "toarray") else column for what, column in taken.items()}
+        return Arrays(self._X[:, kept]), {what: column.ravel() for what, column in values.items()}
+
     def _scan(self, options: ScanOptions) -> Scan:
         return self  # reading does not change it
 
@@ -182,18 +204,18 @@ class Mappings(Source, Scan):
 
     family = "named"
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self._rows = rows
+    def __init__(self, rows: Iterable[Mapping[str, Any]], whole: bool = False) -> None:
+        self._rows, self.whole = rows, whole
 
-    @classmethod
-    def of_frame(cls, frame: Frames) -> Mappings:
-        """Convert the rows of a frame to mappings, for a model trained on mappings; missing values have no key."""
-        rows = frame.as_table().to_pylist()
-        return cls([{name: value for name, value in row.items() if value is not None} for row in rows])
+    @property
+    def first_keys(self) -> list[str]:
+        """The keys of the first row of a list; empty for any other iterable, which can be read only once."""
+        return [*map(str, self._rows[0])] if isinstance(self._rows, Sequence) and self._rows else []
 
-    def as_list(self) -> list[Mapping[str, Any]]:
-        """Return all mappings as a list."""
-        return list(self._rows)
+    @property
+    def has_columns(self) -> bool:
+        """Yes: the keys of a mapping are columns, as those of a frame are."""
+        return True
 
     def as_table(self) -> Any:
         """Return all mappings as one Arrow table."""
@@ -231,7 +253,7 @@ class Mappings(Source, Scan):
             stream = iter(self._rows[rows:last])
         else:
             stream = itertools.islice(iter(self._rows), rows, last)
-        while chunk := list(itertools.islice(stream, MAPPINGS)):
+        while chunk := list(itertools.islice(stream, None if self.whole else MAPPINGS)):
             place = Place("", "row", rows + 1)
             rows += len(chunk)
             yield Chunk(chunk, len(chunk), place, Position(0, rows, rows))

@@ -91,6 +91,11 @@ class Source(abc.ABC):
         raise NotImplementedError  # it is not a table
 
     @property
+    def has_columns(self) -> bool:
+        """Whether rows have columns, whose mean can be subtracted: rows of VW text and libsvm have single features."""
+        return self.family != "named"
+
+    @property
     def name(self) -> str:
         """The name of the source in messages."""
         return "the data"

@@ -1,7 +1,7 @@
 """Parse the file that `vw -f` writes of a linear model. Numbers are little-endian, texts end with a zero byte.
 
 text version, text id, the letter m, float range of labels (2), uint32 bits, lda, how many ngrams, how many skips,
-text options, text checksum, then one byte, 1: what learning needs to go on comes next (_TOTALS); 0: weights alone.
+text options, text checksum, then one byte, 1: the state for further learning comes next (_TOTALS); 0: only weights.
 After that weights up to the end: uint32 place (uint64 from 31 bits on), float weight, G of adaptive and s of normalized
 learning. It has places alone, and no names of features; --invert_hash writes them.
 """

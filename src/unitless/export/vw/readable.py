@@ -3,7 +3,7 @@
 Version 9.11.9          then a few lines of what the model is: its label's range, bits, options
 options: --quadratic fb
 Checksum: 1775731694
-:1                      1: what learning needs to go on comes next; 0: weights alone
+:1                      1: the state for further learning comes next; 0: only weights
 norm normalizer 1309.1  N; also t, total_weight and others
 foo^a:72148:1.5 31.7 3  name (--invert_hash alone), place, weight; then G of adaptive and s of normalized learning
 """

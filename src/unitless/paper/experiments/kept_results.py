@@ -14,9 +14,9 @@ from ...version import __version__
 
 
 class Kept:
-    """A folder of results. The name of each is a digest of everything it depends on.
+    """A folder of results.
 
-    data, options, seeds, this program.
+    The name of each result is a digest of everything it depends on: data, options, seeds, this program.
     """
 
     def __init__(self, folder: pathlib.Path | None) -> None:

@@ -100,7 +100,7 @@ def lemma_2(run: Run, ball: Ball) -> float:
 def p2_bound(run: Run, ball: Ball) -> float:
     """C √d √(Σ_t g′_t²) (section 5.2), for `worst_case_hindsight` with p = 2. It is at least `lemma_2`.
 
-    d counts features that are ever non-zero. As loose as Lemma 2; without its √d it would be above
+    d counts features that are ever non-zero. The bound is as loose as Lemma 2; without its √d it would be above
     `sharper_lemma_2` still.
     """
     d = int((ball.scale > 0).sum())

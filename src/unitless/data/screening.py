@@ -1,4 +1,4 @@
-"""Which rows of a batch can be learned, and what is wrong with the others."""
+"""Which rows of a batch can be learned or evaluated, and what is wrong with the others."""
 
 from __future__ import annotations
 
@@ -8,32 +8,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import inputs, limits
-from ..data import Bad, Batch, Target
-from ..data import labels as task_labels
-from ..data.labels import Numbers, RawLabels
-from ..data.progress import SHOWN_BAD, Progress
-from ..data.read_options import SKIP_ROWS
 from ..errors import InputError, Phrase
+from . import labels as task_labels
+from .labels import Numbers, RawLabels, Target
+from .progress import SHOWN_BAD, Progress
+from .read_options import SKIP_ROWS
+from .reader import Batch
+from .sources.located_rows import Bad
 
 INVALID = "a value is not a number, infinite or too large"
 Problem = tuple[NDArray[np.bool_], Callable[[int], str], str]  # which rows; the problem of a row; the advice
 
 
-def usable(batch: Batch, target: Target | None, on_error: str, progress: Progress) -> NDArray[np.bool_]:
-    """Which rows can be learned: with `on_error="skip"` the others are counted, with "fail" the first one is an error.
+def usable(
+    batch: Batch, target: Target | None, on_error: str, progress: Progress, smallest: float | None = None
+) -> NDArray[np.bool_]:
+    """Which rows can be used: with `on_error="skip"` the others are counted, with "fail" the first one is an error.
 
-    Labels are checked only if the target is known. A row without a label is usable; it will not be learned.
+    A row without a label is usable; it will be neither learned nor evaluated.
+
+    Args:
+        batch: the rows.
+        target: refuse labels that this target does not have; None to accept all.
+        on_error: "fail" or "skip".
+        progress: counts the rows that are skipped.
+        smallest: refuse smaller labels. Default: None, the core refuses them when it learns the rows.
     """
     if batch.labels is None:
         raise InputError("there is no target", **batch.place.at(0))
     bad = np.zeros(batch.rows, bool)
-    for rows, problem, rule in _problems(batch, target, on_error):
+    for rows, problem, rule in _problems(batch, target, on_error, smallest):
         new = rows & ~bad
         if not new.any():
             continue
         at = np.flatnonzero(new)
         if on_error == "fail":  # the problem is a weight, an offset or a large label: `_problems` stops after these
-            advice = Phrase(f"{rule}; ") + SKIP_ROWS
+            advice = Phrase(f"{rule}; ") + SKIP_ROWS if rule else SKIP_ROWS
             raise InputError(problem(int(at[0])), advice=advice, **batch.place.at(int(at[0])))
         room = SHOWN_BAD - len(progress.bad)
         progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[: max(0, room)]]
@@ -42,7 +52,7 @@ def usable(batch: Batch, target: Target | None, on_error: str, progress: Progres
     return ~bad
 
 
-def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Problem]:
+def _problems(batch: Batch, target: Target | None, on_error: str, smallest: float | None) -> list[Problem]:
     """The problems found in a batch, each with the rows that have it."""
     assert batch.labels is not None
     labels = batch.labels
@@ -56,6 +66,10 @@ def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Proble
         found.append((~(np.abs(o) <= limits.MOST_LABEL), lambda row: _offset_problem(float(o[row])), limits.OFFSETS))
     if isinstance(labels, Numbers) and (large := limits.beyond(labels.values, limits.MOST_LABEL)) is not None:
         found.append((large, lambda row: f"the target is {labels.values[row]:g}", limits.LABELS))
+    if smallest is not None and isinstance(labels, Numbers):
+        found.append(
+            (labels.values < smallest, lambda row: f"the target is {labels.values[row]}, which is negative", "")
+        )
     if on_error == "fail":
         return found  # the core refuses the other invalid values when it learns the rows
     if target is not None:
