@@ -328,6 +328,14 @@ MODEL = (
     Flag(
         "l2", "Pull weights towards zero, by a number without a unit. Default: 0.", float, panel=LEARNING, advanced=True
     ),
+    Flag("n_trees", "The number of trees; rarely needed. Default: 64.", int, panel=LEARNING, advanced=True),
+    Flag(
+        "max_leaves",
+        "The largest number of leaves of a tree; rarely needed. Default: 256.",
+        int,
+        panel=LEARNING,
+        advanced=True,
+    ),
     Flag(
         "quantile",
         "The quantile to predict with --loss quantile, between 0 and 1. Default: 0.5.",

@@ -92,6 +92,8 @@ class Learner(Model):
             does not matter), its model type is "linear", and "auto" chooses among 3 rates. `prune` then forgets what is
             0.
         l2: a penalty that pulls weights towards zero without making them zero; it has no unit either. 0 is off.
+        n_trees: the number of trees; rarely needed. Fewer take less time and memory. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Fewer take less memory. Default: 256.
         further: options that `Options` declares and that are not named here.
 
     Example:
@@ -131,6 +133,8 @@ class Learner(Model):
         ensemble: bool = False,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
         **further: Any,
     ) -> None:
         check_names(further)
@@ -154,6 +158,8 @@ class Learner(Model):
             ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
+            n_trees=n_trees,
+            max_leaves=max_leaves,
             **further,
         )
         if LOSSES[options.loss].coupled:

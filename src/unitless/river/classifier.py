@@ -63,6 +63,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear.
         l2: a penalty that pulls weights towards zero, likewise.
+        n_trees: the number of trees; rarely needed.
+        max_leaves: the largest number of leaves of a tree; rarely needed.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -95,6 +97,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         falling_scales: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -113,6 +117,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.falling_scales = falling_scales
         self.sparsity = sparsity
         self.l2 = l2
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
         if loss not in (known := losses.names(for_classes=True)):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -132,6 +138,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
+            n_trees=n_trees,
+            max_leaves=max_leaves,
         )
         self._gives_shares = LOSSES[loss].link.gives_probabilities
         self._two: tuple[Label, Label] | None = None  # the negative label and the positive one

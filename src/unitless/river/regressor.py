@@ -60,6 +60,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear.
         l2: a penalty that pulls weights towards zero, likewise.
+        n_trees: the number of trees; rarely needed.
+        max_leaves: the largest number of leaves of a tree; rarely needed.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -92,6 +94,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         falling_scales: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -112,6 +116,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.falling_scales = falling_scales
         self.sparsity = sparsity
         self.l2 = l2
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
         if loss in losses.names(for_classes=True):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         self._begin(
@@ -134,6 +140,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
+            n_trees=n_trees,
+            max_leaves=max_leaves,
         )
         self._predicts_scores = LOSSES[loss].link is IDENTITY
 

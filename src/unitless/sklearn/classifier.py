@@ -76,6 +76,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
         l2: a penalty that pulls weights towards zero, likewise.
+        n_trees: the number of trees; rarely needed.
+        max_leaves: the largest number of leaves of a tree; rarely needed.
         max_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls
             no more; the best weights are kept, and these rows are learned last.
         shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
@@ -142,6 +144,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         bias: bool = True,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
         extrapolate: bool = False,
         class_weight: Any = None,
         new_classes: NewClasses = "error",
@@ -162,6 +166,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.bias = bias
         self.sparsity = sparsity
         self.l2 = l2
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
         self.extrapolate = extrapolate
         self.class_weight = class_weight
         self.new_classes = new_classes

@@ -49,6 +49,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
         l2: a penalty that pulls weights towards zero, likewise.
+        n_trees: the number of trees; rarely needed.
+        max_leaves: the largest number of leaves of a tree; rarely needed.
         max_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
         shuffle: `fit` goes through the rows in a random order.
         random_state: of that order.
@@ -106,6 +108,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         bias: bool = True,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
         extrapolate: bool = False,
         warm_start: bool = False,
         infer_columns: bool = True,
@@ -126,6 +130,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.bias = bias
         self.sparsity = sparsity
         self.l2 = l2
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
         self.extrapolate = extrapolate
         self.warm_start = warm_start
         self.infer_columns = infer_columns
