@@ -184,7 +184,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         else:
             self.classes_, self._right_and_all = given.classes, (0.0, 0.0)
             model = self._new_model(data)
-        self._learn_passes(model, data, *self._prepared(model, given, weight))
+        model = self._learn_passes(model, data, *self._prepared(model, given, weight))
         self._keep(model, data, not go_on)
         return self
 
@@ -228,7 +228,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             raise OptionError(f"new_classes is {self.new_classes!r}; it must be one of 'error', 'allow'")
         return self.new_classes == "allow"
 
-    def _new_model(self, data: Rows) -> Learner | OneVsAll:
+    def _new_model(self, data: Rows, model_type: ModelType | None = None) -> Learner | OneVsAll:
         if self.loss not in (known := losses.names(for_classes=True)):
             raise OptionError(
                 f"is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}", option="loss"
@@ -237,7 +237,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         if not self._open and count < 2:
             raise InputError(f"there is one class only, {self.classes_.tolist()[0]!r}; two or more can be told apart")
         task = "binary" if count == 2 and not self._open else "classes"
-        return new_model(self._resolved(task, data, count), task, None if self._open else self.classes_.tolist())
+        return new_model(self._resolved(task, data, model_type), task, None if self._open else self.classes_.tolist())
 
     def _target(self) -> Target:
         if len(self.classes_) > 2 or self._open:

@@ -34,12 +34,13 @@ from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors, quantiles_of
 from ..models.scored import Scored
 from ..models.training_record import record
-from ..options import Auto, Options, is_sparse
+from ..options import Auto, ModelType, Options, is_sparse
 from ..training.defaults import DataFacts, resolve
 from ..training.fit import make_passes
 from ..training.passes import Passes
 from ..training.plan import ENOUGH, FIRST_PASSES, SEEN, Plan
 from ..training.session import Session
+from ..training.trial import needs_trial, take_trial
 from . import rows
 from .rows import Rows
 
@@ -70,8 +71,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     def _note(self, scored: Scored) -> None:
         """Predictions that were made before their rows were learned, for `progressive_score_`."""
 
-    def _learn_passes(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
-        """`fit`'s work: as `train` fits a table, or the rows in their order."""
+    def _learn_passes(
+        self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None
+    ) -> Learner | OneVsAll:
+        """`fit`'s work: as `train` fits a table, or the rows in their order. Gives the model that has learned them."""
         _check_flag("shuffle", self.shuffle)
         if weight is not None and not weight.any():
             raise InputError("the weights of all rows are zero; there is nothing to learn from")
@@ -85,18 +88,24 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         try:
             with _errors_as_scikit_learn():
                 if self.shuffle:
-                    self._fit(model, data, labels, weight)
-                else:
-                    self._learn_in_order(model, rows.RandomRows(data, labels, weight, np.arange(data.rows)))
+                    return self._fit(model, data, labels, weight)
+                self._learn_in_order(model, rows.RandomRows(data, labels, weight, np.arange(data.rows)))
+                return model
         except Error:
             self.__dict__.update(before)  # what was noted of the chunks before
             raise
 
-    def _resolved(self, task: str, data: Rows, classes: int = 0) -> Options:
+    @abstractmethod
+    def _new_model(self, data: Rows, model_type: ModelType | None = None) -> Learner | OneVsAll:
+        """A new model for the data; of a given model type, or of the estimator's own."""
+
+    def _resolved(self, task: str, data: Rows, model_type: ModelType | None = None) -> Options:
         """The options of a new model: the estimator's own, and for the others those of `train`."""
         _check_flag("infer_columns", self.infer_columns)
         own = self.get_params(deep=False)
         given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
+        if model_type is not None:
+            given["model_type"] = model_type
         if given.get("target") == "auto":  # the default, which depends on the loss
             del given["target"]
         if is_sparse(given) and given["model_type"] in ("curves", "trees", "curves only"):
@@ -107,12 +116,14 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
             given |= {"l2": 0.0, "sparsity": 0.0}
-        options = resolve(task, DataFacts(fitted=bool(self.shuffle), classes=classes, rows=data), given)
+        options = resolve(task, DataFacts(fitted=bool(self.shuffle), rows=data), given)
         if options.penalty_note is not None:
             warnings.warn(str(options.penalty_note), stacklevel=4)
         return options
 
-    def _fit(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
+    def _fit(
+        self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None
+    ) -> Learner | OneVsAll:
         """Rows in random order, in as many passes as help; the weights that do best on held-out rows are selected."""
         auto = isinstance(self.max_iter, str) and self.max_iter == "auto"
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -121,7 +132,12 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         shuffled = rows.RandomRows(data, labels, weight, numbers[random_order.order(seed, 0, len(numbers))])
         held = plan.held_rows(shuffled.rows)
         held = held if held >= ENOUGH else 0
-        learned, passes, session = shuffled.rows - held, Passes(), self._session(model)
+        learned, passes = shuffled.rows - held, Passes()
+        if needs_trial(model, len(getattr(self, "classes_", ()))):
+            trial = take_trial(lambda of: self._new_model(data, of), shuffled.batches(0, learned), self._session)
+            if trial is not None and trial.model_type == "linear":
+                model = self._new_model(data, "linear")
+        session = self._session(model)
 
         def learn_pass(number: int) -> bool:
             self._learn_pass(session, shuffled, learned, first=number == 1)
@@ -134,6 +150,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         for batch in shuffled.batches(learned):
             session.learn(batch, "nothing")
         passes.finish(model)
+        return model
 
     def _learn_in_order(self, model: Learner | OneVsAll, given: rows.RandomRows) -> None:
         """`fit`'s work without a random order."""

@@ -146,7 +146,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             model = self._taking(self.model_.copy(), data)  # so that bad data leaves the old one as it was
         else:
             model, self._spread = self._new_model(data), None
-        self._learn_passes(model, data, Numbers(numbers), weight)
+        model = self._learn_passes(model, data, Numbers(numbers), weight)
         self._keep_model(model, data, not go_on)
         return self
 
@@ -163,10 +163,10 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self._keep_model(model, data, first)
         return self
 
-    def _new_model(self, data: rows.Rows) -> Learner:
+    def _new_model(self, data: rows.Rows, model_type: ModelType | None = None) -> Learner:
         if self.loss not in (known := losses.names(task="regression")):
             raise OptionError(f"is {self.loss!r}; a regressor's is one of {', '.join(map(repr, known))}", option="loss")
-        model = new_model(self._resolved("regression", data), "regression")
+        model = new_model(self._resolved("regression", data, model_type), "regression")
         assert isinstance(model, Learner)
         return model
 

@@ -88,6 +88,7 @@ class Fit:
             training.check_rows(rows.rows)
             if training.session is None:
                 training.begin(next(rows.batches(0, learned)))
+                training.try_model_types(lambda: rows.batches(0, learned))
                 watched.tell()  # so that notes about the labels are shown before learning begins
             assert training.session is not None
             finished = make_passes(

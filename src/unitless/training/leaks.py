@@ -163,8 +163,10 @@ def _skill_without(training: Training, sample: _Sample, columns: tuple[str, ...]
     target, first = training.session.target, _without(sample.learned[0].data, columns)
     if first is None:
         return 0.0  # there are no others
-    facts = DataFacts(training.source.family != "named", True, target.met, first)
-    session = Session(training.setup.request.model(target, facts), target, on_error=training.reader.options.on_error)
+    facts = DataFacts(training.source.family != "named", True, first)
+    model_type = training.session.model.options.model_type  # a trial may have chosen it
+    model = training.setup.request.model(target, facts, model_type)
+    session = Session(model, target, on_error=training.reader.options.on_error)
     session.model._choose_rates(True)
     for number in range(PASSES):
         for batch in _all_without(sample.learned, columns):

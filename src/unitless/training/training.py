@@ -42,6 +42,7 @@ from .plan import Plan
 from .result import TrainResult
 from .session import Session
 from .setup import Setup
+from .trial import needs_trial, take_trial
 from .watched import Watched
 
 
@@ -201,8 +202,33 @@ class Training:
             )
         unlabeled = self.progress.unlabelled
         findings.remarks += check_labels(found, target, setup.request.names_task, setup.source.name, unlabeled)
-        facts = DataFacts(setup.source.family != "named", setup.fitted, target.met, data)
-        self.take(setup.request.model(target, facts), target)
+        self.take(setup.request.model(target, self._facts(data)), target)
+
+    def _facts(self, data: inputs.Input) -> DataFacts:
+        return DataFacts(self.setup.source.family != "named", self.setup.fitted, data)
+
+    def try_model_types(self, batches: Callable[[], Iterable[Batch]]) -> None:
+        """Before the first row of a fit is learned: choose the model type by a trial, if that is needed.
+
+        Args:
+            batches: gives the rows in the order of the fit, each time that it is called.
+        """
+        assert self.session is not None
+        target, request = self.session.target, self.setup.request
+        if not needs_trial(self.session.model, target.met):
+            return
+        facts = self._facts(next(iter(batches())).data)
+        trial = take_trial(
+            lambda model_type: request.model(target, facts, model_type),
+            batches(),
+            lambda model: Session(model, target, on_error=self.reader.options.on_error),
+        )
+        if trial is None:
+            return
+        self.findings.remarks.append(trial.note)
+        if trial.model_type == "linear":
+            self.session.close()
+            self.take(request.model(target, facts, "linear"), target)
 
     def take(self, model: Learner | OneVsAll, target: Target) -> None:
         """Begin a session with this model."""
