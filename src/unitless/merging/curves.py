@@ -53,7 +53,10 @@ class _Curve:
         """A member's leaves at some places of the column; zeros where the model has no such column."""
         own = self._model.leaves[name]
         if self._column is None:
-            return Leaves(*(np.zeros((len(places), *one.shape[1:])) for one in (own.weights, own.evidence, own.rows)))
+            weights, evidence, rows = (
+                np.zeros((len(places), *one.shape[1:])) for one in (own.weights, own.evidence, own.rows)
+            )
+            return Leaves(weights, evidence, rows)
         return own.at(own.first_curve + self._column * EACH + places)
 
     def values(self) -> Float64:

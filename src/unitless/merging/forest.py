@@ -83,12 +83,12 @@ class History:
     @property
     def trees(self) -> int:
         """The number of trees."""
-        return self.origin.shape[0]
+        return len(self.origin)
 
     @property
     def most(self) -> int:
         """The largest number of leaves of a tree; its first leaf has the number of the tree times this."""
-        return self.origin.shape[1]
+        return int(self.origin.shape[1])
 
     def take(self, tree: int, other: History) -> None:
         """Take over, in place, a tree of another history."""
