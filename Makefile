@@ -1,23 +1,23 @@
 # make demo    the main job on bundled data: trains, prints metrics, writes a report and a picture into out/
 # make test    what a change needs: linter, types, formatting, and the tests that take no other process; make test ROOM=data
-#              runs the tests of one room
+#              runs the tests of one folder, tests/data
 # make test-all   all tests
 # make test-spark   distributed training on Spark; needs Java
-# make test-redis   messages of brokers; needs redis-server
+# make test-redis   learning from message brokers; needs redis-server
 # make test-page   the server's live page in a browser; needs Chromium
-# make sanitize   the core and its Python bindings under the address and undefined-behaviour sanitizers
-# make sanitize-threads   many threads at one model under the thread sanitizer
-# make fuzz    readers of text, numbers and model files against inputs made up to break them; ten minutes, needs Clang
-# make fuzz-serve   a server against requests made up to break it, for FUZZ_SERVE_SECONDS (60)
-# make cross   the core built for ARM and run by qemu gives the bits that it gives here
-# make bench   speed and memory beside other programs; make bench BENCH=--page puts it into the pages, BENCH=threads measures
-#              1, 2, ... threads, BENCH="dense --compare HEAD~1" this version beside that of a commit
-# make bench-serve   the server beside VW's daemon and FastAPI with River: processor time, speed, latency
+# make sanitize   the core and its Python bindings under the address and undefined-behavior sanitizers
+# make sanitize-threads   many threads that use one model, under the thread sanitizer
+# make fuzz    fuzz the readers of text, numbers and model files; ten minutes, needs Clang
+# make fuzz-serve   fuzz a server with requests, for FUZZ_SERVE_SECONDS (60)
+# make cross   build the core for ARM, run it with qemu, and compare its results with those of this machine, bit by bit
+# make bench   speed and memory compared with other programs; make bench BENCH=--page puts it into the pages, BENCH=threads measures
+#              1, 2, ... threads, BENCH="dense --compare HEAD~1" compares with the version of a commit
+# make bench-serve   the server compared with VW's daemon and FastAPI with River: processor time, speed, latency
 # make crash-serve   the server killed 200 times and 100 power cuts, under load; about 10 minutes
 # make docs    the documentation as a site, in site/
-# make docs-check   whether the pages agree in their numbers, which docs/results.toml has
+# make docs-check   check that the numbers on the pages agree with docs/results.toml
 # make gallery run the scripts of examples/gallery and write their pages and pictures into docs/tutorials
-# make wheel   wheels for every Python from 3.10 to 3.14 that is here, in dist/, tried in empty environments
+# make wheel   build wheels in dist/ for every installed Python from 3.10 to 3.14, and try them in empty environments
 # Everything is installed into .venv from PyPI; nothing else is needed but Python >= 3.10 and a C++ compiler.
 
 PYTHON ?= python3
@@ -30,8 +30,8 @@ export UNITLESS_TESTS := build/core
 
 .PHONY: demo test test-all test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs docs-check gallery wheel clean bench-serve crash-serve
 
-# .venv/.NAME: the package, compiled and installed, and what its extra NAME needs. The build tools stay in .venv: in the
-# temporary environment that pip makes by default they would have another path each time, and all would be compiled again.
+# .venv/.NAME: the package, compiled and installed, with the dependencies of its extra NAME. The build tools stay in .venv:
+# in pip's temporary environment they would have another path each time, and everything would be compiled again.
 BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.20' 'ninja>=1.10'
 $(VENV)/.%: $(SOURCES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -43,7 +43,7 @@ $(VENV)/.%: $(SOURCES)
 demo: $(VENV)/.plot
 	$(BIN)/unitless demo
 
-# Each check runs whatever the others say; the first line of the summary that is not "ok" is what failed.
+# Every check runs, whether or not others fail; the summary marks the checks that failed.
 test: $(VENV)/.test
 	@status=0; summary=""; \
 	for check in lint types format-check core-tests pytest; do \
@@ -62,7 +62,7 @@ types: $(VENV)/.test
 format-check: $(VENV)/.test
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
-# The core without Python; installing the package has built these programs.
+# Tests of the core without Python; these programs were built when the package was installed.
 core-tests: $(VENV)/.test
 	build/core/core_test
 	build/core/mixture_test
@@ -97,8 +97,8 @@ format: $(VENV)/.test
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
 
-# Python itself is not built for the sanitizer, so its library is loaded first, and with it the one for exceptions. The
-# environment sees the installed packages but not the installed unitless. Python's own memory would be taken for leaks.
+# Python itself is not built for the sanitizer, so the sanitizer's library and the C++ library are loaded first. The
+# environment has the installed packages but not the installed unitless. Leaks are ignored: Python's memory looks like one.
 SANITIZED := build/sanitize/venv
 SANITIZED_TESTS := averaging bad_input center core_calls csv_reader exact hard_cases interactions merge merge_order mixture model_file models \
                    one_vs_all predictor repeated_names restored_state row_learning form_reading shuffle sparse_rows sweep target text_readers weights
@@ -132,7 +132,7 @@ sanitize-threads:
 	TSAN_OPTIONS=halt_on_error=1 build/threads/threads_test 30
 	TSAN_OPTIONS=halt_on_error=1 build/threads/workers_test
 
-# What a fuzzer learns stays in build/fuzz/corpus; what fails is kept in build/fuzz, as its last lines say.
+# A fuzzer stores its corpus in build/fuzz/corpus, and inputs that fail in build/fuzz; its last lines name them.
 FUZZ_SECONDS ?= 100
 CLANG ?= $(firstword $(foreach name, clang++ clang++-20 clang++-19 clang++-18 clang++-17 clang++-16, \
            $(shell $(name) -dumpversion 2> /dev/null | grep -qE '^(1[6-9]|[2-9][0-9])' && echo $(name))))
@@ -183,7 +183,7 @@ bench-serve: $(VENV)/.bench
 crash-serve: $(VENV)/.test
 	$(BIN)/python benchmarks/serve_crashes.py
 
-# Every number that stands on more than one page is that of docs/results.toml.
+# Every number that several pages show must equal that in docs/results.toml.
 docs-check: $(VENV)/.test
 	$(BIN)/python tools/docs_check.py
 

@@ -9,12 +9,12 @@ import numpy as np
 from data import Store
 from passes import Pass
 
-CHUNKS = 20  # of all rows
-TREES = 10  # for each chunk
+CHUNKS = 20  # the share of all rows
+TREES = 10  # the number of trees for each chunk
 
 
 def incremental(store: Store) -> Pass:
-    """Its loss is computed apart, where each chunk is predicted before it is learned."""
+    """LightGBM, continued with every chunk. Its progressive loss is computed separately."""
     import lightgbm
 
     X, y = store.two_classes("some")

@@ -1,7 +1,7 @@
 """Another version of unitless, built from a commit in a temporary folder, to be measured next to the installed one.
 
-It has a Python of its own, which sees all packages of this one, but its own unitless first. The installed version is
-that of the working tree, committed or not.
+It has a separate Python environment with all packages of this one, in which its own unitless comes first. The installed
+version is that of the working tree, committed or not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Build:
-    """A version of unitless: the commit, its Python, and the folder in which that finds the package."""
+    """A version of unitless: the commit, its Python, and the folder of its package."""
 
     commit: str
     python: pathlib.Path
@@ -34,10 +34,10 @@ class Build:
 
     @contextlib.contextmanager
     def chosen(self) -> Iterator[None]:
-        """Processes of `multiprocessing` that are started within have this version."""
+        """Run processes of `multiprocessing` that are started inside with this version."""
         before = multiprocessing.spawn.get_executable()
         multiprocessing.spawn.set_executable(str(self.python))
-        sys.path.insert(0, str(self.packages))  # a new process gets the path of this one
+        sys.path.insert(0, str(self.packages))  # a new process inherits this path
         try:
             yield
         finally:
@@ -46,7 +46,7 @@ class Build:
 
 
 def _run(*command: str | pathlib.Path, what: str) -> str:
-    """What a command prints; if it is interrupted, all that it has started (compilers) ends with it."""
+    """The output of a command. If it is interrupted, all processes that it has started (compilers) are ended."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen([*map(str, command)], text=True, start_new_session=True, **pipes)
     try:
@@ -74,7 +74,7 @@ def resolved(commit: str) -> str:
 
 
 def stale() -> pathlib.Path | None:
-    """A source file that was changed after the core was compiled."""
+    """A source file that was changed after the core was compiled, or None."""
     compiled = pathlib.Path(_core.__file__).stat().st_mtime
     sources = [path for path in (ROOT / "core").rglob("*") if path.suffix in (".hpp", ".cpp")]
     newest = max(sources, key=lambda path: path.stat().st_mtime)
@@ -83,7 +83,7 @@ def stale() -> pathlib.Path | None:
 
 @contextlib.contextmanager
 def built(commit: str) -> Iterator[Build]:
-    """The version of a commit, compiled now and removed afterwards."""
+    """Compile the version of a commit now, and remove it afterwards."""
     full = resolved(commit)
     with tempfile.TemporaryDirectory(prefix="unitless-build-") as made:
         folder = pathlib.Path(made)
@@ -99,6 +99,6 @@ def built(commit: str) -> Iterator[Build]:
         (packages / "packages_of_the_benchmark.pth").write_text("\n".join(others) + "\n", encoding="utf-8")
         install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", packages, source]
         if importlib.util.find_spec("scikit_build_core") and importlib.util.find_spec("nanobind"):
-            install.append("--no-build-isolation")  # what building needs is here
+            install.append("--no-build-isolation")  # the environment has the build requirements
         _run(*install, what=f"building {commit}")
         yield Build(commit, python, packages)

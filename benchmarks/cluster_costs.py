@@ -1,4 +1,4 @@
-"""What the parts of a training on many machines cost, measured on one machine in small.
+"""The costs of the parts of a training on many machines, measured on one machine with little data.
 
 `python benchmarks/internet_scale.py --measure` measures anew and keeps the result in cluster_costs.json.
 """
@@ -27,7 +27,7 @@ FAN_IN = 8  # models that are merged at once
 
 @dataclass(frozen=True)
 class Workload:
-    """Rows that are learned in one way: what one of them costs, and how large it is."""
+    """Rows that are learned in one way: the cost and size of a row."""
 
     name: str
     seconds: float  # to learn a row that was read, with all learning rates, on one thread
@@ -37,26 +37,26 @@ class Workload:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of one worker, unless it says otherwise."""
+    """Seconds of one worker, unless a comment gives another unit."""
 
     workloads: dict[str, Workload]
-    add: float  # per MB of a model: what it has added to the one that it went on from
+    add: float  # per MB of a model: from its state, what it has added to the model that it continued from
     fold: float  # per MB of the models: the sum of what eight of them have added
     settle: float  # per MB of a model: from such a sum to the merged model
     trees: float  # of the driver, per MB of a partition's state: its curves and trees
     sums: float  # MB of what a model has added, per MB of the model
-    join: float  # of the driver, per partition: what it has counted of its predictions
+    join: float  # of the driver, per partition: the evaluation of its predictions
     give: float  # per MB of a model: its state as bytes
-    take: float  # per MB of a model: bytes as a model that goes on
+    take: float  # per MB of a model: from bytes to a model that can learn
     save: float  # per MB of a model
     start: float  # of a task, from its submission to its result, if it does nothing
     submit: float  # of the driver, per task
-    survey: float  # per GB of text: where its rows are
+    survey: float  # per GB of text: the positions of its rows
     parse: float  # per GB of text: its rows as numbers
     machine: str
 
     def row(self, workload: Workload) -> float:
-        """To read and learn a row."""
+        """The seconds to read and learn a row."""
         return workload.seconds + workload.row_bytes * 1e-9 * self.parse
 
     def write(self, path: pathlib.Path = KEPT) -> None:
@@ -76,7 +76,7 @@ def measure(path: pathlib.Path = KEPT, quick: bool = False) -> None:
 
 
 def measured(quick: bool) -> Costs:
-    """All costs, each the best of three tries; `quick` is for trying whether it works."""
+    """Measure all costs, each as the best of three tries; `quick` only tests that the measurement works."""
     import machine
 
     rows = 500 if quick else 20_000
@@ -100,7 +100,7 @@ def measured(quick: bool) -> Costs:
 
 
 def _best(action: Callable[[], Any], tries: int = 3, clock: Callable[[], float] = time.process_time) -> float:
-    """Seconds that the processor worked for us: on a machine that is shared they vary less than those that passed."""
+    """Seconds of processor time of this process: on a shared machine they vary less than elapsed seconds."""
     times = []
     for _ in range(tries):
         begun = clock()
@@ -110,12 +110,12 @@ def _best(action: Callable[[], Any], tries: int = 3, clock: Callable[[], float] 
 
 
 def _passing(action: Callable[[], Any], tries: int = 3) -> float:
-    """Seconds that passed, of what waits for a disk or another process."""
+    """Elapsed seconds, for work that waits for a disk or another process."""
     return _best(action, tries, time.perf_counter)
 
 
 def _learning(model: Any, X: Any, y: Any) -> float:
-    """Seconds per row of a model that has begun to learn, while its rates stand still as they do within a round."""
+    """Seconds per row of a model that has begun to learn, with constant rates, as within a round."""
     tenth = len(y) // 10
     model.learn(X[:tenth], y[:tenth])
     model._choose_rates(False)
@@ -152,7 +152,7 @@ def _sparse(rows: int, features: int = 30, bits: int = 18) -> Workload:
 
 
 def _models(bits: int) -> list[Any]:
-    """A hashed model in which every slot is in use, and eight that went on from it."""
+    """A hashed model in which every slot is used, and eight models that continued from it."""
     import unitless as ul
 
     base = ul.Learner(loss="logistic", learning_rate="auto", bits=bits)
@@ -166,7 +166,7 @@ def _models(bits: int) -> list[Any]:
 
 
 def _merging(models: list[Any], size: float) -> dict[str, float]:
-    """The parts of merging a round, per MB of a model; the first model is the one that the others went on from."""
+    """The parts of merging a round, per MB of a model; the first model is the one that the others continued from."""
     from unitless.merging.gathered import Gathered
     from unitless.merging.rounds import Partitions
 
@@ -183,7 +183,7 @@ def _merging(models: list[Any], size: float) -> dict[str, float]:
 
 
 def _trees(rows: int, columns: int = 54) -> float:
-    """Seconds per MB to bring together trees that eight partitions have gone on with."""
+    """Seconds per MB to merge trees with which eight partitions have continued."""
     import unitless as ul
     from unitless.merging.gathered import Gathered
     from unitless.merging.rounds import Partitions
@@ -204,7 +204,7 @@ def _trees(rows: int, columns: int = 54) -> float:
 
 
 def _joining(rows: int) -> float:
-    """Of two classes, whose counts are the largest."""
+    """Seconds to join the evaluations of two classes, which are the largest."""
     import unitless as ul
 
     model, rng, states = ul.Learner(loss="logistic"), np.random.default_rng(0), []
@@ -217,7 +217,7 @@ def _joining(rows: int) -> float:
 
 
 def _handing_over(model: Any) -> tuple[float, float]:
-    """Seconds to make bytes of a model's state, and to make a model of them."""
+    """Seconds to convert a model's state to bytes, and bytes to a model."""
     sent = pickle.dumps(model._state_and_labels(), 5)
     other = model.copy()
     give = _best(lambda: pickle.dumps(model._state_and_labels(), 5))
@@ -225,7 +225,7 @@ def _handing_over(model: Any) -> tuple[float, float]:
 
 
 def _files(path: pathlib.Path, megabytes: int) -> dict[str, float]:
-    """Seconds per GB to survey a file that is in the system's cache, and to read its numbers."""
+    """Seconds per GB to survey a file in the system's cache, and to read its numbers."""
     from unitless.cluster.blocks import DataSpec, survey
     from unitless.data.read_options import ReadOptions
 
@@ -245,7 +245,7 @@ def _nothing(item: int) -> int:
 
 
 def _tasks(count: int) -> tuple[float, float]:
-    """Seconds of a task that does nothing, and those that its submission takes the driver: in processes of Python."""
+    """Seconds of a task that does nothing, and seconds of the driver for its submission, in Python processes."""
     with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         pool.submit(_nothing, 0).result()
         start = _passing(lambda: [pool.submit(_nothing, k).result() for k in range(count // 10)]) / (count // 10)

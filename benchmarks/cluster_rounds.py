@@ -1,11 +1,11 @@
-"""A training on many machines, as time passes: in closed form, and event by event where tasks are slow or fail.
+"""The time of a training on many machines: in closed form, and simulated event by event where tasks are slow or fail.
 
-In each round the driver ships the model to all machines; every partition takes it, judges the learning rates on its
-first rows, reads and learns its rows and gives its state; what the states have added to the model is summed in a tree;
-the driver makes a model of the sum, saves it and evaluates it on the held-out rows. These rows are learned at the end,
-in one more round. Curves and trees are not summed: all states go up the tree, and the driver brings them together.
+In each round the driver ships the model to all machines; every partition loads it, compares the learning rates on its
+first rows, reads and learns its rows and returns its state. What the states have added to the model is summed in a
+tree. The driver makes a model from the sum, saves it and evaluates it on the held-out rows. These rows are learned at
+the end, in one more round. Curves and trees are not summed: all states go up the tree, and the driver merges them.
 
-What is left out: the driver's own failure (it goes on from its last save), workers that are shared with others, and
+The model leaves out failures of the driver (it resumes from its last save), workers shared with other jobs, and
 messages of the engine. Machines have one link each, full at the given speed in both directions.
 """
 
@@ -22,16 +22,17 @@ from numpy.typing import NDArray
 
 Times: TypeAlias = NDArray[np.float64]
 
-JUDGED, LEAST_JUDGED, MOST_JUDGED = 8, 256, 4096  # of a partition's rows one in eight judges the rates, within limits
+# one in eight rows of a partition is used to compare rates, within limits
+JUDGED, LEAST_JUDGED, MOST_JUDGED = 8, 256, 4096
 HELD_OUT = 20_000  # rows
 FEWEST = 1000  # rows of a partition and round
-HOPELESS = 8.0  # a task in whose time so many failures are expected does not end: it would be tried e^8 times
-MOST_LOSSES = 100  # results of a group that are lost so often before the group is complete: it never is
+HOPELESS = 8.0  # a task with this many expected failures does not end: it would be tried e^8 times
+MOST_LOSSES = 100  # a group whose results are lost this often before it is complete never completes
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Workers, what connects them, and how they misbehave."""
+    """Workers, their network, and their failures."""
 
     workers: int
     network: float = 10.0  # Gbit/s of a machine
@@ -45,48 +46,48 @@ class Cluster:
         return math.ceil(self.workers / self.workers_per_machine)
 
     def seconds(self, megabytes: float) -> float:
-        """Of a machine's link."""
+        """Seconds to send this over a machine's link."""
         return megabytes * 8e-3 / self.network
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be learned."""
+    """The rows and the model of a training."""
 
     rows: float
     model: float  # its size in MB
     workload: Workload
     rounds: int = 8
-    per_worker: int = 1  # partitions for each worker
-    text: bool = True  # files of text are surveyed; Parquet files say where their rows are
+    per_worker: int = 1  # number of partitions for each worker
+    text: bool = True  # whether files are surveyed: text is; Parquet files contain the positions of their rows
 
     def partitions(self, cluster: Cluster) -> int:
-        """As many as were asked for, unless there would be too few rows for each."""
+        """The requested number of partitions, or fewer if each would have too few rows."""
         return max(1, min(cluster.workers * self.per_worker, int(self.rows / FEWEST / self.rounds)))
 
 
 @dataclass(frozen=True)
 class Round:
-    """Seconds of the parts of a round in which nothing fails, and MB that go over the network."""
+    """The seconds of the parts of a round without failures, and the MB that it sends over the network."""
 
     ship: float
-    task: float  # a partition: take, judge, learn, give
+    task: float  # a partition: load, compare rates, learn, return
     folds: tuple[float, ...]  # one merging, for each level of the tree
     finish: float
     traffic: float
 
     @property
     def aside(self) -> float:
-        """All but the partitions' work."""
+        """Everything except the work of the partitions."""
         return self.ship + sum(self.folds) + self.finish
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How long a training takes, and what it moves."""
+    """The time of a training, and the MB that it sends."""
 
     seconds: float
-    learning: float  # seconds that reading and learning take, if they are spread evenly over all workers
+    learning: float  # seconds of reading and learning if they are spread evenly over all workers
     survey: float  # seconds
     model_traffic: float  # MB
     data_traffic: float  # MB
@@ -94,12 +95,12 @@ class Outcome:
 
     @property
     def efficiency(self) -> float:
-        """What part of the time is learning."""
+        """The part of the time that is learning."""
         return self.learning / self.seconds
 
 
 def levels(partitions: int) -> list[int]:
-    """How many mergings there are at each level of the tree; with a single partition there is nothing to merge."""
+    """The number of mergings at each level of the tree; a single partition needs none."""
     found = []
     while partitions > 1:
         partitions = math.ceil(partitions / FAN_IN)
@@ -108,7 +109,7 @@ def levels(partitions: int) -> list[int]:
 
 
 def one_round(job: Job, cluster: Cluster, costs: Costs, rows: float, first: bool = False) -> Round:
-    """A round with so many rows in all; in the first one there is no model to be shipped yet."""
+    """A round with this many rows in all. In the first round there is no model to be shipped yet."""
     partitions, size = job.partitions(cluster), job.model
     own = rows / partitions
     link = cluster.seconds(size)
@@ -137,7 +138,7 @@ def one_round(job: Job, cluster: Cluster, costs: Costs, rows: float, first: bool
 
 
 def rounds(job: Job, cluster: Cluster, costs: Costs) -> list[Round]:
-    """All of them, the last with the held-out rows."""
+    """All rounds; the last one learns the held-out rows."""
     rows = job.rows / job.rounds
     usual = one_round(job, cluster, costs, rows)
     first = one_round(job, cluster, costs, rows, first=True)
@@ -145,13 +146,13 @@ def rounds(job: Job, cluster: Cluster, costs: Costs) -> list[Round]:
 
 
 def closed_form(job: Job, cluster: Cluster, costs: Costs) -> Outcome:
-    """If no task fails and all are equally fast."""
+    """The time if no task fails and all tasks are equally fast."""
     partitions, workers, submit = job.partitions(cluster), cluster.workers, costs.submit
     waves, last = math.ceil(partitions / workers), (partitions - 1) % workers + 1
     seconds = 0.0
     for one in rounds(job, cluster, costs):
         now = max(partitions * submit + one.task, last * submit + waves * one.task)
-        if waves > 1:  # the last of the wave before may be later, because it was submitted later
+        if waves > 1:  # the last task of the wave before may end later, because it was submitted later
             now = max(now, workers * submit + (waves - 1) * one.task)
         submitted = partitions
         for nodes, fold in zip(levels(partitions), one.folds, strict=True):
@@ -162,7 +163,7 @@ def closed_form(job: Job, cluster: Cluster, costs: Costs) -> Outcome:
 
 
 def simulate(job: Job, cluster: Cluster, costs: Costs, seed: int = 0) -> Outcome:
-    """With tasks that fail and are tried again, results that are lost with their worker, and tasks that are slow."""
+    """Simulate tasks that are slow or fail and are repeated, and results that are lost with their worker."""
     chance = _Chance(cluster, np.random.default_rng(seed))
     partitions = job.partitions(cluster)
     seconds = 0.0
@@ -194,7 +195,7 @@ def _outcome(job: Job, cluster: Cluster, costs: Costs, seconds: float) -> Outcom
 
 
 def _scheduled(times: Times, submitted: Times, workers: int) -> Times:
-    """When tasks end that free workers take in order."""
+    """The times at which tasks end that free workers take in order."""
     if len(times) <= workers:
         return submitted + times
     free = [0.0] * workers
@@ -206,7 +207,7 @@ def _scheduled(times: Times, submitted: Times, workers: int) -> Times:
 
 
 class _Chance:
-    """What goes wrong."""
+    """Random delays and failures."""
 
     def __init__(self, cluster: Cluster, rng: np.random.Generator) -> None:
         self._rate, self._restart, self._spread = cluster.failures / 3600, cluster.restart, cluster.spread
@@ -214,7 +215,7 @@ class _Chance:
         self.failed = 0
 
     def times(self, usual: Times) -> Times:
-        """How long tasks take until they have succeeded; each try begins anew."""
+        """The times until tasks have succeeded; each try starts from the beginning."""
         spent = np.zeros(len(usual))
         trying = np.arange(len(usual))
         own = usual * np.exp(self._spread * self._rng.normal(size=len(usual))) if self._spread else usual.copy()
@@ -233,7 +234,7 @@ class _Chance:
         return self._rng.exponential(1 / self._rate, count) if self._rate else np.full(count, math.inf)
 
     def kept(self, done: Times, again: float, submitted: Times) -> Times:
-        """When groups of results are complete: those whose worker fails before that are made again."""
+        """The times at which groups of results are complete; results lost with a failing worker are computed again."""
         done, starts = done.copy(), np.arange(0, len(done), FAN_IN)
         lost_at = done + self._until_failure(len(done))
         for _ in range(MOST_LOSSES):

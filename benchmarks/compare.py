@@ -1,4 +1,4 @@
-"""Two versions of unitless side by side: every contender of ours twice, in turns, in one run; ratios of their times."""
+"""Compare two versions of unitless: each of our contenders runs with both versions, in turns; ratios of their times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = [*workloads.ALL, "threads"]
 
 
 def _groups(name: str, store: Store) -> list[tuple[str, Sequence[Contender]]]:
-    """The titles and contenders of what is chosen by that name."""
+    """The titles and contenders chosen by this name."""
     if name != "threads":
         return [(workloads.ALL[name].title, workloads.ALL[name].contenders(store))]
     counts = threads.counts(machine.cores())
@@ -32,13 +32,13 @@ def _both(contenders: Sequence[Contender], store: Store, rounds: int, title: str
     measured = {one.name: one for one in measure([one for pair in pairs for one in pair], store, rounds, title)}
     found = []
     for new, before in pairs:
-        if before.name in measured:  # else the old version cannot do it
+        if before.name in measured:  # otherwise the old version does not support it
             found.append({"new": measured[new.name].asdict(), "old": measured[before.name].asdict()})
     return found
 
 
 def run(names: list[str], store: Store, rounds: int, old: Build) -> list[dict[str, Any]]:
-    """Measure and print what is chosen."""
+    """Measure and print the chosen workloads."""
     results = []
     for name in names:
         for title, contenders in _groups(name, store):

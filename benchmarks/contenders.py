@@ -1,4 +1,4 @@
-"""Contenders: programs with their options, ready to take turns. A loop works in memory, a program is a command."""
+"""Contenders are programs with their options that take turns. A loop works in memory; a program is a command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from data import Store
 from environment import environment, of_threads
 from passes import Failed, Prepare, Worker
 
-BYTECODE: dict[str, str | None] = {"PYTHONDONTWRITEBYTECODE": None}  # kept after the first start, as that of peers is
+# stored after the first start, like the facts of peers
+BYTECODE: dict[str, str | None] = {"PYTHONDONTWRITEBYTECODE": None}
 LAUNCH = pathlib.Path(__file__).with_name("launch.py")
 By = Literal["unitless", "peer", "floor"]
 Turn = Callable[[], float]  # takes a turn; returns its seconds
@@ -27,7 +28,7 @@ Turn = Callable[[], float]  # takes a turn; returns its seconds
 
 @dataclass
 class Facts:
-    """What is known of a contender in addition to its times."""
+    """The results of a contender other than its times."""
 
     rows: int
     loss: float | None = None
@@ -35,7 +36,7 @@ class Facts:
 
 
 class Running:
-    """What the contenders of a run have started; leaving it ends all of them."""
+    """The processes that the contenders of a run have started; all of them end when the block is left."""
 
     def __init__(self, store: Store) -> None:
         self.store, self.stack = store, ExitStack()
@@ -48,7 +49,7 @@ class Running:
         self.stack.close()
 
     def worker(self, process: str, threads: int | None, build: Build | None) -> Worker:
-        """The process of that name, which loops may share."""
+        """The process of this name, which several loops may share."""
         key = process, threads, build
         if key not in self._workers:
             self._workers[key] = Worker(self.store, threads, build)
@@ -57,7 +58,7 @@ class Running:
 
 
 class Contender(Protocol):
-    """Whoever takes turns."""
+    """A participant that takes turns."""
 
     @property
     def name(self) -> str: ...
@@ -69,15 +70,15 @@ class Contender(Protocol):
     def build(self) -> Build | None: ...
 
     def start(self, running: Running) -> tuple[Facts, Turn]:
-        """Get ready, and run once where the first time is unlike the others."""
+        """Prepare, and run once if the first run differs from later ones."""
 
     def renamed(self, name: str, build: Build | None) -> Contender:
-        """The same work, done by this version of unitless."""
+        """The same work with this version of unitless."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Works in memory, in its own process: prepared once, and run once before it is measured."""
+    """A contender that works in memory, in its own process: prepared once, and run once before it is measured."""
 
     name: str
     prepare: Prepare
@@ -96,7 +97,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Program:
-    """A command: started for every round; its whole time counts."""
+    """A contender that is a command: it is started in every round, and its whole time counts."""
 
     name: str
     arguments: list[str]  # of Python
@@ -108,7 +109,7 @@ class Program:
 
     def start(self, _: Running) -> tuple[Facts, Turn]:
         facts = Facts(self.rows)
-        if self.build:  # another version may not be able to do this, and that must show before the rounds
+        if self.build:  # another version may not support this, which must show before the rounds
             self._turn(facts)
         return facts, functools.partial(self._turn, facts)
 

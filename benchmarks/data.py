@@ -1,6 +1,6 @@
 """The data of the benchmarks: Covertype, a stream like hashed text, rows of names; as arrays and as files.
 
-Each file is made when it is first needed, in the folder of a run. Covertype is `covertype.parquet` in the directory
+Each file is created when it is first needed, in the folder of a run. Covertype is `covertype.parquet` in the directory
 UNITLESS_DATA; without it synthetic data of the same shape is used, and `Store.name` has it.
 """
 
@@ -45,8 +45,8 @@ class Size:
     covertype_rows: int
     stream_rows: int
     named_rows: int
-    slow_rows: int  # for a program that would need minutes for all rows
-    shape_rows: int  # for curves, trees and what is compared with them
+    slow_rows: int  # for programs that would need minutes for all rows
+    shape_rows: int  # for curves and trees, and programs compared with them
     forest_rows: int  # for River's forests, which need a millisecond a row
     megabytes: int  # of text in files
     scaling: float  # points of the curves, as a share of their full size
@@ -64,7 +64,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Store:
-    """The data of one run. It is sent to other processes, which load what they need from its folder."""
+    """The data of one run. It is sent to other processes, which load their data from its folder."""
 
     folder: pathlib.Path
     size: Size
@@ -77,9 +77,9 @@ class Store:
         return "Covertype" if real else "synthetic data of Covertype's shape (UNITLESS_DATA is not set)"
 
     def path(self, name: str) -> pathlib.Path:
-        """The path of a file, which is made if it does not exist.
+        """The path of a file, which is created if it does not exist.
 
-        It is made in a separate process, whose memory does not count as that of a contender.
+        It is created in a separate process, whose memory does not count as that of a contender.
         """
         path = self.folder / name
         if not path.exists():
@@ -147,7 +147,7 @@ def _covertype_sparse(store: Store) -> None:
 
 
 def zipf_rows(rows: int, features: int, nonzeros: int, seed: int = 0) -> scipy.sparse.csr_array:
-    """Rows like short texts: words drawn with probability about rank^-1.1 until there are so many different ones.
+    """Rows like short texts: words drawn with probability about rank^-1.1 until a number of different ones is reached.
 
     A value is how often the word was drawn times a weight that is larger for rarer words. The numbers of features are
     in random order, like hashes.

@@ -1,12 +1,12 @@
-"""What the other members of an ensemble are worth: second order, softmax, sNAG, under one mixture.
+"""The gain from the other members of an ensemble: second order, softmax and sNAG in one mixture.
 
     UNITLESS_DATA=DIRECTORY python benchmarks/ensemble.py [NAME ...] [--classes] [--fit] [--model-type TYPE] [--rows N]
 
-Progressive losses of `ensemble=False` and `ensemble=True` side by side, with nothing else chosen: numeric columns as
-arrays, in the order of the file and shuffled (at most 30,000 rows). Scores are the error and the log loss, or the
-squared error divided by the square of the labels' range, without the first row. `--classes`: all classes of a table,
-one-vs-all alone, softmax alone and all together. `--fit`: five folds, scikit-learn's estimators as they come but linear
-and with one pass, next to a tuned multinomial LogisticRegression after a StandardScaler.
+Progressive losses of `ensemble=False` and `ensemble=True`, with defaults otherwise: numeric columns as arrays, in the
+order of the file and shuffled (at most 30,000 rows). Scores are the error and the log loss, or the squared error
+divided by the square of the labels' range, without the first row. `--classes`: all classes of a table, one-vs-all
+alone, softmax alone and all together. `--fit`: five folds, our scikit-learn estimators with their defaults except that
+they are linear and use one pass, and a tuned multinomial LogisticRegression after a StandardScaler.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 import unitless as ul
 from unitless.sklearn import UnitlessClassifier
 
-# What ensembles of linear models are to reach, on rows in the order of the file.
+# The goals for ensembles of linear models, on rows in the order of the file.
 GOALS = {
     "shuttle 1/rest": ("error", 0.031),
     "covertype 2/rest": ("error", 0.040),
@@ -39,7 +39,7 @@ GOALS = {
     "beijing_pm25": ("loss", 6.2e-4),
     "msd sample": ("loss", 0.0132),
 }
-FIT_ROWS = 60_000  # of a table, at most, in five folds
+FIT_ROWS = 60_000  # the largest number of rows of a table in five folds
 
 
 def main() -> None:
@@ -81,7 +81,7 @@ def _rows(table: Table, name: str, folder: pathlib.Path, order: str, most: int |
 
 
 def of_numbers(rows: Rows, model_type: str) -> float:
-    """One score, of numbers or two classes. Gives the ratio of the losses."""
+    """Measure one table of numbers or two classes; return the ratio of the losses."""
     found: dict[bool, dict[str, float]] = {}
     for ensemble in (False, True):
         start = time.perf_counter()
@@ -105,7 +105,7 @@ def _learner(rows: Rows, model_type: Any, ensemble: bool) -> ul.Learner:
 
 
 def of_classes(rows: Rows, model_type: Any) -> None:
-    """One-vs-all alone, softmax alone, and together."""
+    """Measure one-vs-all alone, softmax alone, and both together."""
     made: dict[str, Callable[[], Any]] = {
         "one-vs-all": lambda: ul.OneVsAll(range(rows.classes), center=True, model_type=model_type),
         "softmax": lambda: ul.Softmax(range(rows.classes), center=True, model_type=model_type),

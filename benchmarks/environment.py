@@ -1,4 +1,4 @@
-"""The environment of processes that are started: how many threads they may use."""
+"""The environment of started processes: the number of threads that they may use."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ LINEAR_ALGEBRA = tuple(f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS
 
 
 def of_threads(threads: int | None) -> dict[str, str | None]:
-    """So many threads for everything; None: all cores for unitless, one for linear algebra."""
+    """This many threads for everything; None: all cores for unitless, one for linear algebra."""
     return {**dict.fromkeys(LINEAR_ALGEBRA, str(threads or 1)), "UNITLESS_THREADS": str(threads) if threads else None}
 
 
 @contextlib.contextmanager
 def environment(changes: dict[str, str | None]) -> Iterator[None]:
-    """Environment variables for processes that are started within, None for those that are not to be set.
+    """Set environment variables for processes that are started inside; None removes a variable.
 
     Libraries read them once, when they are loaded.
     """

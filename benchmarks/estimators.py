@@ -1,4 +1,4 @@
-"""Our scikit-learn estimators compared with scikit-learn's own, linear as they are: part of `make bench`.
+"""Our scikit-learn estimators compared with scikit-learn's own, both linear: part of `make bench`.
 
 Five-fold cross-validation of the raw numeric columns, with scikit-learn's own folds (in the order of the files, which
 may drift or be sorted) and with shuffled ones. For each fold all estimators are fitted one after another, so that a

@@ -1,6 +1,6 @@
-"""Scales that fall: what they change on real tables, what they cost, and what they are for.
+"""Falling scales: their effect on real tables, their cost, and an example of their use.
 
-The tables of `model_type_tables.py`, linear models with all that the high-level learners turn on, in the order of the
+The tables of `model_type_tables.py`, linear models with the defaults of the high-level learners, in the order of the
 files and shuffled, with and without `falling_scales`. Then a column that goes from millimeters to meters in mid-stream.
 Needs UNITLESS_DATA, the directory with the datasets.
 
@@ -22,7 +22,7 @@ import unitless as ul
 
 
 def said(rows: Rows, falling: bool) -> tuple[np.ndarray, float]:
-    """The progressive predictions, as `Rows.score` takes them, and the seconds of processor time."""
+    """The progressive predictions, in the form of `Rows.score`, and the seconds of processor time."""
     options: dict[str, Any] = {"learning_rate": "auto", "center": True, "falling_scales": falling}
     y: Any = np.where(rows.y, 1.0, -1.0) if rows.classes == 2 else rows.y
     if rows.classes == 0:

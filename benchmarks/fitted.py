@@ -1,4 +1,4 @@
-"""One whole fit of an estimator that keeps to the conventions of scikit-learn; its loss is that of rows not seen."""
+"""Fit an estimator with the conventions of scikit-learn once; its loss is measured on rows that it has not seen."""
 
 from __future__ import annotations
 

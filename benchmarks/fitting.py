@@ -1,13 +1,13 @@
-"""The reported metrics describe the saved model: `ul.train`, linear, with nothing but the target.
+"""The reported metrics describe the saved model: `ul.train`, linear, with no option but the target.
 
     UNITLESS_DATA=DIRECTORY python benchmarks/fitting.py [NAME ...] [--rows N] [--seed N] [--json FILE] [--page]
 
-Each table is cut into four fifths, which stay in the order of the file, and a random fifth that no model sees. Next to
-the final model stand the baseline, scikit-learn's solver on scaled columns (LogisticRegression, Ridge) and its SGD with
-the same preparation; they get the columns that `train` used, without row counters and identifiers. `reported` is the
-hold-out error that `train` reports. Two ratios: the final model's error over the solver's, and over what was reported.
-`progressive` and `streamed` are of the same file learned in its order (`shuffle=False`): the progressive error, and the
-final model on the fifth. Errors are the share of wrong classes, or the RMSE.
+Each table is cut into four fifths, which stay in the order of the file, and a random fifth that no model sees. The
+final model is compared with the baseline, scikit-learn's solver on scaled columns (LogisticRegression, Ridge) and its
+SGD with the same preparation; they get the columns that `train` used, without row counters and identifiers. `reported`
+is the hold-out error that `train` reports. Two ratios: the final model's error over the solver's, and over what was
+reported. `progressive` and `streamed` describe the same file learned in its order (`shuffle=False`): the progressive
+error, and the final model on the fifth. Errors are the share of wrong classes, or the RMSE.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import unitless as ul
 
 @dataclass(frozen=True)
 class Table:
-    """A file, its target, and how pandas reads it."""
+    """A file, its target, and the options with which pandas reads it."""
 
     path: str
     target: str
@@ -81,14 +81,14 @@ def main() -> None:
 
 
 def _cut(rows: int, seed: int) -> np.ndarray:
-    """Which rows no model sees."""
+    """The rows that no model sees."""
     unseen = np.zeros(rows, bool)
     unseen[np.random.default_rng(seed).permutation(rows)[: rows // 5]] = True
     return unseen
 
 
 def _raw(table: Table, path: pathlib.Path, seed: int, rows: int | None, to: str) -> tuple[str, str]:
-    """The lines of the four fifths and of the other one, as files."""
+    """Write the lines of the four fifths and of the other fifth as files."""
     with gzip.open(path, "rb") as stream:
         lines = stream.read().splitlines(keepends=True)
     header = [] if "header" in table.reading else lines[:1]
@@ -145,7 +145,8 @@ def compared(name: str, folder: pathlib.Path, rows: int | None, seed: int) -> di
     with tempfile.TemporaryDirectory() as to:
         cut = cut_files(name, folder, rows, seed, to)
         reading = ul.Reading(header=False) if "header" in table.reading else None
-        how: dict[str, Any] = {"reading": reading, "model_type": "linear"}  # as the others; model_types.py fits trees
+        # linear as the others; model_types.py fits trees
+        how: dict[str, Any] = {"reading": reading, "model_type": "linear"}
         start = time.perf_counter()
         result = ul.train(cut[0], table.target, **how)
         seconds = time.perf_counter() - start
@@ -176,7 +177,7 @@ def _read(path: str, table: Table) -> pd.DataFrame:
 
 
 def noise(seed: int) -> dict[str, Any]:
-    """Rows that say nothing, sorted by class."""
+    """Rows without information, sorted by class."""
     random = np.random.default_rng(seed)
     X, y = random.normal(size=(30_000, 10)), np.repeat([0, 1], 15_000)
     unseen = _cut(len(y), seed)
@@ -277,7 +278,7 @@ def _shown(one: dict[str, Any], name: str) -> str:
 
 
 def _table(found: list[dict[str, Any]]) -> str:
-    """For the page of benchmarks."""
+    """The table of the page about benchmarks."""
     names = {"rows": "rows", "baseline": "baseline", "solver": "solver", "sgd": "SGD"}
     names |= {"ours": "**fitted**", "reported": "reported", "progressive": "progressive", "streamed": "streamed"}
     lines = [f"| table | {' | '.join(names.values())} | fitted / solver | fitted / reported |"]
@@ -291,7 +292,7 @@ def _table(found: list[dict[str, Any]]) -> str:
 
 
 def _short_table(found: list[dict[str, Any]]) -> str:
-    """For the first page: tables whose order misleads."""
+    """The table of the first page: files whose order misleads."""
     head = ("file in its own order", "stream: progressive", "stream: new rows", "fit: hold-out", "fit: new rows")
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * 4]
     for one in found:

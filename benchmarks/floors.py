@@ -8,14 +8,14 @@ from passes import Pass
 
 
 def numpy_product(store: Store) -> Pass:
-    """X @ w: only the dot products, of all rows at once."""
+    """X @ w: only the dot products of all rows, in one call."""
     X, y = store.two_classes("dense")
     w = np.random.default_rng(0).normal(size=X.shape[1]).astype(X.dtype)
     return Pass(lambda: X @ w, len(y))
 
 
 def memory(store: Store, kind: str = "dense") -> Pass:
-    """Reading the bytes once: the largest 32-bit number among them, which was the fastest of NumPy's reductions."""
+    """Read the bytes once: the largest 32-bit number among them, which was the fastest of NumPy's reductions."""
     X, y = store.two_classes(kind)
     arrays = [X] if isinstance(X, np.ndarray) else [X.data, X.indices]
     words = [one.reshape(-1).view(np.int32) for one in arrays]

@@ -1,4 +1,4 @@
-"""The goals for speed: compared with which contender of the same run, at the same or a lower progressive loss."""
+"""The goals for speed, relative to a contender of the same run with the same or a lower progressive loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Goal:
     other: str
     at_least: float | None = None
     at_most: float | None = None
-    same_rows: bool = True  # else their losses say nothing of each other
+    same_rows: bool = True  # otherwise their losses cannot be compared
 
     def check(self, contenders: dict[str, Any]) -> dict[str, Any] | None:
         """Whether the goal was reached, from the results of its workload; None if a contender was not measured."""
@@ -53,7 +53,7 @@ def _twice(task: str, at_least: float) -> Goal:
 
 
 def _product(count: int) -> Goal:
-    """Predictions next to NumPy with as many threads."""
+    """Predictions compared with NumPy with as many threads."""
     return Goal("threads", called("predict, dense", count), called("NumPy X @ w", count), at_most=1.5)
 
 
@@ -94,7 +94,7 @@ ALL = (
 
 
 def check(workloads: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """All goals that this run can tell: of its workloads, and of the tasks that it ran with several threads."""
+    """Check all goals that this run can decide: of its workloads, and of its tasks with several threads."""
     together = {"name": "threads", "contenders": [one for task in tasks for one in task["contenders"]]}
     found = []
     for workload in [*workloads, together]:

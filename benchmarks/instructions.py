@@ -1,14 +1,14 @@
 """Count the instructions of a few fixed pieces of work, and compare them with a baseline: part of `make bench`.
 
-Times are noisy; counts of instructions are not. Valgrind's callgrind runs this file once more; every kernel works once
-to warm up and once between two marks, and what lies between is counted. More than half a per cent above
-instructions.json is an error.
+Times are noisy; counts of instructions are not. Valgrind's callgrind runs this file once more; every kernel runs once
+to warm up and once between two marks, and the instructions between the marks are counted. More than half a per cent
+above instructions.json is an error.
 
     python benchmarks/instructions.py            count and compare
     python benchmarks/instructions.py --accept   count, and make this the baseline
 
 Counts depend on the instruction set (valgrind knows no AVX-512, so that the AVX2 kernel is what runs) and on the
-compiler: where these are not those of the baseline, the counts are shown and nothing is compared.
+compiler: if these differ from the baseline's, the counts are printed and not compared.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def dense() -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_text(X: np.ndarray, y: np.ndarray, vw: pathlib.Path, csv: pathlib.Path) -> None:
-    """The rows as text, so many times that opening a file counts for little."""
+    """Write the rows as text, repeated until the cost of opening a file is negligible."""
     vw_lines, csv_lines = [], []
     for row, label in zip(X.astype(int).tolist(), y.astype(int).tolist(), strict=True):
         features = " ".join(f"c{j}:{value}" for j, value in enumerate(row) if value)
@@ -62,7 +62,7 @@ def write_text(X: np.ndarray, y: np.ndarray, vw: pathlib.Path, csv: pathlib.Path
 
 
 def all_kernels(folder: pathlib.Path) -> dict[str, tuple[int, Callable[[], object]]]:
-    """By name: how many rows, and what goes over them once."""
+    """By name: the number of rows, and a function that processes them once."""
     X, y = dense()
     model = ul.Learner(loss="logistic")
     model.learn(X, y)
@@ -120,7 +120,7 @@ def all_kernels(folder: pathlib.Path) -> dict[str, tuple[int, Callable[[], objec
 
 
 def work(report: pathlib.Path) -> None:
-    """What callgrind runs: two marks around each kernel."""
+    """The work that callgrind runs: two marks around each kernel."""
     with tempfile.TemporaryDirectory() as folder:
         rows = {}
         for name, (count, run) in all_kernels(pathlib.Path(folder)).items():
@@ -148,7 +148,7 @@ def count() -> dict[str, object]:
         totals = [int(re.search(r"^(?:summary|totals): (\d+)", path.read_text(), re.MULTILINE)[1]) for path in dumps]
     if len(totals) < 2 * len(said["rows"]):
         sys.exit(f"callgrind saw {len(totals)} marks instead of {2 * len(said['rows'])}: it does not know {MARK} here")
-    within = totals[1::2]  # before the first mark of each pair lies warming up
+    within = totals[1::2]  # the count before the first mark of each pair is the warm-up
     a_row = {name: round(total / rows, 1) for (name, rows), total in zip(said["rows"].items(), within, strict=False)}
     return {
         "kernel": said["kernel"],

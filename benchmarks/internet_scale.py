@@ -1,11 +1,11 @@
-"""How long a training on many machines takes, and what it moves: 10 to 10,000 workers, 10^9 to 10^13 rows.
+"""The time and network traffic of a training on many machines: 10 to 10,000 workers, 10^9 to 10^13 rows.
 
     python benchmarks/internet_scale.py              prints tables, draws docs/images/internet-scale.png
     python benchmarks/internet_scale.py --measure    measures the costs anew before (a minute or two)
     python benchmarks/internet_scale.py --page       puts the tables into docs/internals/scale-out-costs.md as well
 
-A prediction from costs that were measured in small on one machine (cluster_costs.json) and from a model of rounds
-(cluster_rounds.py): nothing here ran on a cluster.
+The times are predicted from costs measured with little data on one machine (cluster_costs.json) and from a model of
+rounds (cluster_rounds.py). Nothing ran on a cluster.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MODELS = (
     (500.0, "sparse, 30 features"),
     (5000.0, "sparse, 30 features"),
 )
-DRAWS = 5  # seeds, whose median counts
+DRAWS = 5  # number of seeds, whose median counts
 DRAWN = (10, 18, 32, 56, 100, 178, 316, 562, 1000, 1778, 3162, 5623, 10_000)  # workers in the picture
 TIMES = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36_000: "10 h"}  # marks of its axes
 TIMES |= {days * 86_400: name for days, name in ((4, "4 days"), (36, "36 days"), (365, "1 year"), (3650, "10 years"))}
@@ -38,7 +38,7 @@ MARKED = re.compile(r"(<!-- results: ([\w ]+) -->\n).*?(<!-- end of results -->)
 
 
 def duration(seconds: float) -> str:
-    """With two digits, in the unit that a person would choose."""
+    """A time with two digits, in a suitable unit."""
     for name, size in (("years", 365.25 * 86_400), ("days", 86_400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= size:
             return f"{digits(seconds / size)} {name}" if seconds < 1e12 else "never"
@@ -62,13 +62,13 @@ def exponent(rows: float) -> int:
 
 
 def power(rows: float) -> str:
-    """10⁹ and its like."""
+    """Powers of ten, such as 10⁹."""
     return "10" + str(exponent(rows)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def table(header: list[str], lines: list[list[str]]) -> str:
     rule = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines))  # as Markdown has it
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines))  # the form of Markdown
 
 
 class Prediction:
@@ -78,28 +78,28 @@ class Prediction:
         self._costs, self._cluster, self._seed = costs, cluster, seed
 
     def failing(self, rate: float) -> Prediction:
-        """The same for workers that fail at another rate."""
+        """The same cluster with another rate of failures."""
         return Prediction(self._costs, replace(self._cluster, failures=rate), self._seed)
 
     def calm(self, job: Job, workers: int) -> Outcome:
-        """If nothing fails, and all workers are equally fast."""
+        """The result if nothing fails and all workers are equally fast."""
         return closed_form(job, replace(self._cluster, workers=workers), self._costs)
 
     def round(self, model: tuple[float, str], workers: int) -> Round:
-        """A round in which nothing is learned."""
+        """A round in which no row is learned."""
         return one_round(self.job(ROWS[0], *model), replace(self._cluster, workers=workers), self._costs, 0.0)
 
     def job(self, rows: float, model: float, workload: str, per_worker: int = 1) -> Job:
         return Job(rows, model, self._costs.workloads[workload], per_worker=per_worker)
 
     def seconds(self, job: Job, workers: int) -> float:
-        """The median of some draws of what goes wrong."""
+        """The median over several random simulations."""
         cluster = replace(self._cluster, workers=workers)
         draws = [simulate(job, cluster, self._costs, self._seed + draw).seconds for draw in range(DRAWS)]
         return statistics.median(draws)
 
     def assumed(self) -> str:
-        """One sentence on what the tables assume."""
+        """One sentence on the assumptions of the tables."""
         one = self._cluster
         return (
             f"Network {one.network:g} Gbit/s for each machine of {one.workers_per_machine} workers; "
@@ -108,7 +108,7 @@ class Prediction:
         )
 
     def sizing(self) -> str:
-        """Total time, and what part of it is learning."""
+        """A table of total times, and the part of them that is learning."""
         parts = []
         for model, workload in MODELS:
             lines = []
@@ -128,13 +128,13 @@ class Prediction:
         return "\n".join(parts).strip()
 
     def _memory(self, model: float, workload: str, workers: int) -> float:
-        """MB that the largest merging takes: of sums, or of all states where these are not summed."""
+        """MB of the largest merging: of sums, or of all states if they are not summed."""
         if self._costs.workloads[workload].bent:
             return workers * model
         return (FAN_IN + 1) * self._costs.sums * model
 
     def rounds(self) -> str:
-        """What a round takes in addition to learning, and what it moves."""
+        """A table of the time of a round in addition to learning, and of its traffic."""
         lines = []
         for model, workload in MODELS:
             for workers in WORKERS:
@@ -155,7 +155,7 @@ class Prediction:
 
 
 def draw(prediction: Prediction, path: pathlib.Path) -> None:
-    """Time against workers for each model; what rounds cost; what failures cost."""
+    """Draw the time against workers for each model, the cost of rounds, and the cost of failures."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -168,8 +168,8 @@ def draw(prediction: Prediction, path: pathlib.Path) -> None:
         _draw_times(axis, prediction, model, colors)
     _draw_rounds(axes.flat[2], prediction, colors)
     _draw_failures(axes.flat[3], prediction, colors)
-    for axis in axes.flat[:3]:
-        axis.set(xlabel="workers", xscale="log", yscale="log", xlim=(1.5, 1.3e4))
+    for axis, first in zip(axes.flat[:3], (1.8, 1.8, 8), strict=True):  # names of lines stand before the first workers
+        axis.set(xlabel="workers", xscale="log", yscale="log", xlim=(first, 1.3e4))
         axis.set_xticks(WORKERS, [f"{one:,}" for one in WORKERS])
         low, high = axis.get_ylim()
         ticks = {at: name for at, name in TIMES.items() if low <= at <= high}
@@ -187,7 +187,7 @@ def _name(axis: Any, name: str, x: float, y: float, color: Any, before: bool = F
 
 
 def _draw_times(axis: Any, prediction: Prediction, model: tuple[float, str], colors: Any) -> None:
-    """A line for each number of rows, and a dotted one for what cannot be avoided."""
+    """Draw a line for each number of rows, and a dotted one for the time that cannot be avoided."""
     for rows, color in zip(ROWS, colors, strict=False):
         job = prediction.job(rows, *model)
         name = f"$10^{{{exponent(rows)}}}$ rows"
@@ -196,22 +196,22 @@ def _draw_times(axis: Any, prediction: Prediction, model: tuple[float, str], col
         _name(axis, name, DRAWN[0], times[0], color, before=True)
         axis.plot(DRAWN, [prediction.calm(job, one).learning for one in DRAWN], ":", color=color, linewidth=1)
     axis.set_title(f"{model[1]}: a model of {volume(model[0])}", fontsize=10)
-    axis.set(ylabel="time (dotted: learning alone)", ylim=(10, 3e9))
+    axis.set(ylabel="time (dotted: learning alone)", ylim=(10, 4e8))
 
 
 def _draw_rounds(axis: Any, prediction: Prediction, colors: Any) -> None:
-    """What a round takes in which nothing is learned."""
+    """Draw the time of a round in which no row is learned."""
     for model, color in zip(MODELS, colors, strict=False):
         parts = [prediction.round(model, one) for one in DRAWN]
         seconds = [one.aside + one.task for one in parts]
         axis.plot(DRAWN, seconds, color=color)
         _name(axis, f"{volume(model[0])}{' (trees)' if model is MODELS[0] else ''}", DRAWN[-1], seconds[-1], color)
     axis.set_title("a round without rows, by size of the model", fontsize=10)
-    axis.set(ylabel="time", ylim=(0.03, 7200))
+    axis.set(ylabel="time", ylim=(0.3, 1500))
 
 
 def _draw_failures(axis: Any, prediction: Prediction, colors: Any) -> None:
-    """How much longer it takes the more often workers fail, by the number of partitions."""
+    """Draw the increase of the time with the rate of failures, by the number of partitions."""
     rows, workers, rates = 10**12, 1000, [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1]
     usual = prediction.calm(prediction.job(rows, *MODELS[0]), workers).seconds
     for per_worker, color in zip((1, 4, 16), colors[1:], strict=False):
@@ -220,7 +220,9 @@ def _draw_failures(axis: Any, prediction: Prediction, colors: Any) -> None:
         axis.plot(rates, times, color=color, marker="o", markersize=3)
         _name(axis, str(per_worker), rates[-1], times[-1], color)
     axis.set_title("failures, by partitions for each worker", fontsize=10)
-    axis.set(xlabel="failures per worker and hour", ylabel="time, relative to no failures", xscale="log", ylim=(0.9, 4))
+    axis.set(
+        xlabel="failures per worker and hour", ylabel="time, relative to no failures", xscale="log", ylim=(0.9, 2.8)
+    )
 
 
 def filled(text: str, parts: dict[str, str]) -> str:

@@ -2,10 +2,10 @@
 
 python benchmarks/intervals.py [--level 0.9] [--model-type linear]
 
-Each interval is made before its row is learned. Printed are the share of the rows that are in theirs (coverage), the
-same in the worst window of 1,000 rows in a row, and the mean width next to the best fixed width: that of the narrowest
-interval around the predictions which, known in hindsight, covers as many rows. The last column is how much longer
-training takes than without intervals, in processor time.
+Each interval is made before its row is learned. The table shows the share of labels inside their interval (coverage),
+the coverage in the worst window of 1,000 consecutive rows, and the mean width next to the best fixed width: that of the
+narrowest interval around the predictions which, known in hindsight, covers as many rows. The last column is the
+increase of the processor time of training due to intervals.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TABLES: dict[str, tuple[str, str]] = {
 
 
 class Recording(Coverage):
-    """Remembers errors, and how far each interval reached."""
+    """Records the errors and the widths of the intervals."""
 
     def __init__(self, level: float, quantiles: ErrorQuantiles) -> None:
         super().__init__(level, quantiles, follows=True)
@@ -45,12 +45,12 @@ class Recording(Coverage):
 
     def count(self, predicted: Predicted, weight: Any) -> None:
         self.errors.append(predicted.errors)
-        self.reaches.append(self._mirror.follow_at(self.level, predicted.errors, weight))
+        self.reaches.append(self._mirror.update_at(self.level, predicted.errors, weight))
         super().count(predicted, weight)
 
 
 def streamed(path: pathlib.Path, target: str, model_type: str, make: Any) -> tuple[Any, float]:
-    """Train in the order of the file, with what `make` gives to count intervals; gives that, and the time."""
+    """Train in the order of the file, with the counter of intervals from `make`; return the counter and the time."""
     made: list[Any] = []
 
     def counting(model: Any, level: float) -> Any:
@@ -76,7 +76,7 @@ def streamed(path: pathlib.Path, target: str, model_type: str, make: Any) -> tup
 
 
 def line(name: str, folder: pathlib.Path, level: float, model_type: str, rounds: int) -> str:
-    """What there is to say of a table."""
+    """The line of a table in the output."""
     file, target = TABLES[name]
     path = folder / file
     found, _ = streamed(path, target, model_type, lambda quantiles: Recording(level, quantiles))

@@ -1,9 +1,9 @@
-"""Which columns of public tables are reported to give the target away: each report should be a fact of the data.
+"""List the columns of public tables that are reported to give the target away; each report should be correct.
 
     python benchmarks/leaks.py
 
-Tables of scikit-learn and River, and those in UNITLESS_DATA. Of a raw file the last column and six numeric ones are
-predicted, one after the other; 4,000 rows of each table are used.
+Tables of scikit-learn and River, and those in UNITLESS_DATA. In a raw file, the last column and six numeric ones are
+predicted in turn; 4,000 rows of each table are used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The memory of models, per feature, class or column: by the model's own count, and as the process grows.
+"""The memory of models, per feature, class or column: by the model's own count, and by the growth of the process.
 
-Each kind of model is made in a process of its own, after the rows that it learns. What is measured is how much the
-process has grown, after the memory that was freed has been given back to the system.
+Each kind of model is made in a separate process, after the rows that it learns. The result is the growth of the process
+after freed memory was returned to the system.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import unitless as ul
 
 partial = functools.partial
 STATM = pathlib.Path("/proc/self/statm")
-ROWS = 64  # of those that make a model know its features
+ROWS = 64  # number of rows that make a model know its features
 CLASSES, CLASS_FEATURES = 512, 100
 Teach = Callable[[], Any]  # makes a model that has learned
 Prepare = Callable[[Store], tuple[int, Teach]]  # the number of features, classes or columns, and the work
@@ -53,7 +53,7 @@ def _resident() -> int:
 
 def _measured(store: Store, prepare: Prepare) -> dict[str, Any]:
     count, teach = prepare(store)
-    ul.Learner().learn(np.ones((2, 1)), np.ones(2))  # what is loaded with the first call belongs to no model
+    ul.Learner().learn(np.ones((2, 1)), np.ones(2))  # memory that is loaded with the first call belongs to no model
     before = _resident()
     model = teach()
     grown = _resident() - before
@@ -200,7 +200,7 @@ def vw_classes(store: Store) -> tuple[int, Teach]:
     ]
     vowpalwabbit.Workspace("--quiet").finish()
 
-    def teach() -> Any:  # its slots are a power of two of features, each with room for all classes
+    def teach() -> Any:  # its slots are a power of two of features, each with memory for all classes
         model = vowpalwabbit.Workspace(f"--quiet --loss_function logistic --oaa {count} -b 17")
         for line in lines:
             model.learn(line)
@@ -240,7 +240,7 @@ def lightgbm_columns(store: Store) -> tuple[int, Teach]:
         fitted = lightgbm.LGBMClassifier(verbose=-1, n_jobs=1).fit(X, y)
         return lightgbm.Booster(model_str=fitted.booster_.model_to_string())  # the model without its rows
 
-    teach()  # so that what the library keeps for itself does not count
+    teach()  # so that the library's own memory does not count
     return X.shape[1], teach
 
 

@@ -1,11 +1,11 @@
-"""How long merging two models takes, and how much memory it needs at its peak.
+"""The time and the peak memory of merging two models.
 
     python benchmarks/merging.py [--against PYTHON] [NAME ...]
 
-Each measurement runs in a process of its own: two models are taught until all of their features are known, and merged
-three times, of which the quickest counts. Memory is that of both models and what merging adds at its peak, over that of
-both models: 1.5 is nothing but the merged model. `--against` names the Python of another installation of unitless,
-which is measured next to this one.
+Each measurement runs in a separate process: two models learn until all of their features are known, and are merged
+three times; the fastest merge counts. Memory is the peak during the merge divided by the memory of both models: 1.5
+means that only the merged model was added. `--against` names the Python of another installation of unitless, which is
+measured for comparison.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def taught(seed: int, bits: int, known_as: str, options: dict[str, Any]) -> Any:
 
 
 def memory(what: str) -> int:
-    """Bytes of this process, as Linux tells them: VmRSS now, VmHWM at its peak."""
+    """Bytes of this process as reported by Linux: VmRSS now, VmHWM at its peak."""
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
         if line.startswith(what):
             return int(line.split()[1]) * 1024
@@ -82,7 +82,7 @@ def measure(name: str) -> dict[str, float]:
         start = time.perf_counter()
         merged = ul.merge(models)
         seconds = min(seconds, time.perf_counter() - start)
-        if turn == 0:  # later ones may find memory that was freed
+        if turn == 0:  # later merges may reuse memory that was freed
             added = memory("VmHWM") - before
         assert merged.examples == sum(model.examples for model in models)
         del merged

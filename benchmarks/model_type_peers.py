@@ -1,6 +1,6 @@
-"""What other programs say of rows that they have not learned yet: River's forests, Vowpal Wabbit, gradient boosting.
+"""Progressive predictions of other programs: River's forests, Vowpal Wabbit, gradient boosting.
 
-Their scores take long and do not change, so they are kept in a file.
+Their scores take long to compute and do not change, so they are stored in a file.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from model_type_tables import FIRST_FIT, Rows
 
-SLOW_ROWS = 10_000  # of River, which would need hours for all
-LEAST = 1e-4  # probability that a peer may give: some say 0, and would lose without limit
+SLOW_ROWS = 10_000  # number of rows for River, which would need hours for all
+LEAST = 1e-4  # the smallest probability of a peer: some predict 0, and would have an infinite loss
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0)
 Fitted = Callable[[Any], np.ndarray]  # rows to numbers or probabilities
 
@@ -36,7 +36,7 @@ class Cache:
         return json.loads(self._path.read_text(encoding="utf-8")) if self._path.exists() else {}
 
     def score(self, peer: str, rows: Rows, make: bool = True) -> dict[str, float] | None:
-        """The peer's score of these rows and its seconds, made now if it is not known and `make` is true."""
+        """The peer's score of these rows and its seconds. An unknown score is computed if `make` is true."""
         module, run = PEERS[peer]
         if importlib.util.find_spec(module) is None:
             return None
@@ -57,7 +57,7 @@ class Cache:
 
 
 def _as_said(answers: np.ndarray, rows: Rows) -> np.ndarray:
-    """Probabilities of all classes as the scores are counted."""
+    """Probabilities of all classes in the form that scores use."""
     if rows.classes == 0:
         return answers
     shares = np.clip(answers, LEAST, 1.0)
@@ -66,7 +66,7 @@ def _as_said(answers: np.ndarray, rows: Rows) -> np.ndarray:
 
 
 def _shares(codes: np.ndarray, classes: int) -> np.ndarray:
-    """How often each class was met, never quite zero."""
+    """The frequency of each class, never quite zero."""
     counts = np.bincount(codes.astype(int), minlength=classes) + 1.0 / classes
     return counts / counts.sum()
 
@@ -75,7 +75,7 @@ def _shares(codes: np.ndarray, classes: int) -> np.ndarray:
 
 
 def _refitted(rows: Rows, fit: Callable[[Any, np.ndarray, int], Fitted]) -> np.ndarray:
-    """Fitted anew whenever there are twice as many rows; until the first time the mean of the labels so far."""
+    """Fit again whenever the number of rows has doubled; until the first fit, predict the mean of the labels."""
     y, width = rows.y, rows.classes
     answers = np.zeros((len(y), width) if width else len(y))
     until = min(FIRST_FIT, len(y))
@@ -94,7 +94,7 @@ def _refitted(rows: Rows, fit: Callable[[Any, np.ndarray, int], Fitted]) -> np.n
 
 
 def _boosted(X: Any, y: np.ndarray, classes: int) -> Fitted:
-    """LightGBM: a random tenth decides how many trees are best, then so many are grown on all rows."""
+    """LightGBM: a random tenth decides the best number of trees, and then this number is grown on all rows."""
     import lightgbm
 
     kind = {0: {"objective": "regression"}, 2: {"objective": "binary"}}
@@ -120,7 +120,7 @@ def _boosted(X: Any, y: np.ndarray, classes: int) -> Fitted:
 
 
 def _histogram(X: Any, y: np.ndarray, classes: int) -> Fitted:
-    """scikit-learn's, which holds out a tenth by itself."""
+    """scikit-learn's boosting, which holds out a tenth by itself."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     options = {"max_iter": 2_000, "learning_rate": 0.05, "early_stopping": True, "n_iter_no_change": 50}
@@ -153,7 +153,7 @@ def _with_categories(fit: Callable[[Any, np.ndarray, int], Fitted], rows: Rows) 
 
 
 def _vowpal_wabbit(rows: Rows) -> np.ndarray:
-    """With the rate that is best in hindsight; its other settings are its defaults."""
+    """Vowpal Wabbit with the rate that is best in hindsight and its defaults otherwise."""
     with tempfile.TemporaryDirectory() as folder:
         text = pathlib.Path(folder) / "rows.vw"
         if isinstance(rows.X, np.ndarray):
@@ -168,7 +168,7 @@ def _vowpal_wabbit(rows: Rows) -> np.ndarray:
 
 
 def _vw_features(row: dict[str, Any]) -> list[str]:
-    """Vowpal Wabbit's own words for text: a feature for each value."""
+    """Vowpal Wabbit's convention for text: a feature for each value."""
     written = []
     for number, value in enumerate(row.values()):
         if isinstance(value, str):
@@ -198,7 +198,7 @@ def _vw_run(text: pathlib.Path, rows: Rows, rate: float) -> np.ndarray:
 
 
 def _river(module: str, name: str, scaled: bool, rows: Rows) -> np.ndarray:
-    """With its defaults; the linear models in its leaves, and where AMF splits, depend on the columns' scales."""
+    """River with its defaults; linear models in leaves, and the splits of AMF, depend on the columns' scales."""
     from river import preprocessing
 
     kind = "Classifier" if rows.classes else "Regressor"
@@ -213,12 +213,13 @@ def _river(module: str, name: str, scaled: bool, rows: Rows) -> np.ndarray:
             for code, share in shares.items():
                 answers[k, int(code)] = share
         else:
-            answers[k] = model.predict_one(row) or 0.0  # some know nothing yet
+            answers[k] = model.predict_one(row) or 0.0  # some have no prediction yet
         model.learn_one(row, label)
     return _as_said(answers, rows)
 
 
-PEERS: dict[str, tuple[str, Callable[[Rows], np.ndarray]]] = {  # the module that it needs, and its run
+# the module that it needs, and the function that runs it
+PEERS: dict[str, tuple[str, Callable[[Rows], np.ndarray]]] = {
     "LightGBM": ("lightgbm", functools.partial(_with_categories, _boosted)),
     "HistGradientBoosting": ("sklearn", functools.partial(_with_categories, _histogram)),
     "Vowpal Wabbit": ("vowpalwabbit", _vowpal_wabbit),

@@ -1,7 +1,7 @@
-"""The tables on which model types are compared, in the order of their files and shuffled, and how they are scored.
+"""The tables on which model types are compared, in the order of their files and shuffled, and their scores.
 
-What a contender predicts for each row, before it learns it, is a number, the log odds of the positive class, or
-for several classes the logarithm of the probability of each.
+For each row, before it learns the row, a contender predicts a number, the log odds of the positive class, or the
+logarithm of the probability of each of several classes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 AT_MOST = 30_000  # shuffled rows
-FIRST_FIT = 250  # rows before gradient boosting is fitted for the first time; until then it has the mean
+FIRST_FIT = 250  # rows before gradient boosting is fitted for the first time; before that it predicts the mean
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a table in a certain order, and what is to be predicted: numbers, true and false, or codes of classes."""
+    """Rows of a table in a certain order, and their labels: numbers, true and false, or codes of classes."""
 
     table: str
     order: str
@@ -34,7 +34,7 @@ class Rows:
 
     @property
     def key(self) -> str:
-        """Names these very rows."""
+        """A key that identifies exactly these rows."""
         seen = pd.util.hash_pandas_object(pd.DataFrame(self.X), index=False).to_numpy()
         return f"{self.table}, {self.order}, {len(self)} rows, {zlib.crc32(seen.tobytes() + self.y.tobytes()):08x}"
 
@@ -44,8 +44,8 @@ class Rows:
     def score(self, said: np.ndarray) -> dict[str, float]:
         """The error and the log loss, or the squared error divided by the square of the labels' range.
 
-        The first row of a regression does not count: no model can know where the labels are. `later` is the loss on the
-        rows after the first fit of gradient boosting, which weigh much in a small table.
+        The first row of a regression does not count: no model can know the range of the labels. `later` is the loss on
+        the rows after the first fit of gradient boosting, which weigh much in a small table.
         """
         found: dict[str, float] = {}
         counted = slice(None)
@@ -65,14 +65,14 @@ class Rows:
 
 @dataclass(frozen=True)
 class Table:
-    """A file, what is predicted, and the columns that only name or number the rows."""
+    """A file, its label, and the columns that only name or number the rows."""
 
     path: str
     target: str = "label"
     names: tuple[str, ...] = ()
-    positive: Callable[[pd.Series], pd.Series] | None = None  # which rows are true, if there are two classes
+    positive: Callable[[pd.Series], pd.Series] | None = None  # for two classes: the rows that are true
     classes: bool = False  # all classes of the file
-    first: int | None = None  # in the order of the file, only so many rows
+    first: int | None = None  # in the order of the file, at most this many rows
     separator: str = ","
 
     def read(self, folder: pathlib.Path) -> tuple[pd.DataFrame, pd.Series]:
@@ -82,7 +82,7 @@ class Table:
         return frame, frame.pop(self.target)
 
     def rows(self, name: str, folder: pathlib.Path, seed: int | None, text: bool = False) -> Rows:
-        """In the order of the file, or shuffled; with text a frame, otherwise the numeric columns as an array."""
+        """Rows in the order of the file or shuffled: a frame if text is used, otherwise an array of numeric columns."""
         frame, labels = self.read(folder)
         y, classes = labels.to_numpy(float), 0
         if self.positive is not None:

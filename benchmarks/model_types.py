@@ -1,15 +1,15 @@
-"""Curves and trees next to straight lines, and next to other people's trees.
+"""Compare curves and trees with linear models and with other libraries' trees.
 
     UNITLESS_DATA=DIRECTORY python benchmarks/model_types.py [NAME ...] [--raw] [--classes] [--fit] [--speed] [--page]
 
-Progressive scores: every row is predicted, then learned, by everybody in the same order, that of the file or a random
+Progressive scores: every contender predicts, then learns every row in the same order, that of the file or a random
 one (at most 30,000 rows). Numeric columns as arrays; `--raw`: with the text, as frames; `--classes`: all classes.
 Gradient boosting is fitted anew at 250 rows, 500, 1,000 and so on, each time with the number of trees that is best on
 held-out rows; River's trees see only the first 10,000 rows, since they are slow, after its StandardScaler. Scores
 are the error and the log loss, or the squared error divided by the square of the labels' range, without the first row.
 `--fit`: four fifths of a table are fitted, a random fifth is predicted, by `ul.train` and by LightGBM's defaults.
 `--speed`: the time per row on made-up arrays, of all model types in turn.
-The scores of other programs do not change and are kept in a file (`--cache`); `--cached` computes no new ones.
+The scores of other programs do not change and are stored in a file (`--cache`); `--cached` computes no new ones.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ import unitless as ul
 MODEL_TYPES = ("linear", "curves", "trees")
 REFITTED = "LightGBM"
 ORDERS = {"file": "order of the file", "shuffled": "shuffled"}
-# What trees are to reach, on rows in the order of the file.
+# The goals for trees, on rows in the order of the file.
 TARGETS = {
     "shuttle 1/rest": ("error", 0.0014),
     "census": ("error", 0.0500),
@@ -108,7 +108,7 @@ def _note(text: str) -> None:
 
 
 def _options(model_type: str) -> dict[str, Any]:
-    """How a learner is asked for a model type. A library without model types has one, the straight line."""
+    """The options of a learner for a model type. Versions without model types only have the linear one."""
     try:
         ul.Learner(model_type=model_type)
     except ul.OptionError:
@@ -119,7 +119,7 @@ def _options(model_type: str) -> dict[str, Any]:
 
 
 def ours(rows: Rows, model_type: str) -> dict[str, float] | None:
-    """The progressive score and the seconds; None if the library does not have the model type."""
+    """The progressive score and the seconds; None if this version does not have the model type."""
     try:
         options = _options(model_type)
         start = time.process_time()
@@ -143,7 +143,7 @@ def _said(rows: Rows, options: dict[str, Any]) -> np.ndarray:
 
 
 def _frame_score(rows: Rows, options: dict[str, Any]) -> dict[str, float]:
-    """As `ul.train` reports it of a frame that it learns in its order."""
+    """The metrics that `ul.train` reports for a frame that it learns in its order."""
     if rows.classes == 0:
         result = ul.train(rows.X, rows.y, task="regression", shuffle=False, **options)
         return {"loss": result.progressive["rmse"] ** 2 / float(np.ptp(rows.y)) ** 2}
@@ -156,7 +156,10 @@ def _frame_score(rows: Rows, options: dict[str, Any]) -> dict[str, float]:
 
 
 def progressive(given: argparse.Namespace, tables: dict[str, Table], folder: pathlib.Path) -> list[Found]:
-    """Of each table in each order: the scores of everybody on all rows, and on the first ones next to River's."""
+    """For each table in each order:
+
+    the scores of all contenders on all rows, and on the first rows together with River's.
+    """
     cache, all_found = Cache(pathlib.Path(given.cache)), []
     for order in given.orders:
         for name in given.names or tables:
@@ -197,7 +200,7 @@ def _geometric_mean(ratios: Iterable[float]) -> float:
 
 
 def _ratios(found: list[Found], who: str, other: str, what: str) -> list[float]:
-    """By table, where both are known; no error at all counts as one in a million."""
+    """The ratios by table where both scores are known; an error of zero counts as one in a million."""
     pairs = ((one["scores"].get(who, {}), one["scores"].get(other, {})) for one in found)
     return [max(a[what], 1e-6 * b[what], 1e-12) / max(b[what], 1e-12) for a, b in pairs if what in a and what in b]
 
@@ -206,7 +209,7 @@ def _ratios(found: list[Found], who: str, other: str, what: str) -> list[float]:
 
 
 def fitted(given: argparse.Namespace, folder: pathlib.Path) -> list[Found]:
-    """The errors of everybody on a fifth of each table that no model has seen."""
+    """The errors of all contenders on a fifth of each table that no model has seen."""
     all_found = []
     for name in given.names or [*fitting.RAW, *fitting.PAPER]:
         table = fitting.table_of(name)
@@ -240,14 +243,14 @@ def fitted(given: argparse.Namespace, folder: pathlib.Path) -> list[Found]:
 
 
 def _lightgbm_error(X: Any, y: Any, unseen: Any, labels: Any) -> float:
-    """With its defaults, and columns of text as its categories."""
+    """LightGBM with its defaults, and columns of text as its categories."""
     import lightgbm
     import pandas as pd
 
     frames = [X.copy(), unseen.copy()]
     for column in X.columns:
         if X[column].dtype.kind not in "iufb":
-            kind = pd.CategoricalDtype(sorted(X[column].unique()))  # what it has not met is missing
+            kind = pd.CategoricalDtype(sorted(X[column].unique()))  # a category that it has not met is missing
             for frame in frames:
                 frame[column] = frame[column].where(frame[column].isin(kind.categories)).astype(kind)
     for frame in frames:
@@ -349,7 +352,7 @@ def _target(one: Found) -> list[str]:
 
 
 def _river_table(found: list[Found], given: argparse.Namespace) -> str:
-    """The first rows alone; the times are those of predicting and learning one row."""
+    """Only the first rows; the times are those of predicting and learning one row."""
     peers = [peer for peer in RIVER if any(peer in one["river"] for one in found)]
     head = [f"first {SLOW_ROWS:,} rows", *given.model_types, *peers]
     head += [f"{who}, per row" for who in [*given.model_types, *peers]]
@@ -381,7 +384,7 @@ def _river_table(found: list[Found], given: argparse.Namespace) -> str:
 
 
 def _relative(one: Found, who: str) -> float:
-    """The error over LightGBM's; no wrong row counts as half a row."""
+    """The error relative to LightGBM's; no wrong row counts as half a row."""
     least = 0.0 if one["numbers"] else 0.5 / one["unseen"]
     error, other = (max(one["errors"][name], least) for name in (who, REFITTED))
     return float(error / other)

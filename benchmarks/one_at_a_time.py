@@ -20,7 +20,7 @@ Kind = Literal["plain", "NumPy's scalars", "names in any order", "names missing"
 
 
 def _rows(store: Store, kind: Kind) -> tuple[list[Row], list[Any], np.ndarray]:
-    """Rows of 20 names with labels, as they come: with a tenth of the names missing, or a new one in every tenth."""
+    """Rows of 20 names with labels; optionally a tenth of the names is missing, or every tenth row has a new name."""
     plain, score = store.named()
     labels: list[Any] = (score > 0).tolist()
     chance = random.Random(0)
@@ -124,7 +124,7 @@ def classify(store: Store, make: Make, words: bool = False, kind: Kind = "plain"
 
 
 def classify_covertype(store: Store, make: Make) -> Pass:
-    """The same over the first rows of Covertype, as mappings."""
+    """predict_proba_one, then learn_one, over the first rows of Covertype, as mappings."""
     X, y = store.two_classes("dense")
     count = store.size.slow_rows
     return _classify(make, [dict(enumerate(row)) for row in X[:count].tolist()], y[:count], words=False)
@@ -145,7 +145,7 @@ def regress(store: Store, make: Make) -> Pass:
         return predictions
 
     def loss() -> float:
-        with np.errstate(all="ignore"):  # some diverge
+        with np.errstate(all="ignore"):  # some models diverge
             return math.sqrt(np.mean((np.array(run(), float) - score) ** 2))
 
     return Pass(run, len(rows), loss)

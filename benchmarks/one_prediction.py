@@ -1,9 +1,9 @@
-"""One prediction at a time, as a service makes them: `ul.Predictor` next to a pipeline of scikit-learn.
+"""One prediction at a time, as in a service: `ul.Predictor` compared with a pipeline of scikit-learn.
 
     python benchmarks/one_prediction.py
 
-A row has 20 features, five of them text. Each time is the best of several rounds, of a call in Python with a row that
-is there already as a dict; the pipeline's includes making the frame of one row, which it needs.
+A row has 20 features, five of them text. Each time is the best of several rounds of a Python call with an existing
+dict; the pipeline's time includes making the frame of one row that it needs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Passes of unitless, each to be run in a process of its own."""
+"""Passes of unitless, each of which runs in a separate process."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ import unitless as ul
 
 CLASSES = range(1, 8)
 AUTOMATIC = {"learning_rate": "auto", "center": True}
+DEFAULTS = {
+    **AUTOMATIC,
+    "falling_scales": True,
+    "ensemble": True,
+}  # the defaults of `train` and the estimators for a stream
 
 
 def log_loss(scores: np.ndarray, y: np.ndarray) -> float:
@@ -30,7 +35,7 @@ def learn(store: Store, kind: str = "dense", **options: Any) -> Pass:
 
 
 def predict(store: Store, kind: str = "dense", **options: Any) -> Pass:
-    """The same loop without learning."""
+    """Predict every row without learning."""
     X, y = store.two_classes(kind)
     model = ul.Learner(loss="logistic", **options)
     model.learn(X, y)
@@ -38,7 +43,7 @@ def predict(store: Store, kind: str = "dense", **options: Any) -> Pass:
 
 
 def sweep(store: Store, rates: int = 16) -> Pass:
-    """Rates from e^-4.8 to e^4.8; the loss is that of the best."""
+    """Learn with rates from e^-4.8 to e^4.8; the loss is that of the best rate."""
     X, y = store.two_classes("dense")
     grid = np.exp(9.6 / rates * (np.arange(rates) - rates // 2)).tolist()
 
@@ -68,7 +73,7 @@ def predict_classes(store: Store) -> Pass:
 
 
 def merge(store: Store, models: int) -> Pass:
-    """`ul.merge` of so many models that know all their slots."""
+    """Run `ul.merge` on models in which every slot is in use."""
     from merging import taught
 
     parts = [taught(seed, store.size.hash_bits, "hashed", {"learning_rate": 0.5}) for seed in range(models)]

@@ -1,9 +1,9 @@
-"""Write the results of a benchmark run into the documentation, between marks that name what belongs there.
+"""Write the results of a benchmark run into the documentation, between marks that name the results.
 
     python benchmarks/pages.py [benchmarks/results]
 
 A mark has a name of `report.page`: `<!-- results: workload dense -->`. The block ends with `<!-- end of results -->`.
-The pictures are copied to docs/images, and the numbers of the bars are kept in published.json, from which
+The pictures are copied to docs/images, and the numbers of the bars are stored in published.json, from which
 `pictures.py` can draw them again. `python benchmarks/run.py --page` does all this after its run.
 """
 

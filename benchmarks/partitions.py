@@ -1,11 +1,11 @@
-"""How good a training in parts is, compared with one stream over the same rows.
+"""The loss of training in partitions, compared with one stream over the same rows.
 
     UNITLESS_DATA=... python benchmarks/partitions.py [--seeds 5] [--partitions 16] [--trees] [--order]
 
 A fifth of each table is never learned. One stream learns the others in random order, in one pass; so do partitions that
-are merged in rounds, with as many rounds as the columns say. What is shown is the loss on the fifth over that of one
-stream, less 1, in percent, the mean over seeds. `--order`: Covertype in the order of its file, where one stream is led
-astray.
+are merged in rounds; each column has another number of rounds. The numbers are the loss on the fifth divided by that of
+one stream, minus 1, in percent, averaged over seeds. `--order`: Covertype in the order of its file, where one stream is
+led astray.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TABLES: dict[str, tuple[str, dict[str, Any]]] = {
 def table(name: str) -> pd.DataFrame:
     frame = pd.read_parquet(pathlib.Path(os.environ["UNITLESS_DATA"]) / f"{name}.parquet")
     if name == "covertype":
-        frame["label"] = np.where(frame["label"] == 2, "lodgepole", "other")  # told apart from all others
+        frame["label"] = np.where(frame["label"] == 2, "lodgepole", "other")  # one class against all others
     return frame
 
 
@@ -75,7 +75,7 @@ def compare(title: str, seeds: int, partitions: int, model_type: str) -> None:
 
 
 def in_order(partitions: int, model_type: str) -> None:
-    """Files in an order that means something: each partition still gets rows from everywhere."""
+    """Files in a meaningful order: each partition still gets rows from everywhere."""
     frame = table("covertype")
     rows, test = split(frame, 0)
     alone, _ = loss(rows, test, model_type=model_type, shuffle=False)
@@ -100,7 +100,7 @@ def main() -> int:
         print("set UNITLESS_DATA to the folder of the tables")
         return 1
     model_type = "trees" if given.trees else "linear"
-    # Small tables would have fewer partitions: the study wants so many.
+    # Small tables would have fewer partitions than this study needs.
     layout.LEAST_CELL = 1
     if given.order:
         in_order(given.partitions, model_type)

@@ -24,12 +24,12 @@ SHORTEST_TURN = 0.1  # seconds; a faster pass is repeated within its turn
 
 @dataclass(frozen=True)
 class Pass:
-    """What is timed, and how its loss is computed outside of the timing."""
+    """The function that is timed, and the computation of its loss outside of the timing."""
 
     run: Callable[[], object]
     rows: int
     loss: Callable[[], float] | None = None
-    idle: Callable[[], object] | None = None  # the same with a single row: this time is subtracted
+    idle: Callable[[], object] | None = None  # the pass over a single row: its time is subtracted
 
 
 Prepare = Callable[[Store], Pass]
@@ -95,7 +95,7 @@ def _serve(pipe: Connection, store: Store) -> None:
 
 
 class Failed(Exception):
-    """A contender could not do its work; the text is what went wrong in its process."""
+    """A contender could not do its work; the text is the error in its process."""
 
     @property
     def reason(self) -> str:

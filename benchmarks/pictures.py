@@ -26,12 +26,12 @@ plt.style.use("unitless.plot.style")
 OURS, THEIRS = "C0", "C4"
 COLORS = {"unitless": OURS, "peer": THEIRS, "floor": "C5"}
 PANELS = ("dense", "fit", "tables", "predict")  # the page shows these; the tables have all workloads
-FAR = 15.0  # a bar that is so many times as long as the next longest one would make all the others invisible
+FAR = 15.0  # a bar this many times as long as the next longest one would make all others invisible
 
 
 def bars(workloads: list[dict[str, Any]], path: pathlib.Path) -> None:
     """Time per row of each contender of four `published` workloads, or of as many of them as there are."""
-    shown = [one for one in workloads if one["name"] in PANELS] or workloads[:4]
+    shown = [_of_panel(one) for one in workloads if one["name"] in PANELS] or workloads[:4]
     heights = [len(one["contenders"]) + 1.5 for one in shown]
     figure, axes = plt.subplots(
         len(shown), 1, figsize=(8, 0.3 * sum(heights)), gridspec_kw={"height_ratios": heights}, squeeze=False
@@ -40,6 +40,12 @@ def bars(workloads: list[dict[str, Any]], path: pathlib.Path) -> None:
         _panel(axis, one)
     figure.savefig(path)
     plt.close(figure)
+
+
+def _of_panel(workload: dict[str, Any]) -> dict[str, Any]:
+    """The contenders that a panel shows. Where others learn, predictions are left out: they have their own panel."""
+    learning = [one for one in workload["contenders"] if one["loss"] is not None]
+    return {**workload, "contenders": learning or workload["contenders"]}
 
 
 def _panel(axis: Any, workload: dict[str, Any]) -> None:
@@ -60,7 +66,7 @@ def _panel(axis: Any, workload: dict[str, Any]) -> None:
             axis.plot([0.95 * cut] * 2, [place - 0.45, place + 0.45], color="white", linewidth=3)
     per_row = ", time per row" if workload["per_row"] else ", time"
     axis.set_title(f"{workload['title']}{per_row}", fontsize=11)
-    axis.set_xlim(0, 1.5 * cut)  # the room on the right is for the labels
+    axis.set_xlim(0, 1.5 * cut)  # the space on the right is for the labels
     axis.invert_yaxis()
     axis.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axis.set_xticks([tick for tick in axis.get_xticks() if tick <= cut])
@@ -79,11 +85,12 @@ def _short(value: float) -> str:
 
 
 def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
-    """Time against size, both on logarithmic axes; each line is named at its end."""
-    figure, axes = plt.subplots(3, 2, figsize=(10, 9.5))
-    for axis in axes.flat[len(results) :]:
+    """Time against size, both on logarithmic axes; each line is named at its end. The table has single lines."""
+    shown = [curve for curve in results if len(curve["lines"]) > 1]
+    figure, axes = plt.subplots(-(-len(shown) // 2), 2, figsize=(10, 3.2 * -(-len(shown) // 2)), squeeze=False)
+    for axis in axes.flat[len(shown) :]:
         axis.remove()
-    for axis, curve in zip(axes.flat, results, strict=False):
+    for axis, curve in zip(axes.flat, shown, strict=False):
         for number, line in enumerate(curve["lines"]):
             color = (OURS, THEIRS)[number] if number < 2 else None
             axis.plot(line["points"], line["best_ns"], marker="o", color=color)
@@ -129,7 +136,7 @@ def speedups(tasks: list[dict[str, Any]], path: pathlib.Path) -> None:
 
 
 def published(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the picture of bars needs of a run."""
+    """The part of a run that the picture of bars needs."""
     return [
         {
             **{key: workload[key] for key in ("name", "title", "loss")},

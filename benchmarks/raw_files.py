@@ -1,13 +1,13 @@
-"""Raw files next to models made by hand: `unitless train FILE --target NAME` with no other option.
+"""Raw files: `unitless train FILE --target NAME` with no other option, compared with models made by hand.
 
     UNITLESS_DATA=DIRECTORY python benchmarks/raw_files.py [NAME ...] [--linear] [--rows N] [--seed N] [--json FILE]
 
-By hand means scikit-learn, told all that a person knows about the file: ids are dropped, dates taken apart, codes
+By hand means scikit-learn with everything that a person knows about the file: ids are dropped, dates taken apart, codes
 encoded one-hot, missing numbers imputed with an indicator, numbers scaled, and Ridge or LogisticRegression tuned by
 cross validation. Both learn the same four fifths and are scored on the same fifth, which is written with the same
-oddities. Shown are the squared error, or the log loss and the share of wrong classes; the ratio is that of the first.
-`lines` is the number of lines in which `train` reports what it inferred about the data; at most 12 are allowed.
-`--linear` learns with `--model-type linear` as well.
+oddities. The table shows the squared error, or the log loss and the share of wrong classes, and the ratio of the first
+of these. `lines` is the number of lines in which `train` reports what it inferred about the data; at most 12 are
+allowed. `--linear` learns with `--model-type linear` as well.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Learned:
-    """What the command line makes of a file: a score and lines about the data, or its error message."""
+    """The result of the command line for a file: a score and lines about the data, or its error message."""
 
     score: Score | None
     lines: list[str]
@@ -88,7 +88,7 @@ def _compared(file: RawFile, folder: pathlib.Path, given: Any, known: dict[str, 
     target = file.target or prepared.target
     with tempfile.TemporaryDirectory() as to:
         seen, unseen, hand_seen, hand_unseen = both_parts(file, folder, pathlib.Path(to), given.seed, given.rows)
-        key = str(pd.util.hash_pandas_object(hand_seen).sum())  # many files hold the same values
+        key = str(pd.util.hash_pandas_object(hand_seen).sum())  # many files have the same values
         if key not in known:
             known[key] = by_hand(prepared, hand_seen, hand_unseen)
         ours = by_command(seen, unseen, target)
@@ -150,7 +150,7 @@ def by_hand(prepared: Prepared, seen: pd.DataFrame, unseen: pd.DataFrame) -> Sco
     features = _features(prepared)
     X, X_unseen = (features(part) for part in (seen, unseen))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a class with few rows, and of solvers that stop early
+        warnings.simplefilter("ignore")  # warnings about a class with few rows, and solvers that stop early
         if prepared.regression:
             y, y_unseen = (part[prepared.target].astype(float).to_numpy() for part in (seen, unseen))
             return _regression(_prepared(prepared, X), X, y, X_unseen, y_unseen)

@@ -1,7 +1,7 @@
-"""Raw files and what a person makes of them by hand: the files of `raw_files.py`.
+"""Raw files and their preparation by hand: the files of `raw_files.py`.
 
-Six files are as they were published. The others hold the rows of one of the six, written in another way that people
-meet: without a header row, with ids, with currency signs, in another encoding, with marks of missing values.
+Six files are as they were published. The others have the rows of one of the six in another common form: without a
+header row, with ids, with currency signs, in another encoding, with marks of missing values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a person knows about the columns of a table: the others are not used."""
+    """A person's knowledge about the columns of a table: other columns are not used."""
 
     target: str
     numbers: tuple[str, ...]
@@ -41,7 +41,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Written:
-    """How the rows of a table are written."""
+    """The form in which the rows of a table are written."""
 
     delimiter: str = ","
     header: bool = True
@@ -54,7 +54,10 @@ class Written:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table: its texts as they stand in the file, and the same values as a person knows them, "" where missing."""
+    """A table:
+
+    its texts as they are in the file, and the same values as a person understands them, "" where missing.
+    """
 
     shown: pd.DataFrame
     known: pd.DataFrame
@@ -72,7 +75,7 @@ class RawFile:
     oddity: str
     change: Change | None = None
     written: Written = field(default_factory=Written)
-    target: str | None = None  # where it is not called as in the published file
+    target: str | None = None  # if it has another name than in the published file
 
 
 def _numbered(stem: str, *numbers: range) -> tuple[str, ...]:
@@ -283,7 +286,7 @@ FILES = (*ORIGINALS, *REWRITTEN)
 def both_parts(
     file: RawFile, folder: pathlib.Path, to: pathlib.Path, seed: int, most: int | None = None
 ) -> tuple[pathlib.Path, pathlib.Path, pd.DataFrame, pd.DataFrame]:
-    """Two files, with four fifths of the rows and with the fifth that no model sees; and what people know of both."""
+    """Files with four fifths of the rows and with the fifth that no model sees, and a person's knowledge of both."""
     lines, rows = read_published(file.published, folder)
     head = [] if PUBLISHED[file.published].names else lines[:1]
     body = lines[len(head) :][:most]

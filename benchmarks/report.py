@@ -155,7 +155,7 @@ def page(results: dict[str, Any]) -> dict[str, str]:
     parts = {
         "machine": f"{results['data']}; {results['rounds']} rounds. {machine.sentence(results['machine'])}",
     }
-    if len(results["goals"]) == len(ALL_GOALS):  # those of some workloads do not replace a table of all
+    if len(results["goals"]) == len(ALL_GOALS):  # tables of some workloads do not replace a table of all
         parts["goals"] = as_markdown(goals(results["goals"]))
     for one in results["workloads"]:
         parts[f"workload {one['name']}"] = as_markdown(workload(one))

@@ -10,7 +10,7 @@ from passes import Pass
 
 
 def _progressive(model_of: Any, rows: list[dict[int, float]], labels: list[Any]) -> list[dict[Any, float]]:
-    """The shares that each row is given before it is learned."""
+    """The probabilities that each row gets before it is learned."""
     model, shares = model_of(), []
     for row, label in zip(rows, labels, strict=True):
         shares.append(model.predict_proba_one(row))
@@ -19,7 +19,7 @@ def _progressive(model_of: Any, rows: list[dict[int, float]], labels: list[Any])
 
 
 def _mappings(X: np.ndarray) -> list[dict[int, float]]:
-    """Rows as River takes them."""
+    """Rows in River's form."""
     return [dict(enumerate(values)) for values in X.tolist()]
 
 

@@ -17,7 +17,7 @@ from unitless.river import UnitlessClassifier, UnitlessRegressor
 
 
 def numbers_alone(stream: Iterable[tuple[dict[str, Any], Any]]) -> list[tuple[dict[str, Any], Any]]:
-    """The stream as River's linear models can use it: times as numbers, without text."""
+    """The stream in a form that River's linear models can use: times as numbers, without text."""
     return [
         (
             {
@@ -32,7 +32,7 @@ def numbers_alone(stream: Iterable[tuple[dict[str, Any], Any]]) -> list[tuple[di
 
 
 def progressive(model: Any, stream: list[tuple[dict[str, Any], Any]], measures: list[Any]) -> list[float]:
-    """Predict each example before it is learned; the first, before which the model knows nothing, does not count."""
+    """Predict each example before it is learned; the first one does not count, because the model knows nothing yet."""
     for number, (x, y) in enumerate(stream):
         if number:
             shares = model.predict_proba_one(x) if isinstance(model, base.Classifier) else None

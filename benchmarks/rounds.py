@@ -55,9 +55,9 @@ def progress(text: str) -> None:
 def measure(contenders: Sequence[Contender], store: Store, rounds: int, title: str) -> list[Measured]:
     """Warm up each contender, then measure round after round.
 
-    Each round begins with another contender, so that none always follows the same one. The files that programs read
-    were written or read just before, so they are in the system's cache. A peer that is not installed, and work that
-    another version of unitless cannot do, are left out with a note.
+    Each round begins with another contender, so that no contender always follows the same one. The files that programs
+    read were written or read just before, so they are in the system's cache. A peer that is not installed, and work
+    that another version of unitless cannot do, are left out with a note.
     """
     measured: dict[str, Measured] = {}
     turns: dict[str, Turn] = {}

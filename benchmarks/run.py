@@ -9,7 +9,7 @@ the memory. Linear algebra uses one thread. Results: benchmarks.json, benchmarks
     python benchmarks/run.py threads            1, 2, 4, ... threads up to all cores; also `scaling` and `memory`
     python benchmarks/run.py --quick            small data, to check that everything works
     python benchmarks/run.py --page             also update the numbers in docs/
-    python benchmarks/run.py dense --compare HEAD~3     this version next to that of a commit, which is built first
+    python benchmarks/run.py dense --compare HEAD~3     this version and that of a commit, which is built first
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from data import Size, Store
 from rounds import measure
 
 PROGRAM_ROUNDS = 3  # at most, because reading large files takes long
-STUDIES: dict[str, Callable[[Store, int], list[dict[str, Any]]]] = {  # what is no workload, by name
+STUDIES: dict[str, Callable[[Store, int], list[dict[str, Any]]]] = {  # names that are no workload
     "threads": threads.run,
     "memory": memory.run,
     "scaling": scaling.run,
@@ -99,7 +99,7 @@ def run_workload(workload: workloads.Workload, store: Store, rounds: int) -> dic
 
 
 def run_all(names: list[str], store: Store, results: dict[str, Any], folder: pathlib.Path) -> None:
-    """All that is chosen, next to other programs; prints and keeps each part when it is measured."""
+    """Measure the chosen parts with all programs; print and save each part when it is measured."""
     for name in names:
         if name in STUDIES:
             results[name] = STUDIES[name](store, results["rounds"])
@@ -113,7 +113,7 @@ def run_all(names: list[str], store: Store, results: dict[str, Any], folder: pat
 
 
 def compare_builds(options: argparse.Namespace, store: Store) -> list[dict[str, Any]]:
-    """All that is chosen, next to the version of a commit."""
+    """Measure the chosen parts with this version and with the version of a commit."""
     if changed := builds.stale():
         print(f"  {changed} was changed after the installed core was compiled: install it again first", file=sys.stderr)
     print(f"Building {options.compare} ...", file=sys.stderr, flush=True)

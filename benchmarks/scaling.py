@@ -1,4 +1,4 @@
-"""How the time grows: with rows (it must be linear), features, classes and rates.
+"""The growth of the time with rows (it must be linear), features, classes and rates.
 
 Each line of a curve is measured in a process of its own, in rounds that go over all its points.
 """

@@ -54,7 +54,7 @@ def pre_scaled(store: Store, kind: str = "dense", *, shuffle: bool = False) -> P
 
 
 def pipeline(store: Store) -> Pass:
-    """The usual way with raw rows that arrive in a stream: each chunk updates the scaler, is scaled, and learned."""
+    """The usual way for a stream of raw rows: each chunk updates the scaler, is scaled, and is learned."""
     from sklearn.preprocessing import StandardScaler
 
     X, y = store.two_classes("dense")

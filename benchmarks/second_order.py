@@ -1,8 +1,8 @@
-"""What a lane of second order costs a row, next to the plain pass of NAG, in one run.
+"""The time per row of a second-order lane and of a plain pass of NAG, measured in one run.
 
-Dense columns, all other than zero, one thread. Lanes that have lost are dropped in the course of a stream, so that all
-are kept here, and the time is divided by their number; staging the rows, which all lanes share, is in it. Times are the
-processor's, the best of some rounds in turn: other programs on the machine take less part in them than in a clock's.
+Dense columns, all other than zero, one thread. Usually, lanes that have lost are dropped during a stream; here all
+lanes are kept, and the time is divided by their number. It includes staging the rows, which all lanes share. Times are
+processor times, the best of several rounds in turn: other programs on the machine affect them less than elapsed times.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def models(loss: str) -> tuple[Any, Any]:
 
 
 def stream(loss: str, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and labels of that loss."""
+    """Rows and labels for this loss."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(ROWS, width))
     score = X @ rng.normal(size=width) / np.sqrt(width) + 0.5 * rng.normal(size=ROWS)
@@ -44,7 +44,7 @@ def stream(loss: str, width: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def timed(action: Callable[[], Any]) -> float:
-    """Nanoseconds a row."""
+    """Nanoseconds per row."""
     start = time.process_time()
     action()
     return (time.process_time() - start) / (ROWS - WARM_UP) * 1e9

@@ -1,16 +1,17 @@
-"""The server next to Vowpal Wabbit's daemon and a hand-made FastAPI + River: processor time per row, speed, latency.
+"""The server compared with Vowpal Wabbit's daemon and a hand-made FastAPI + River: processor time per row, speed,
+latency.
 
     python benchmarks/serve.py                     every case
     python benchmarks/serve.py predict lines       two of them
     python benchmarks/serve.py --quick             short rounds, to check that everything works
     python benchmarks/serve.py --data /mnt/ssd     logs on this disk, which decides what a sync costs
 
-The servers of a case run at the same time and take turns under the same load, round after round, after a first one
-that does not count; the table has the medians, ratios are within a round. Ours has tokens, evaluation and the writer of
+The servers of a case run at the same time and take turns under the same load, round after round; the first round does
+not count. The table has the medians; ratios are computed within a round. Ours has tokens, evaluation and the writer of
 snapshots on, and its metrics are read each second. Processor time is that of the process that answers, with all its
 threads; "snapshots" is that of the second process, which writes them. Rows have 20 numbers. The model is linear with
-one rate, as VW's is, unless it is called "default model". VW's daemon answers one connection at a time, and has one;
-nothing that it or River learns is durable.
+one rate, as VW's is, unless it is called "default model". VW's daemon answers one connection at a time, so it gets one
+connection. What it and River learn is not durable.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def table(case: Case, results: dict[str, list[dict[str, float]]]) -> Table:
 
 
 def goals(case: Case, results: dict[str, list[dict[str, float]]]) -> list[dict[str, Any]]:
-    """Which goals the median round reaches."""
+    """The goals that the median round reaches."""
     found = []
     for goal in case.goals:
         pairs = zip(results[goal.ours], results[goal.other], strict=True)

@@ -1,4 +1,4 @@
-"""What the benchmark of the server measures: cases, their contenders, and the goals that a run is compared with."""
+"""The cases of the server benchmark, their contenders, and the goals that a run is compared with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Goal:
-    """Our contender's number is at most, or at least, so many times the other's."""
+    """A goal: our contender's number is at most, or at least, this many times the other's."""
 
     ours: str
     other: str
@@ -54,7 +54,7 @@ def _ours(name: str, server: str, model: str, verb: str, connections: int, **mor
 
 
 def _vw(**more: Any) -> Contender:
-    return Contender(VW, "vw", {"protocol": "lines", "connections": 1} | more)  # its one child has one connection
+    return Contender(VW, "vw", {"protocol": "lines", "connections": 1} | more)  # its only child has one connection
 
 
 def _river(path: str, **more: Any) -> Contender:

@@ -1,4 +1,4 @@
-"""Crash the server some hundred times under load, and compare what is left with one offline pass.
+"""Crash the server some hundred times under load, and compare the remaining state with one offline pass.
 
     python benchmarks/serve_crashes.py              200 × kill -9, 100 power cuts, 100,000 rows: about 10 minutes
     python benchmarks/serve_crashes.py --quick      10 and 5: half a minute
@@ -42,7 +42,7 @@ def arguments() -> argparse.Namespace:
     options = parser.parse_args()
     if options.quick:
         options.kills, options.power, options.rows = 10, 5, 2_000
-    if options.durability == "process":  # it does not survive them
+    if options.durability == "process":  # other kinds of crashes lose data with it
         options.power = 0
     return options
 

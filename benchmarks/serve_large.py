@@ -1,10 +1,10 @@
-"""Large states of the server: a model of a million names while it is snapshotted, and a million ids at a restart.
+"""Large states of the server: snapshots of a model with a million names, and a restart with a million waiting ids.
 
     python benchmarks/serve_large.py
     python benchmarks/serve_large.py --quick        30,000 of each
 
 Goals: a snapshot of 10^6 names adds less than 100 ms to the p99 of predictions; a restart with 10^6 predictions that
-wait for their labels takes less than 10 s, after a polite end and after kill -9.
+wait for their labels takes less than 10 s, after SIGTERM and after kill -9.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def names(count: int) -> Iterator[bytes]:
 
 
 def asked(count: int) -> Iterator[bytes]:
-    """Predictions with ids."""
+    """Requests for predictions, with ids."""
     chance = random.Random(0)
     for number in range(count):
         yield b'{"id":"order-%d","features":{"price":%f,"size":%f}}' % (number, chance.random(), chance.random())
@@ -88,13 +88,13 @@ def snapshots_during_predictions(folder: pathlib.Path, count: int, seconds: floa
     limits = "--max-features", "2000000", "--max-model-bytes", "8GB"
     with serve_servers.unitless(folder, "disk", {"large": ONE_RATE}, "--snapshot-every", "1h", *limits) as server:
         send(server, "/v1/models/large/learn", names(count), batch=200)
-        post(server, "/v1/models/large/snapshot")  # the process that writes them has read the log
+        post(server, "/v1/models/large/snapshot")  # the process that writes snapshots has read the log
         alone = predictions(server, seconds)
         over, times = threading.Event(), []
 
         def snapshot_all_the_time() -> None:
             while not over.is_set():
-                send(server, "/v1/models/large/learn", names(50))  # so that there is something new
+                send(server, "/v1/models/large/learn", names(50))  # so that the snapshot has new rows
                 begun = time.perf_counter()
                 post(server, "/v1/models/large/snapshot")
                 times.append(time.perf_counter() - begun)

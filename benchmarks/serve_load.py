@@ -1,10 +1,10 @@
-"""Load on a server: some connections, each of which sends its next request when it has the answer to the last.
+"""Put load on a server: several connections, each of which sends its next request when the last one is answered.
 
     python benchmarks/serve_load.py '{"port": 8000, "pid": 4711, "protocol": "http", "path": "/v1/models/m/predict"}'
 
-A program of its own, so that nothing else shares its processor time. Requests are encoded before the clock starts, and
-answers are looked at no closer than needed to know that each is whole and says yes. It prints one line of JSON: rows
-per second, latencies, and the processor time of the server and of its children during the measured seconds.
+This is a separate program, so that nothing else shares its processor time. Requests are encoded before the clock
+starts, and answers are only checked for completeness and success. It prints one line of JSON: rows per second,
+latencies, and the processor time of the server and of its children during the measured seconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DELAY = 2000  # requests between a prediction and its label
 
 @dataclass(frozen=True)
 class Load:
-    """What to send where, and for how long."""
+    """The requests, their target, and the duration."""
 
     port: int
     pid: int  # of the server
@@ -41,7 +41,7 @@ class Load:
     token: str | None = None
     ids: bool = False  # every row has an id of its own
     labels: str = ""  # where every second request sends the label of an earlier id instead
-    rate: float = 0.0  # requests per second at most; 0: as many as there are answers
+    rate: float = 0.0  # largest number of requests per second; 0: as many as are answered
     seconds: float = 2.0
     warm: float = 0.5
     different: int = 5000  # rows
@@ -51,16 +51,16 @@ class Answer(Protocol):
     """Reads the answer to one request."""
 
     def take(self, received: bytes) -> bool:
-        """Add what has come; whether the answer is whole."""
+        """Add received bytes; return whether the answer is complete."""
 
 
 class HttpAnswer:
-    """An answer of HTTP, with its length or in chunks; JSON lines have one line for each row."""
+    """An HTTP answer, with its length or in chunks; JSON lines have one line for each row."""
 
     def __init__(self, batch: int) -> None:
         self.batch = batch
         self.parts: list[bytes] = []
-        self.missing: int | None = None  # bytes, if the answer has said its length
+        self.missing: int | None = None  # number of bytes, if the answer gives its length
 
     def take(self, received: bytes) -> bool:
         parts = self.parts
@@ -101,7 +101,7 @@ class LinesAnswer:
 
 
 def processor_time(pids: Sequence[int]) -> float:
-    """The seconds that processes have used, with all their threads. One that has ended counts nothing."""
+    """The seconds of processor time that processes have used, with all their threads. Ended processes count 0."""
     ticks = 0
     for pid in pids:
         try:
@@ -113,7 +113,7 @@ def processor_time(pids: Sequence[int]) -> float:
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes that this one has started, and theirs."""
+    """The processes that this one has started, and their descendants."""
     found = []
     for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
         for child in task.read_text().split():
@@ -143,14 +143,14 @@ def http_request(load: Load, path: str, body: bytes) -> bytes:
 
 
 def with_id(request: bytes, name: bytes) -> bytes:
-    """The same request, its row with an id in front of the other fields."""
+    """The request with an id in front of the other fields of its row."""
     head, _, body = request.partition(b"\r\n\r\n")
     body = b'{"id":"' + name + b'",' + body[1:]
     return head[: head.rindex(b" ") + 1] + b"%d\r\n\r\n" % len(body) + body
 
 
 def connected(port: int) -> socket.socket:
-    """A connection that sends at once."""
+    """A connection that sends without delay."""
     one = socket.create_connection(("127.0.0.1", port), timeout=10)
     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return one

@@ -1,11 +1,11 @@
-"""How far a replica is behind its primary, and whether both are the same to the bit.
+"""The lag of a replica behind its primary, and whether both are equal to the last bit.
 
     python benchmarks/serve_replicas.py
     python benchmarks/serve_replicas.py --quick
 
-While others learn 1,000 rows a second, one client learns a row, and as soon as it is answered asks the replica for a
-prediction that must know it (Unitless-Min-Seq). What that takes, less the time of a prediction that must know nothing,
-is the lag that a client sees. Goal: p99 below 100 ms, and equal bytes when the load is over.
+While other clients learn 1,000 rows a second, one client learns a row and, as soon as it is answered, asks the replica
+for a prediction that must include the row (Unitless-Min-Seq). The time of this, minus the time of a prediction without
+this condition, is the lag that a client sees. Goal: p99 below 100 ms, and equal bytes when the load is over.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def arguments() -> argparse.Namespace:
 
 @contextlib.contextmanager
 def replica(primary: Server) -> Iterator[Server]:
-    """One that reads the primary's data."""
+    """A replica that reads the primary's data."""
     port, folder = serve_servers.free_port(), primary.folder
     command = [sys.executable, "-m", "unitless", "serve", "--replica-of", str(folder / "data"), "--port", str(port)]
     with serve_servers.running([*command, "--token-file", str(folder / "tokens"), "--quiet"], port) as process:
@@ -76,7 +76,7 @@ def get(server: Server, path: str) -> bytes:
 
 
 def lags(primary: Server, second: Server, model: str, seconds: float) -> tuple[list[float], list[float]]:
-    """The times of predictions that must know the last row, and of those that must know nothing."""
+    """The times of predictions that must include the last row, and of predictions without this condition."""
     here, there = Caller(primary), Caller(second)
     knowing, plain = [], []
     given, ends = rows(1000, seed=1), time.monotonic() + seconds

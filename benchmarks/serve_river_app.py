@@ -1,7 +1,4 @@
-"""What a team writes by hand: FastAPI in front of a model of River. Nothing is durable.
-
-uvicorn --app-dir benchmarks serve_river_app:app
-"""
+"""A hand-made service for comparison: FastAPI in front of a model of River. Nothing is durable."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ async def predict(row: Asked) -> Said:
 
 @app.post("/learn")
 async def learn(row: Known) -> Said:
-    """Predict, judge, learn."""
+    """Predict, evaluate, learn."""
     answer = said(row.features)
     accuracy.update(row.label, answer.prediction)
     model.learn_one(row.features, row.label)

@@ -1,4 +1,4 @@
-"""Servers under measurement, each a process of its own on a free port of this machine: started, and always stopped."""
+"""Servers that are measured: each is a separate process on a free port of this machine, and is always stopped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 from serve_load import descendants
 
 HERE = pathlib.Path(__file__).parent
-ONE_RATE = {  # what Vowpal Wabbit learns with: its update is ours without what the server adds by default
+ONE_RATE = {  # Vowpal Wabbit's options: its update equals ours without the server's defaults
     "task": "binary",
     "loss": "logistic",
     "learning_rate": 0.5,
@@ -33,7 +33,7 @@ DEFAULTS = {"task": "binary"}
 
 @dataclass
 class Server:
-    """A running server: the process that answers, its ports, and what a client must know."""
+    """A running server: the process that answers, its ports, and the data that a client needs."""
 
     process: subprocess.Popen[bytes]
     pid: int
@@ -63,7 +63,7 @@ def wait_until_it_listens(process: subprocess.Popen[bytes], port: int, seconds: 
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], port: int, seconds: float = 600.0) -> None:
-    """Return when our server has read its logs and says that it is ready."""
+    """Return when our server reports that it has read its logs and is ready."""
     ends = time.monotonic() + seconds
     while time.monotonic() < ends and process.poll() is None:
         with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=5):
@@ -74,8 +74,8 @@ def wait_until_ready(process: subprocess.Popen[bytes], port: int, seconds: float
 
 @contextlib.contextmanager
 def running(command: list[str], port: int, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """The process of a command, in a group of its own that is ended afterwards: politely, then by force."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that it is ended whatever ends the benchmark
+    """Run a command in a separate process group, which is ended afterwards: with SIGTERM, then by force."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that it ends however the benchmark ends
     process = subprocess.Popen(command, start_new_session=True, **options)
     try:
         wait_until_it_listens(process, port)
@@ -92,7 +92,7 @@ def running(command: list[str], port: int, **options: Any) -> Iterator[subproces
 
 @contextlib.contextmanager
 def vowpal_wabbit() -> Iterator[Server]:
-    """Its daemon with one child, which answers."""
+    """Vowpal Wabbit's daemon with one child, which answers."""
     port = free_port()
     command = [sys.executable, str(HERE / "serve_vw_daemon.py"), str(port), "--loss_function", "logistic"]
     with running(command, port) as process:
@@ -111,7 +111,7 @@ def river() -> Iterator[Server]:
 
 
 def new_token(role: str, file: pathlib.Path, python: str = sys.executable) -> str:
-    """A token of a new file of tokens."""
+    """Create a file of tokens, and return its token."""
     command = [python, "-m", "unitless", "serve", "--new-token", role, "--token-file", str(file)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
 
@@ -125,7 +125,7 @@ def unitless(
     vw_model: str | None = None,
     python: str = sys.executable,
 ) -> Iterator[Server]:
-    """Ours, with tokens, evaluation and the writer of snapshots: as it is put into service."""
+    """Our server with tokens, evaluation and the writer of snapshots, as in production."""
     folder.mkdir(parents=True, exist_ok=True)
     token = new_token("admin", folder / "tokens", python)
     port, vw_port = free_port(), free_port() if vw_model else 0

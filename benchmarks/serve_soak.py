@@ -4,7 +4,7 @@
     python benchmarks/serve_soak.py --quick            three "minutes" of five seconds
 
 Predictions, learning with and without ids, labels that come later, JSON lines; metrics are read each second, ids are
-forgotten after 20 s and the log is kept to 200 MB, so that after some minutes nothing may grow.
+forgotten after 20 s and the log is limited to 200 MB, so that after some minutes nothing may grow.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How long one request keeps the server from answering others.
+"""The time during which one request keeps the server from answering others.
 
-Two numbers: the longest answer to /health/live meanwhile, and the longest turn of the event loop in processor
+It prints two numbers: the longest answer to /health/live meanwhile, and the longest turn of the event loop in processor
 time, which does not depend on what else the machine does. Both are in seconds.
 
     python benchmarks/serve_stalls.py
@@ -33,7 +33,7 @@ ARROW, FILE = "application/vnd.apache.arrow.stream", "application/octet-stream"
 
 
 class Watch:
-    """Asks for /health/live all the time, over one connection."""
+    """Requests /health/live all the time, over one connection."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=300)
@@ -101,7 +101,7 @@ def lines(count: int, columns: int, classes: int = 0) -> bytes:
 
 
 def cases(port: int) -> Iterator[tuple[str, Callable[[], tuple[int, bytes]]]]:
-    """What is asked for, and how."""
+    """The requests: their names, and functions that send them."""
 
     def post(path: str, body: bytes, kind: str = JSON) -> Callable[[], tuple[int, bytes]]:
         return lambda: ask(port, "POST", f"/v1/models/{path}", body, kind)
@@ -185,7 +185,7 @@ def shared_bytes(path: pathlib.Path, content: bytes) -> None:
 
 
 def prepared(port: int) -> None:
-    """Models that are large."""
+    """Make large models."""
     linear = json.dumps({"model_type": "linear", "ensemble": False}).encode()
     for name, options in (("m", b"{}"), ("large", linear), ("classes", b"{}")):
         ask(port, "PUT", f"/v1/models/{name}", options)

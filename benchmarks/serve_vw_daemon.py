@@ -1,9 +1,9 @@
-"""Vowpal Wabbit's daemon, from its Python package: its program is not in every distribution.
+"""Run Vowpal Wabbit's daemon from its Python package, because not every distribution has its program.
 
     python benchmarks/serve_vw_daemon.py PORT [OPTIONS OF VW ...]
 
-The package holds the same library as the program. A workspace made with --daemon listens on the port and forks its one
-child, which waits for the first connection; its parser then answers lines, connection after connection.
+The package contains the same library as the program. A workspace made with --daemon listens on the port and forks its
+one child, which waits for the first connection; its parser then answers lines, connection after connection.
 """
 
 from __future__ import annotations

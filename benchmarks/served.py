@@ -1,4 +1,4 @@
-"""Servers as contenders of a workload: started once, under load in their turn. Their time is that of the processor."""
+"""Servers as contenders of a workload: started once, under load in their turn. Their time is processor time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class Service:
 
         def turn() -> float:
             microseconds = serve.measure(self.contender, server, seconds)["cpu"]
-            return ROWS * max(microseconds, 0.01) / 1e6  # the system counts in hundredths of a second: it may say 0
+            # the system counts in hundredths of a second, so it may report 0
+            return ROWS * max(microseconds, 0.01) / 1e6
 
         try:
             server = running.stack.enter_context(serve.started({key}, pathlib.Path(folder), python))[key]
@@ -54,7 +55,7 @@ def _resident(pid: int) -> float:
 
 
 def services(case: str, *names: str) -> list[Service]:
-    """Contenders of a case of `serve.py`, called after what they do; those of other programs have their own name."""
+    """Contenders of a case of `serve.py`, named after their work; those of other programs have their own name."""
     found = {one.name: one for one in next(one for one in serve_cases.ALL if one.name == case).contenders}
     peers = (serve_cases.VW, serve_cases.RIVER)
     return [

@@ -1,10 +1,10 @@
-"""Softmax next to one-vs-all: how long each takes, and how good they are.
+"""The time and the loss of softmax and one-vs-all.
 
     UNITLESS_THREADS=1 UNITLESS_DATA=DIRECTORY python benchmarks/softmax.py [--rounds N]
 
-Both learn the same rows, first of a made stream of 7 classes, then of the tables that UNITLESS_DATA has, with automatic
-rates. They take turns, so that whatever else the machine does slows down both; the quickest round counts. With one
-thread the time is that of the processor. With several it is the clock's: the machine should have nothing else to do.
+Both learn the same rows, first of a simulated stream of 7 classes, then of the tables in UNITLESS_DATA, with automatic
+rates. They take turns, so that other work of the machine slows down both; the fastest round counts. With one thread the
+time is processor time. With several it is elapsed time, and the machine should do nothing else.
 """
 
 from __future__ import annotations

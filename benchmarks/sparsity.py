@@ -1,12 +1,12 @@
-"""Sparsity on a stream of clicks: how good predictions are, and how few weights make them.
+"""Sparsity on a stream of clicks: the loss, and the number of weights.
 
-The stream is simulated, because no public one can be shipped: 20 fields of very different sizes whose values come as
-often as words do, a million names in all, most of which say nothing. Rows are learned once, every one predicted before
-it is learned (scikit-learn: before its thousand rows are). "Random units": every name has a value between 1e-3 and 1e3
-in place of 1.
+The stream is simulated, because no public one can be shipped: 20 fields of very different sizes whose values are as
+frequent as words in a text, a million names in all, most of which have no effect. Rows are learned once, every one
+predicted before it is learned (scikit-learn: in chunks of a thousand rows). "Random units": every name has a value
+between 1e-3 and 1e3 in place of 1.
 
 Vowpal Wabbit's FTRL and scikit-learn's SGD run with several penalties, and Vowpal Wabbit with several rates too; the
-best of each in hindsight, by the log loss, is shown. unitless chooses on the way.
+best of each in hindsight, by the log loss, is shown. unitless chooses during the pass.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one program."""
+    """The results of one program."""
 
     who: str
     loss: float
@@ -54,7 +54,7 @@ class Outcome:
 
 
 def stream(rows: int, random_units: bool, seed: int = 0) -> Stream:
-    """In each field some of the 200 most frequent names matter. The labels are the same in all units."""
+    """In each field, some of the 200 most frequent names have an effect. The labels are the same in all units."""
     rng = np.random.default_rng(seed)
     columns, score, first = [], np.full(rows, -3.2), 0
     for size in FIELDS:

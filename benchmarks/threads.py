@@ -1,6 +1,6 @@
-"""How much faster each piece of work is with 2, 4, ... threads than with one, up to the cores of the machine.
+"""The speedup of each piece of work with 2, 4, ... threads over one, up to the cores of the machine.
 
-The thread counts of a piece of work take turns in one run, each in a process of its own (`UNITLESS_THREADS`). "Python
+The thread counts of a piece of work take turns in one run, each in a separate process (`UNITLESS_THREADS`). "Python
 threads" have one thread of unitless each: they predict with the same model, or learn with a learner of their own.
 """
 
@@ -28,7 +28,7 @@ partial = functools.partial
 
 @dataclass(frozen=True)
 class Task:
-    """A piece of work, and the contender that does it with so many threads."""
+    """A piece of work, and the contender that does it with a given number of threads."""
 
     group: str
     name: str
@@ -69,7 +69,7 @@ def _file(name: str, file: str, rows: str, *arguments: str) -> Task:
 
 
 def sharing(store: Store, threads: int, rows: int = 1_000) -> Pass:
-    """Python threads that predict with one model, so many rows a call."""
+    """Python threads that predict with one model, with this many rows per call."""
     X, y = store.two_classes("dense")
     model = ul.Learner(loss="logistic")
     model.learn(X, y)
@@ -83,7 +83,7 @@ def sharing(store: Store, threads: int, rows: int = 1_000) -> Pass:
 
 
 def apart(store: Store, threads: int) -> Pass:
-    """Python threads, each of which learns all rows with a learner of its own."""
+    """Python threads, each of which learns all rows with its own learner."""
     X, y = store.two_classes("dense")
 
     def all_rows(_: int) -> None:

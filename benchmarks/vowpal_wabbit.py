@@ -47,7 +47,7 @@ def _rows(text: pathlib.Path) -> tuple[int, pathlib.Path]:
 
 
 def learn(store: Store, data: str, options: tuple[str, ...] = (), cached: bool = True) -> Pass:
-    """From its text or its binary cache. The time for a single row, which is the start, is subtracted."""
+    """Learn from its text or its binary cache. The time for a single row, which is the start-up time, is subtracted."""
     text, options = store.path(data), LOGISTIC + options
     rows, one = _rows(text)
     source = ("-d", text, "--cache_file", _cache(text, options)) if cached else ("-d", text)
@@ -59,7 +59,7 @@ def learn(store: Store, data: str, options: tuple[str, ...] = (), cached: bool =
 
 
 def predict(store: Store, data: str) -> Pass:
-    """From its cache, with a model that it has learned from the same rows."""
+    """Predict from its cache, with a model that it has learned from the same rows."""
     text = store.path(data)
     rows, one = _rows(text)
     source, model = ("-d", text, "--cache_file", _cache(text, LOGISTIC)), text.with_suffix(".model")
@@ -69,7 +69,7 @@ def predict(store: Store, data: str) -> Pass:
 
 
 def merge(store: Store, models: int) -> Pass:
-    """`merge_models` of so many models, each of which has learned some rows of the stream."""
+    """Run `merge_models` on models that have each learned some rows of the stream."""
     import vowpalwabbit
 
     options = f"--quiet --loss_function logistic -b {store.size.hash_bits} --preserve_performance_counters"

@@ -1,4 +1,4 @@
-"""The workloads, and the contenders (programs and options) that do each. The first contender is the reference."""
+"""The workloads, and their contenders (programs and options). The first contender of each is the reference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Contenders = list[Contender]
 partial = functools.partial
 Peer, Floor = partial(Loop, by="peer"), partial(Loop, by="floor")
 
-ALONE = {"ensemble": False}  # one learner, as the other programs have
+ALONE = {"ensemble": False}  # one learner, like the other programs
 ONE_RATE = {"learning_rate": 0.5, "center": False, "falling_scales": False, **ALONE}
 
 
@@ -54,6 +54,23 @@ def dense(store: Store) -> Contenders:
         Loop("unitless, predictions only", ours.predict, threads=1),
         Floor("NumPy X @ w", floors.numpy_product),
         Floor("reading the bytes once", floors.memory),
+    ]
+
+
+def defaults(store: Store) -> Contenders:
+    first = f"first {store.size.slow_rows:,} rows"
+    ours_river = partial(one.our_classifier, model_type="auto")
+    return [
+        Loop("unitless, defaults: trees, ensemble", partial(ours.learn, model_type="auto", **ours.DEFAULTS)),
+        Loop("unitless, linear, ensemble", partial(ours.learn, model_type="linear", **ours.DEFAULTS)),
+        Loop("unitless, one linear learner", ours.learn),
+        Peer("Vowpal Wabbit, cache", partial(vw.learn, data="binary.vw")),
+        Peer("scikit-learn scaler + SGD", scikit.pipeline),
+        Loop(f"unitless.river, defaults, {first}", partial(one.classify_covertype, make=ours_river)),
+        Peer(
+            f"River scaler | logistic, {first}",
+            partial(one.classify_covertype, make=partial(one.river_classifier, scaled=True)),
+        ),
     ]
 
 
@@ -294,6 +311,13 @@ ALL = {
             "One pass over raw float32 columns; class 2 against the rest.",
             "log loss",
             dense,
+        ),
+        Workload(
+            "defaults",
+            "Covertype, dense, defaults",
+            "The same rows in the same order: our defaults next to one linear learner and to other programs.",
+            "log loss",
+            defaults,
         ),
         Workload(
             "sparse",

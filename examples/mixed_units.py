@@ -33,14 +33,14 @@ Fit = Callable[[Any, Any], Callable[[Any], Any]]  # from training data to a func
 
 
 def fit_unitless(X: Any, y: Any) -> Callable[[Any], Any]:
-    """Learn in one pass, with nothing to choose."""
+    """Learn in one pass without any tuning."""
     model = ul.Learner(loss="logistic", learning_rate="auto", center=True)
     model.learn(X, y)
     return lambda rows: model.predict(rows) > 0
 
 
 def fits_of_scikit_learn() -> dict[str, Fit]:
-    """A tuned pipeline, and the same without the scaler."""
+    """A tuned pipeline, and the same pipeline without the scaler."""
     from sklearn.linear_model import SGDClassifier  # noqa: PLC0415  (an optional dependency)
     from sklearn.model_selection import GridSearchCV  # noqa: PLC0415
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415

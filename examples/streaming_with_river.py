@@ -22,7 +22,7 @@ Stream = Iterable[tuple[dict[str, Any], Any]]
 
 
 def converted(stream: Stream, factors: dict[str, float]) -> Iterator[tuple[dict[str, Any], Any]]:
-    """The same stream with some of its columns in other units."""
+    """The stream with some of its columns in other units."""
     for x, y in stream:
         yield {name: value * factors.get(name, 1.0) for name, value in x.items()}, y
 

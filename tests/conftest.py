@@ -1,4 +1,4 @@
-"""Shared settings: the large datasets, if UNITLESS_DATA says where they are, and every kernel this machine runs."""
+"""Shared settings: the large datasets in UNITLESS_DATA, if it is set, and all kernels that this machine can run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import hypothesis
 import pytest
 from instruction_sets import KERNELS
 
-# A shell that starts the tests in the background lets them ignore Ctrl-C, which some of them test.
+# A shell that starts the tests in the background makes them ignore Ctrl-C, which some of them test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("unitless", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("unitless")
 os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1,localhost"  # where the tests' servers are
 
-# Files whose tests take longest come first, so that no process is left alone with one of them at the end.
+# Files whose tests take longest come first, so that at the end no process runs alone with one of them.
 LONGEST = (
     "test_resume",
     "test_raylets",
@@ -38,7 +38,7 @@ LONGEST = (
 )
 
 
-# What `make test` leaves to `make test-all`: by folder, and by file. See the markers in pyproject.toml.
+# Tests that `make test` leaves to `make test-all`: by folder, and by file. See the markers in pyproject.toml.
 FOLDER_MARKS = {"cluster": "cluster"}
 FILE_MARKS = {
     "docs": "test_docs test_site test_gallery test_benchmarks test_examples test_internet_scale test_serve_docs",

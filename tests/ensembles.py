@@ -1,4 +1,4 @@
-"""Models with ensemble: members beside the linear one, under one mixture."""
+"""Models with ensemble: the linear member and others, combined by one mixture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import unitless as ul
 COLUMNS = 6
 LABELS = ("low", "middle", "high")
 
-# Ensembles of learners of numbers and of two classes, with options.
+# Options of ensembles of learners of numbers and of two classes.
 LEARNERS: list[tuple[str, dict[str, Any]]] = [
     ("snag", {}),
     ("snag", {"learning_rate": "auto", "target": "auto", "average": True}),
@@ -33,7 +33,7 @@ CLASSIFIERS: list[tuple[str, dict[str, Any]]] = [
 
 
 def problem(rows: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of all units; float32 holds them. The label follows the first three."""
+    """Columns of all units, exact in float32. The label depends on the first three."""
     rng = np.random.default_rng(7)
     unit, offset = np.exp(3 * rng.normal(size=COLUMNS)), rng.normal(size=COLUMNS)
     rng = np.random.default_rng(seed)
@@ -50,7 +50,7 @@ def learner(ensemble: str, **options: Any) -> ul.Learner:
 
 
 def of_classes(ensemble: str, **options: Any) -> ul.OneVsAll:
-    """Of three classes."""
+    """A learner of three classes."""
     X, y = problem()
     m = ul.OneVsAll(ensemble=True, **options)
     return _learned(m, ensemble, X, np.array(LABELS)[np.digitize(y, [-0.5, 1.5])])

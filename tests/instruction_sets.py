@@ -1,4 +1,4 @@
-"""What this machine can run."""
+"""The instruction sets that this machine can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the commands that a page of the documentation shows, and compare what they print with what the page says."""
+"""Run the commands on a page of the documentation, and compare their output with the page."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ ADDRESS = "127.0.0.1:8000"
 BLOCKS = re.compile(r"```(console|python)\n(.*?)```", re.DOTALL)
 COMMANDS = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 VARYING = [
-    (r'"(seq|created|bytes|digest)": ?[0-9.]+', r'"\1":0'),  # ticks take places in the log, and times are times
+    (r'"(seq|created|bytes|digest)": ?[0-9.]+', r'"\1":0'),  # ticks use places in the log, and times vary
     (r"127\.0\.0\.1:\d+", ADDRESS),
 ]
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """Commands with what they print, and scripts that they run; examples with >>> are tested elsewhere."""
+    """Commands with their output, and scripts that they run; examples with >>> are tested elsewhere."""
     found = BLOCKS.findall(page.read_text(encoding="utf-8"))
     return [(kind, block) for kind, block in found if not block.startswith(">>>")]
 
 
 def plain(text: str) -> str:
-    """The text without what differs from run to run."""
+    """The text without the parts that differ from run to run."""
     for pattern, replacement in VARYING:
         text = re.sub(pattern, replacement, text)
     return text
 
 
 class Shell:
-    """Runs commands in a folder; servers stay until it is closed."""
+    """Runs commands in a folder; servers run until it is closed."""
 
     def __init__(self, folder: Path) -> None:
         with socket.socket() as taken:
@@ -59,7 +59,7 @@ class Shell:
         }
 
     def run_page(self, page: Path) -> int:
-        """Run every command of a page, and assert that each prints what the page shows; gives how many there were."""
+        """Run every command of a page, and assert that each prints what the page shows; return their number."""
         flags, ran = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, 0
         for kind, block in blocks(page):
             if kind == "python":
@@ -75,7 +75,7 @@ class Shell:
         return ran
 
     def run(self, command: str) -> str:
-        """What a command prints."""
+        """Run a command and return its output."""
         command = command.replace(ADDRESS, f"127.0.0.1:{self.port}")
         if command.startswith("unitless serve"):
             return self.serve(command)
@@ -91,7 +91,7 @@ class Shell:
         return done.stdout + done.stderr
 
     def serve(self, command: str) -> str:
-        """Start a server, wait until it is ready, and give what it has printed."""
+        """Start a server, wait until it is ready, and return its output."""
         printed = self.folder / f"printed-{len(self.servers)}"
         with printed.open("wb") as out:
             words = ["bash", "-c", f"exec {command} --port {self.port}"]
@@ -106,7 +106,7 @@ class Shell:
         return printed.read_text(encoding="utf-8")
 
     def close(self) -> list[int]:
-        """Stop the servers; gives their exit codes."""
+        """Stop the servers; return their exit codes."""
         for server in self.servers:
             server.send_signal(signal.SIGTERM)
         try:

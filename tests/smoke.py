@@ -1,4 +1,4 @@
-"""Is an installed package whole? With NumPy and safetensors alone: learn, save, load, merge; every kernel.
+"""Check an installed package with NumPy and safetensors only: learn, save, load, merge; every kernel.
 
 python tests/smoke.py, in any environment. The release workflow runs it on every wheel that it builds.
 """

@@ -1,4 +1,7 @@
-"""What the tests of data sources and training share: small pieces, tables in every format, models to compare."""
+"""Shared parts of the tests of data sources and training:
+
+small chunks, tables in every format, comparison of models.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import asked
+import flat_options
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -31,12 +34,12 @@ WORDS = ["a,b", 'say "hi"', "ünï=1", "x\ny", "tab\there", "plain", "NA", "😀
 
 
 def set_chunk(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Read text in pieces of so many bytes."""
+    """Read text in chunks of this many bytes."""
     monkeypatch.setattr(byte_stream, "CHUNK", size)
     for name in ("CHUNK", "TEXT_CHUNK"):
         monkeypatch.setattr(text_stream, name, size)
     monkeypatch.setattr(text_stream, "FIRST_LINES", 1)
-    peek = text_stream.Text.peek  # which looks at the beginning of CSV, and would make one chunk of small files
+    peek = text_stream.Text.peek  # which reads the beginning of CSV at once, so that small files would be one chunk
     monkeypatch.setattr(text_stream.Text, "peek", lambda text, most: peek(text, min(most, max(size, 80))))
 
 
@@ -68,8 +71,8 @@ LINEAR: dict[str, Any] = {"model_type": "linear", "ensemble": False}
 
 
 def train(source: Any, target: Any = None, **options: Any) -> ul.TrainResult:
-    """Train the quickest model that there is, where the test is about what is read, not about what learns."""
-    return asked.train(source, target, **{**LINEAR, "passes": 1, **options})
+    """Train the fastest model, for tests of reading rather than learning."""
+    return flat_options.train(source, target, **{**LINEAR, "passes": 1, **options})
 
 
 def json_lines(frame: pd.DataFrame) -> str:
@@ -100,11 +103,11 @@ def write_all(frame: pd.DataFrame, folder: Path) -> dict[str, str]:
 
 
 def content(model: Any, errors: bool = True) -> bytes:
-    """All of a model but the time that its training took and where its data was.
+    """The content of a model except the duration of its training and the location of its data.
 
     Args:
         model: which.
-        errors: also what it knows of its errors.
+        errors: whether to include its error quantiles.
     """
     training, known = model._training, model._errors
     try:
@@ -115,7 +118,7 @@ def content(model: Any, errors: bool = True) -> bytes:
 
 
 def facts(result: ul.TrainResult) -> dict[str, Any]:
-    """All that is told of a training, but for the time it took and where its data was."""
+    """The report of a training except its duration and the location of its data."""
     told = result.asdict()
     for name in ("seconds", "rows_per_second", "source", "output", "column_report"):
         told.pop(name)
@@ -133,7 +136,7 @@ def cli(*arguments: str, stdin: bytes | None = None, **options: Any) -> subproce
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line in this process, which is much quicker; for what needs no standard input and no signals."""
+    """Run the command line in this process, which is faster; for tests without standard input and signals."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(list(arguments))
@@ -142,7 +145,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def refused(run: subprocess.CompletedProcess[str], code: int = 1) -> str:
-    """It failed with one message, this exit code, and no traceback; the message."""
+    """Check that a command failed with one message, this exit code, and no traceback; return the message."""
     assert run.returncode == code, run.stderr
     assert "Traceback" not in run.stderr
     message = run.stderr.strip()

@@ -48,6 +48,6 @@ def stream(
 
 
 def labeled(model: Any, y: Any, weight: Any = None, offset: Any = None) -> Scored:
-    """Labels of rows, for baselines, which do not look at the scores."""
+    """Labels of rows for baselines, which ignore the scores."""
     scores = np.zeros((len(y), model.heads)) if model.task == "classes" else np.zeros(len(y))
     return replace(Scored.read(model, scores, y, weight), offset=offset)

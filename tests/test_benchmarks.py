@@ -1,4 +1,4 @@
-"""The benchmark runs and writes what it promises. No time is tested: machines differ."""
+"""The benchmark runs and writes all of its files. Times are not tested, because machines differ."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_every_mark_on_the_pages_names_a_part_of_the_benchmark(monkeypatch: pyte
     assert sorted(marks) == sorted(names)
 
 
-def test_noise_sorted_by_class_is_scored_as_noise_by_the_benchmark_of_fitting() -> None:
+def test_the_fitting_benchmark_scores_noise_sorted_by_class_as_noise() -> None:
     pytest.importorskip("pandas")
     environment = {name: value for name, value in os.environ.items() if name != "UNITLESS_DATA"}
     command = [sys.executable, str(ROOT / "benchmarks" / "fitting.py")]
@@ -184,7 +184,7 @@ def test_threads_are_measured_by_powers_of_two_and_with_all_cores(monkeypatch: p
 
 @pytest.fixture
 def tiny_build(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Any:
-    """A version of "unitless" that needs no compiler: it only says where it is."""
+    """A version of "unitless" that needs no compiler: it only prints its location."""
     pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     builds = importlib.import_module("builds")
@@ -218,7 +218,7 @@ def test_an_older_version_is_built_separately_and_removed_afterwards(tiny_build:
     assert not build.packages.exists()
 
 
-def test_a_commit_that_does_not_exist_is_an_error_before_anything_is_measured() -> None:
+def test_an_unknown_commit_is_an_error_before_measuring() -> None:
     pytest.importorskip("scipy")
     if shutil.which("git") is None:
         pytest.skip("needs git")
@@ -231,7 +231,7 @@ def test_a_commit_that_does_not_exist_is_an_error_before_anything_is_measured() 
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """A contender without a process: its turns take the seconds that it is given."""
+    """A contender without a process: its turns take the given seconds."""
 
     name: str
     seconds: float

@@ -1,4 +1,4 @@
-"""Errors hold fields; their text is composed from them, and who knows more about the place changes the fields."""
+"""Errors have fields from which their text is composed; code that knows more about the place changes the fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example of an MLflow model predicts what the model predicts."""
+"""The MLflow example gives the predictions of the model."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ OTHERWISE_TESTED = {"mlflow_model"}  # takes a model: tests/test_example_mlflow.
 
 
 def imports_of(example: pathlib.Path) -> set[str]:
-    """The libraries that it needs from its first line on; what it can do without is imported within functions."""
+    """The libraries that it imports at its top; optional ones are imported inside functions."""
     nodes = ast.parse(example.read_text(encoding="utf-8")).body
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}

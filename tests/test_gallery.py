@@ -1,4 +1,4 @@
-"""The gallery: every script runs, every page is that of its script, and the site has them all."""
+"""The gallery: every script runs, every page matches its script, and the site has all pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def name_of(script: pathlib.Path) -> str:
     return script.stem
 
 
-# What Matplotlib prints where the home folder is empty or cannot be written.
+# The messages of Matplotlib when the home folder is empty or read-only.
 ABOUT_ITS_CACHE = re.compile(
     r"^(mkdir -p failed for path .*matplotlib|Matplotlib (created a temporary cache|is building the font cache)).*\n",
     re.MULTILINE,

@@ -1,4 +1,4 @@
-"""Nothing that is compiled for one instruction set can be called on a machine without it.
+"""Code compiled for one instruction set cannot be called on a machine without it.
 
 Inline functions and templates are weak symbols: the linker keeps one copy of those that have the same name. If a copy
 that was compiled with -mavx512f could be the one that all code calls, the program would end on older processors. So
@@ -24,14 +24,14 @@ LINUX = platform.system() == "Linux"  # elsewhere nm writes other letters
 FLAGS = {"baseline": [], "avx2": ["-mavx2"], "avx512": ["-mavx512f", "-mavx512dq"]}
 ISAS = list(FLAGS) if platform.machine() == "x86_64" else ["baseline"]
 SHARED = "WVu"  # weak functions, weak objects, unique objects: nm's letters for what the linker merges
-# No code of ours: a pointer to the routine that unwinds the stack, under a name of the compiler's own.
+# This is not our code: a pointer to the routine that unwinds the stack, under a name that the compiler chooses.
 HARMLESS = {"DW.ref.__gxx_personality_v0"}
 
 pytestmark = pytest.mark.skipif(not (LINUX and NM), reason="needs nm of binutils")
 
 
 def shared_symbols(objects: list[Path], isa: str) -> set[str]:
-    """What the objects define for everyone, outside the namespace of their instruction set."""
+    """The symbols that the objects share, outside the namespace of their instruction set."""
     command = [str(NM), "--defined-only", "--demangle", "--format=posix", *map(str, objects)]
     lines = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.splitlines()
     found = (re.fullmatch(rf"(.+) [{SHARED}](?: [0-9a-f]+)*\s*", line) for line in lines)
@@ -52,8 +52,8 @@ def test_kernel_sources_are_those_that_are_built_for_each_instruction_set():
 
 @pytest.mark.skipif(not COMPILER, reason="needs a C++ compiler")
 @pytest.mark.parametrize("isa", ISAS)
-def test_no_function_that_kernels_use_has_one_name_for_all_instruction_sets(isa, tmp_path):
-    """Compiled without optimization, so that no function is inlined: what optimizers inline differs."""
+def test_instruction_sets_share_no_kernel_function_names(isa, tmp_path):
+    """Compiled without optimization, so that no function is inlined: optimizers differ in what they inline."""
     objects = []
     for number, source in enumerate(kernel_sources()):
         target = tmp_path / f"{number}.o"
@@ -61,7 +61,7 @@ def test_no_function_that_kernels_use_has_one_name_for_all_instruction_sets(isa,
             f"-DUNITLESS_ISA={isa}",
             "-DUNITLESS_SANITIZED",
             *FLAGS[isa],
-        ]  # the latter: nothing is always inlined
+        ]  # the latter: some functions are always inlined
         options += ["-DUNITLESS_X86_KERNELS"] if len(ISAS) > 1 else []
         command = [str(COMPILER), "-std=c++20", "-O0", "-fPIC", f"-I{ROOT / 'core'}", *options]
         command += ["-c", str(source), "-o", str(target)]

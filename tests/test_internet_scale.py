@@ -1,4 +1,4 @@
-"""The simulation of large clusters agrees with its closed form and with common sense, and its script runs."""
+"""The simulation of large clusters agrees with its closed form and with expectations, and its script runs."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_failures_cost_time_more_partitions_save_some_and_seeds_repeat(simulatio
 
 @pytest.mark.parametrize("failures", [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
 def test_a_simulation_ends_however_often_workers_fail(simulation: Any, costs: Any, failures: float) -> None:
-    """A job that cannot end takes an infinite time; its simulation does not."""
+    """A job that cannot end takes an infinite time; its simulation ends."""
     one = job(simulation, costs, rows=1e12)
     calm = simulation.simulate(one, simulation.Cluster(10), costs).seconds
     seconds = simulation.simulate(one, simulation.Cluster(10, failures=failures), costs).seconds

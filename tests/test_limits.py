@@ -1,4 +1,4 @@
-"""Numbers that are infinite or too large meet the same rule at every door (see limits.py)."""
+"""Infinite or too large numbers meet the same rule at every entry point (see limits.py)."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_value_in_a_column_counts_as_missing_and_is_reported(
 def test_a_label_or_a_weight_in_a_column_is_refused_or_its_row_skipped(
     door: str, column: str, text: str, tmp_path: Path
 ) -> None:
-    if (door, column, text) != ("csv", "y", "1e400"):  # text that is no number: a row without a label, as always
+    if (door, column, text) != ("csv", "y", "1e400"):  # text that is not a number: a row without a label
         with pytest.raises(ul.InputError, match=rf"(row|line) 151.*{RULES[column]}"):
             train(BY_COLUMNS[door](tmp_path, column, text))
     result = train(BY_COLUMNS[door](tmp_path, column, text), reading=ul.Reading(on_error="skip"))

@@ -1,4 +1,4 @@
-"""The package itself: stubs, types, what is exported."""
+"""The package itself: stubs, types and exports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots: figures that say what they were given, without global state, saved whole or not at all."""
+"""Plots: figures show their data, use no global state, and are saved completely or not at all."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_other_kinds_are_refused(name: str, tmp_path: pathlib.Path) -> None:
 def test_a_picture_that_cannot_be_drawn_leaves_the_old_one(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(b"old")
-    figure = figures.sweep({"a": {1.0: 1.0}}, "loss", "$\\frac{$")  # no formula
+    figure = figures.sweep({"a": {1.0: 1.0}}, "loss", "$\\frac{$")  # a plain text, no formula
     with pytest.raises(ValueError, match="frac"):
         figures.save(figure, path)
     assert path.read_bytes() == b"old"

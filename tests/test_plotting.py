@@ -1,4 +1,4 @@
-"""The functions of `ul.plot`: each draws on the axis that it is given and gives it back."""
+"""The functions of `ul.plot`: each draws on the given axis and returns it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to know about a loss or a rule stands in its record, and nowhere else."""
+"""All facts about a loss or a rule are in its record, and nowhere else."""
 
 import ast
 import pathlib
@@ -82,7 +82,7 @@ def test_names_in_messages() -> None:
 
 
 def test_no_code_compares_the_names_of_losses_or_rules() -> None:
-    """A fact that code needs belongs into the record. The room of the paper names the rules and losses it studies."""
+    """A fact that code needs belongs in the record. The folder `paper` may name those that it studies."""
     known = {*LOSSES, *RULES}
     for path in SOURCE.rglob("*.py"):
         if path.name in ("losses.py", "rules.py") or "paper" in path.parts:

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, whatever happens to the process that writes them."""
+"""Files are written completely or not at all, whatever happens to the process that writes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from unitless import whole_file
 
-# Begins to write to a file and says so, then waits to be killed.
+# Begins to write to a file and reports it, then waits to be killed.
 WRITER = """
 import sys
 from unitless import whole_file
@@ -27,7 +27,7 @@ with whole_file.opened(sys.argv[1]) as file:
 
 
 def begun(path: pathlib.Path) -> subprocess.Popen[bytes]:
-    """A process in the middle of writing this file."""
+    """A process that is writing this file."""
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert writer.stdout is not None
     assert writer.stdout.readline() == b"begun\n"
@@ -90,9 +90,7 @@ def test_only_files_that_are_ours_are_removed(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "precious").read_bytes() == b"data"
 
 
-def test_saving_never_changes_the_umask_that_other_threads_create_files_with(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saving_never_changes_the_process_umask(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def changed(mask: int) -> int:
         raise AssertionError(f"the umask of the whole process was set to {mask:o}")
 

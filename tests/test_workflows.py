@@ -1,4 +1,4 @@
-"""The workflows of continuous integration and of releases are well-formed, and call what there is."""
+"""The workflows of continuous integration and of releases are well-formed, and call existing commands."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def test_make_targets_exist() -> None:
 
 
 def line_of(file: str, pattern: str) -> str:
-    """What stands in the brackets of a pattern in the one line of a file that it describes."""
+    """The text that the group of a pattern matches in the one matching line of a file."""
     (found,) = re.findall(rf"^{pattern}$", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
     return str(found)
 
 
 def test_make_installs_what_the_build_needs() -> None:
-    """The build tools are in .venv, so that a second build finds what the first one has compiled."""
+    """The build tools are in .venv, so that a second build reuses what the first one has compiled."""
     required = re.findall(r'"([^"]+)"', line_of("pyproject.toml", r"requires = \[(.*)\]"))
     installed = re.findall(r"'([^']+)'", line_of("Makefile", "BUILD_TOOLS := (.*)"))
     assert required

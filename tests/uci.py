@@ -1,4 +1,7 @@
-"""UCI, as far as the tests need it: datasets in its text formats, in archives, on a server that can misbehave."""
+"""The parts of the UCI site that the tests need:
+
+datasets in its text formats, in archives, on a server that can fail.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from unitless.paper.experiments.records import Dataset
 
 
 def original_text(dataset: Dataset, table: pa.Table) -> bytes:
-    """A table as UCI's file has it."""
+    """The text of a table as in UCI's file."""
     label = table.column("label")
     features = {name: table.column(name) for name in dataset.features}
     if dataset.key == "bank":
@@ -83,7 +86,7 @@ def tarred_files(files: dict[str, bytes]) -> bytes:
 
 
 def archive(dataset: Dataset, text: bytes) -> bytes:
-    """The text in an archive like UCI's, with the levels that it has there, and something else before it."""
+    """The text in an archive like UCI's, with the same nested levels, after another member."""
     other = {"Index": b"nothing of interest\n"}
     if dataset.key == "bank":
         inner = zipped_files({"bank.csv": b"a part\n", dataset.original: text})
@@ -97,13 +100,14 @@ def archive(dataset: Dataset, text: bytes) -> bytes:
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `files` by path. Each request uses up one of `troubles`: a status, or after how many bytes to stop."""
+    """Serves `files` by path. Each request takes one of `troubles`: a status, or the number of bytes after which to
+    stop."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.files: dict[str, bytes] = {}
         self.troubles: list[tuple[str, int]] = []
-        self.requests: list[tuple[str, str | None]] = []  # paths and ranges asked for
+        self.requests: list[tuple[str, str | None]] = []  # requested paths and ranges
         self.ranges = True
 
     @property
@@ -140,7 +144,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data[start : start + amount] if trouble == "stop" else data[start:])
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextlib.contextmanager
@@ -156,5 +160,5 @@ def serving() -> Iterator[Server]:
 
 
 def names(folder: pathlib.Path) -> list[str]:
-    """What is in a folder."""
+    """The names of the files in a folder."""
     return sorted(path.name for path in folder.iterdir())

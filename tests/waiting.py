@@ -54,7 +54,7 @@ def join(thread: threading.Thread, seconds: float = LIMIT) -> None:
 
 @contextlib.contextmanager
 def running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """A process that is killed if it still runs at the end of the block; `Popen` alone would wait for it."""
+    """Run a process and kill it if it still runs at the end of the block; `Popen` alone would wait for it."""
     with subprocess.Popen(command, **options) as process:
         try:
             yield process

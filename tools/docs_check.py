@@ -1,18 +1,21 @@
-"""Check that the pages agree: every measured number that stands on more than one page comes from docs/results.toml.
+"""Check that the pages agree: every measured number on several pages comes from docs/results.toml.
 
-    python tools/docs_check.py        prints what contradicts; `make docs-check`, and a test, run it
+    python tools/docs_check.py        prints contradictions; `make docs-check` and a test run it
 
 A result has a `value`, and
 
 - `cell`: where the benchmark printed it: the name of a marked block, a row, and a column of its table;
-- `on`: the pages that repeat it, each with the words around it, in which {} stands for the value;
-- `every`: a pattern; whatever it (or its group) matches, on any page, must be the value.
+- `column`: for a range such as "3 to 4 times", a marked block and a column, whose numbers must lie in the range;
+- `on`: the pages that repeat it, each with the words around it, in which {} is the place of the value;
+- `every`: a pattern; everything that it (or its group) matches, on any page or in any docstring, must be the value.
 
-A time or a ratio (ns, µs, ms, ×) on two pages that is no result is an error, unless `coincidences` lists it.
+A time, a ratio (ns, µs, ms, ×, times) or a percentage with decimals on two pages that is no result is an error, unless
+`coincidences` lists it.
 """
 
 from __future__ import annotations
 
+import ast
 import pathlib
 import re
 import sys
@@ -26,24 +29,36 @@ else:
 
 ROOT = pathlib.Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "results.toml"
-MEASURED = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)? (?:ns|µs|ms|×)(?![\w])")
+NUMBER = r"(?<![\w.,])(?:\d+ to )?\d[\d,]*"
+MEASURED = re.compile(rf"{NUMBER}(?:\.\d+)? (?:ns|µs|ms|×|times)(?!\w)|{NUMBER}\.\d+%")
 MARKED = re.compile(r"<!-- results: ([\w ]+) -->\n(.*?)<!-- end of results -->", re.DOTALL)
-CODE = re.compile(r"```.*?```|^    .*$", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"```.*?```|^    [^\n]*$", re.DOTALL | re.MULTILINE)
 
 Pages = dict[str, str]
 
 
 def pages() -> Pages:
-    """The text of every page by its path, with every run of blanks as one."""
+    """The text of every page by its path; runs of white space become one blank."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
 
 
-def problems(results: dict[str, Any], texts: Pages) -> list[str]:
-    """What contradicts, one line each."""
+def docstrings() -> Pages:
+    """The docstrings of every module of the package by its path."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = {}
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, documented)]
+        found[str(path.relative_to(ROOT))] = "\n".join(ast.get_docstring(node) or "" for node in nodes)
+    return found
+
+
+def problems(results: dict[str, Any], texts: Pages, code: Pages | None = None) -> list[str]:
+    """The contradictions on pages (`texts`) and in docstrings (`code`), one line each."""
     results = dict(results)
     coincidences = set(results.pop("coincidences", []))
     plain = {page: " ".join(text.split()) for page, text in texts.items()}
+    everywhere = plain | {path: " ".join(text.split()) for path, text in (code or {}).items()}
     found = []
     for name, result in results.items():
         value = result["value"]
@@ -54,7 +69,7 @@ def problems(results: dict[str, Any], texts: Pages) -> list[str]:
                 found.append(f"{name}: there is no page {page}")
             elif sentence not in plain[page]:
                 found.append(f"{name}: {page} does not have {sentence!r}")
-        for page, text in plain.items() if "every" in result else ():
+        for page, text in everywhere.items() if "every" in result else ():
             found += [
                 f"{name}: {page} has {match[0]!r}, and not {value!r}"
                 for match in re.finditer(result["every"], text)
@@ -64,23 +79,29 @@ def problems(results: dict[str, Any], texts: Pages) -> list[str]:
 
 
 def _cell(result: dict[str, Any], value: str, texts: Pages) -> list[str]:
-    if "cell" not in result:
+    if "cell" not in result and "column" not in result:
         return []
-    block, row, column = result["cell"]
+    block, *place = result.get("cell") or result["column"]
     blocks = {name: body for text in texts.values() for name, body in MARKED.findall(text)}
     if block not in blocks:
         return [f"no page has a block {block!r}"]
     lines = [line for line in blocks[block].splitlines() if line.startswith("|")]
     table = [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    rows = [line for line in table if line[0] == row]
+    column = place[-1]
+    rows = [line for line in table[2:] if "column" in result or line[0] == place[0]]
     if not rows or column not in table[0]:
-        return [f"the table {block!r} has no {row!r}, {column!r}"]
+        return [f"the table {block!r} has no {', '.join(map(repr, place))}"]
+    if "column" in result:
+        low, high = re.findall(r"\d+", value)
+        numbers = [float(row[table[0].index(column)].split()[0]) for row in rows]
+        within = int(low) <= min(numbers) and max(numbers) <= int(high)
+        return [] if within else [f"{column!r} of {block!r} has {min(numbers)} to {max(numbers)}, and not {value!r}"]
     printed = rows[0][table[0].index(column)]
     return [] if value in re.split(r" \(|\)", printed) else [f"the benchmark printed {printed!r}, and not {value!r}"]
 
 
 def _unlisted(results: dict[str, Any], coincidences: set[str], texts: Pages) -> list[str]:
-    """Measured numbers on several pages that are no results."""
+    """Measured numbers on several pages that are not in the results."""
     where = defaultdict(set)
     for page, text in texts.items():
         if page.startswith("docs/tutorials") or page == "docs/reference/command-line.md":
@@ -99,7 +120,7 @@ def _unlisted(results: dict[str, Any], coincidences: set[str], texts: Pages) -> 
 
 def main() -> None:
     """Print the problems; the exit code is 1 if there are any."""
-    found = problems(tomllib.loads(RESULTS.read_text(encoding="utf-8")), pages())
+    found = problems(tomllib.loads(RESULTS.read_text(encoding="utf-8")), pages(), docstrings())
     print("\n".join(found) or "The pages agree with docs/results.toml.")
     sys.exit(bool(found))
 

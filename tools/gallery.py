@@ -3,7 +3,7 @@
 python tools/gallery.py [NAME ...]      all, or those that are named; `make gallery` runs all
 
 A script is cut at its lines `# %%`: a cell after `# %% [markdown]` is text, everything else is code. What a cell
-prints, and the pictures that it leaves open, stand below it on the page. Pages and pictures go to docs/tutorials/.
+prints, and the pictures that it leaves open, appear below it on the page. Pages and pictures go to docs/tutorials/.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DOTS_PER_INCH = 120
 
 @dataclass(frozen=True)
 class Cell:
-    """A piece of a script: text, or code that begins after so many lines."""
+    """A cell of a script: text, or code that begins after a number of lines."""
 
     text: bool
     content: str
@@ -63,7 +63,7 @@ def title(source: str) -> tuple[str, str]:
 
 
 def page(path: pathlib.Path) -> str:
-    """Run a script cell by cell; gives its page, and leaves its pictures next to it."""
+    """Run a script cell by cell; return its page, and save its pictures next to it."""
     from matplotlib import pyplot  # noqa: PLC0415  (the backend is chosen before)
 
     source = path.read_text(encoding="utf-8")
@@ -93,7 +93,7 @@ def page(path: pathlib.Path) -> str:
 
 
 def index(paths: list[pathlib.Path]) -> str:
-    """The page that leads to all others."""
+    """The page with links to all others."""
     rows = [(path.stem, *title(path.read_text(encoding="utf-8"))) for path in paths]
     lines = [
         "# Tutorials",

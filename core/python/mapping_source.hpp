@@ -203,7 +203,9 @@ class MappingSource final : public RowSource {
             if (!PyTuple_Check(item.ptr()) || PyTuple_GET_SIZE(item.ptr()) != 2)
                 throw InputError("x is " + shown(x) + ", not a mapping of names to numbers");
             const nb::handle name = PyTuple_GET_ITEM(item.ptr(), 0), value = PyTuple_GET_ITEM(item.ptr(), 1);
-            const double number = number_of(value, [&] { return "the value of feature " + shown(name); });
+            const double number = number_of(
+                value, [&] { return "the value of feature " + shown(name); },
+                "give a number, or leave the feature out; a category is its own feature, such as {'color=red': 1}");
             check_name(name.ptr());
             const std::size_t k = entries_.names.size();
             entries_.resize(k + 1);

@@ -65,7 +65,7 @@ inline bool read_plain_number(PyObject* object, double& value) {
 }
 
 template <class What>
-double number_of(nb::handle object, const What& what) {
+double number_of(nb::handle object, const What& what, const char* advice = "") {
     double value = 0;
     if (read_plain_number(object.ptr(), value)) return value;
     if (!PyUnicode_Check(object.ptr()) && !PyBytes_Check(object.ptr())) {
@@ -76,7 +76,7 @@ double number_of(nb::handle object, const What& what) {
         if (!no_number) throw nb::python_error();
         PyErr_Clear();
     }
-    throw InputError(what() + " is " + shown(object) + ", not a number");
+    throw InputError(what() + " is " + shown(object) + ", not a number", advice);
 }
 
 }  // namespace unitless

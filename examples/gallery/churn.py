@@ -65,7 +65,8 @@ calls.plot([0, 100], [0, 100], color="C4")
 calls.text(38, 82, "likeliest first", color="C0", ha="right")
 calls.text(62, 52, "at random", color="C4")
 calls.plot(10, 100 * reached[tenth - 1], "o", color="C0", markersize=9)
-calls.set(xlabel="customers called, %", ylabel="leavers reached, %", title="whom to call", xlim=(0, 100), ylim=(0, 101))
+calls.set(xlabel="customers called, %", ylabel="leavers reached, %", xlim=(0, 100), ylim=(0, 101))
+calls.set_title("Whom to call", loc="center")
 plt.show()
 
 # %% [markdown]

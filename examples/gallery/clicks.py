@@ -59,7 +59,7 @@ for name, model in kinds.items():
 
 # %%
 plt.style.use("unitless.plot.style")
-figure, axis = plt.subplots(figsize=(8, 4.4))
+figure, axis = plt.subplots(figsize=(9, 4.4))
 ul.plot.history(histories, ax=axis)
 axis.set_title("loss on views before they are learned")
 plt.show()

@@ -84,8 +84,9 @@ axis.plot(days, truth, ".", color="C4", markersize=7)
 for place, (name, chance) in enumerate(said.items()):
     promised = [100 * chance[day == d].mean() for d in days]
     axis.plot(days, promised, color=f"C{place}")
-    axis.annotate(f"  {name}", (days[-1], promised[-1]), color=f"C{place}", va="center", annotation_clip=False)
-axis.annotate("dots: truth", (days[2], truth[2]), xytext=(0, 12), textcoords="offset points", color="C4")
+    side = ("top", "bottom", "center")[place]  # the first two lines end close to each other
+    axis.annotate(f"  {name}", (days[-1], promised[-1]), color=f"C{place}", va=side, annotation_clip=False)
+axis.text(1, 24.5, "dots: truth", color="C4", va="top")
 axis.axvspan(0, 7, color="0.94", zorder=0)
 axis.set(xlabel="day (gray: no week is over yet)", ylabel="purchases promised, %", ylim=(0, None))
 plt.show()

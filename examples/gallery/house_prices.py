@@ -60,12 +60,13 @@ ul.plot.predictions(result, ax=axes[0])
 ul.plot.curves(result, column="to_center_m", ax=axes[1])
 ul.plot.curves(result, column="district", ax=axes[2])
 axes[0].locator_params(nbins=5)
-thousands = "{x:,.0f}k".format
-for axis in (axes[0].xaxis, axes[0].yaxis, axes[1].yaxis, axes[2].xaxis):
-    axis.set_major_formatter(lambda x, _: thousands(x=x / 1000))
-axes[0].set(xlabel="predicted price", ylabel="price", title="prediction and truth")
-axes[1].set(xlabel="meters to the center", ylabel="adds to the price", title="distance")
-axes[2].set(xlabel="adds to the price", ylabel="", title="district")
+for axis in (axes[0].xaxis, axes[0].yaxis, axes[1].xaxis, axes[1].yaxis, axes[2].xaxis):
+    axis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}")
+axes[0].set(xlabel="predicted price, thousands", ylabel="price, thousands")
+axes[1].set(xlabel="kilometers to the center", ylabel="adds to the price, thousands")
+axes[2].set(xlabel="adds to the price, thousands", ylabel="")
+for axis, title in zip(axes, ("prediction and truth", "distance", "district"), strict=True):
+    axis.set_title(title, loc="center")
 plt.show()
 
 # %% [markdown]

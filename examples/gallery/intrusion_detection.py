@@ -52,7 +52,7 @@ def connection(number: int) -> tuple[dict[str, float], str]:
 
 # %% [markdown]
 # The model learns the stream: it predicts each connection, then learns its label. Classes need not be known
-# beforehand, "exfiltration" joins when it is first met. Beside it stands the same model as it was before the new
+# beforehand, "exfiltration" joins when it is first met. It is compared with a copy of itself from before the new
 # attack began.
 
 # %%
@@ -90,7 +90,7 @@ for name, predicted in (("learns on", late), ("trained once", late_frozen)):
     hits = (predicted[where] != "normal").cumsum()
     color = "C0" if name == "learns on" else "C4"
     axis.plot(np.arange(1, len(where) + 1), hits, color=color)
-    axis.annotate(f"  {name}", (len(where), hits[-1]), color=color, va="center", annotation_clip=False)
+    axis.annotate(f"  {name}", (len(where), hits[-1]), color=color, va="bottom", annotation_clip=False)
 axis.plot([1, len(where)], [1, len(where)], ":", color="C5", linewidth=1.5)
 axis.annotate("  all of them", (len(where), len(where)), color="C5", va="bottom", annotation_clip=False)
 axis.set(xlabel="attacks of the new kind so far", ylabel="attacks found", ylim=(0, None))

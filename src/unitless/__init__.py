@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from .training.sweep import sweep
     from .version import __version__
 
-# Where each name lives. A module is imported when one of its names is first used: `unitless --help` needs none of them.
+# The module that defines each name. A module is imported when one of its names is first used, so that
+# `unitless --help` imports none of them.
 _HOMES = {
     "Cluster": "training.cluster",
     "DivergedError": "errors",
@@ -64,7 +65,7 @@ _HOMES = {
     "to_sklearn": "export.estimators",
     "train": "training.request",
 }
-_MODULES = ("metrics", "plot", "serve")  # the last can be called
+_MODULES = ("metrics", "plot", "serve")  # `serve` is a module that can be called
 
 __all__ = [
     "Cluster",

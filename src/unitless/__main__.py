@@ -1,8 +1,8 @@
-"""python -m unitless: the same as the command `unitless`."""
+"""`python -m unitless` does what the command `unitless` does."""
 
 import sys
 
 from .cli import main
 
-if __name__ == "__main__":  # processes that this one starts may read the file too
+if __name__ == "__main__":  # worker processes import this file too
     sys.exit(main())

@@ -1,6 +1,6 @@
 """The compiled core. Private: `unitless.Learner` is its public face."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -201,6 +201,8 @@ class Learner:
     def predict_one(self, x: Mapping[str, float], offset: float = 0.0, *, extrapolate: bool = False) -> float:
         """The prediction for one mapping of names to numbers; changes nothing."""
 
+    def _learn_features(self, x: Mapping[str, float], y: float, weight: float = 1.0, offset: float = 0.0) -> float: ...
+    def _predict_features(self, x: Mapping[str, float], offset: float = 0.0, extrapolate: bool = False) -> float: ...
     def _learn_one_wide(
         self, x: Mapping[str, float], y: float, weight: float, new_classes: int = 0, offset: float = 0.0
     ) -> NDArray[np.float64]: ...
@@ -246,8 +248,11 @@ class Learner:
     def _word_features(self, column: str, text: str) -> list[str]:
         """The names of a text's words in a column of words, known or not; one that words share is there for each."""
 
-    def _read_with(self, function: Callable[[Any], Mapping[str, Any]] | None) -> None:
-        """Let what is given to be predicted go through a function first, which must not hold the learner."""
+    def _access_rows_with(self, access: Any) -> None:
+        """Leave the rows of `learn_one` and `predict_one` to an object, which must not hold the learner; None for none.
+
+        It has the methods `learn(x, y, weight, offset)` and `predict(x, offset, extrapolate)`.
+        """
 
     def _learn_named(
         self,

@@ -1,17 +1,17 @@
-"""What can go wrong, under one root.
+"""The errors that this package raises. All have the root `Error`.
 
 Error
-├── OptionError     an option that does not exist or does not fit the others    (also a ValueError)
-├── InputError      data that cannot be learned from; nothing was changed       (also a ValueError)
-│   └── DatasetError             one of the paper's datasets is damaged, another one, or cannot be downloaded
-│       └── MissingDatasetError  one of the paper's datasets is not there, and was not to be downloaded
-├── DivergedError   the numbers grew without limit; the rows before are learned (also an ArithmeticError)
-├── ModelFileError  a file that is not a valid model file, or is damaged
-├── MergeError      models that do not fit together                             (also a ValueError)
-└── WorkerError     a cluster cannot be reached, or its workers cannot bring a task to an end
+├── OptionError     an option that does not exist, or does not fit the others   (also a ValueError)
+├── InputError      data that cannot be learned from; the model is unchanged    (also a ValueError)
+│   └── DatasetError             a dataset of the paper is damaged, is not the expected one, or cannot be downloaded
+│       └── MissingDatasetError  a dataset of the paper is missing, and downloading was not allowed
+├── DivergedError   numbers grew without limit; earlier rows are learned        (also an ArithmeticError)
+├── ModelFileError  a file is not a valid model file, or is damaged
+├── MergeError      models cannot be merged                                     (also a ValueError)
+└── WorkerError     a cluster cannot be reached, or its workers cannot finish a task
 
-An error holds its facts in fields: what is wrong, where, and what to do. Its text is composed here and nowhere else,
-when somebody asks for it. No code needs to read a text: whoever knows more about the place changes the fields.
+An error stores its facts in fields: what is wrong, where, and what to do. `Error.text` composes the message from these
+fields when it is needed. So code that knows a better place (a file, a line) changes the fields and parses no text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _NotGiven:
         return "NOT_GIVEN"
 
     def __reduce__(self) -> str:
-        return "NOT_GIVEN"  # there is one only
+        return "NOT_GIVEN"  # pickling gives this one object back
 
 
 NOT_GIVEN: Final = _NotGiven()
@@ -37,7 +37,10 @@ NOT_GIVEN: Final = _NotGiven()
 
 @dataclass(frozen=True)
 class Option:
-    """An option that a text mentions, with or without a value. The command line writes it in its own way."""
+    """An option that a message mentions, with or without a value.
+
+    As a string it is written as in Python (`on_error='skip'`), on the command line as a flag (`--on-error skip`).
+    """
 
     name: str
     value: Any = NOT_GIVEN
@@ -47,13 +50,13 @@ class Option:
 
 
 class _Where:
-    """Stands in a text for the place of the error, such as "at row 5"."""
+    """The part of a message that is replaced by the place of the error, such as "at row 5"."""
 
     def __str__(self) -> str:
         return "here"
 
     def __reduce__(self) -> str:
-        return "WHERE"  # there is one only
+        return "WHERE"  # pickling gives this one object back
 
 
 WHERE: Final = _Where()
@@ -61,7 +64,7 @@ Part: TypeAlias = str | Option | _Where
 
 
 class Phrase(str):
-    """A text that remembers which of its parts are options. As a string it is what users of Python read.
+    """A text that remembers which of its parts are options. As a string it reads as Python users write options.
 
     Example:
         >>> text = Phrase("skip such rows (", Option("on_error", "skip"), ")")
@@ -74,7 +77,7 @@ class Phrase(str):
     parts: tuple[Part, ...]
 
     def __new__(cls, *parts: Part) -> Self:
-        """Put the parts together."""
+        """Join the parts to a text."""
         text = super().__new__(cls, "".join(map(str, parts)))
         text.parts = parts
         return text
@@ -91,14 +94,14 @@ class Error(Exception):
     """The root of all errors of this package.
 
     Args:
-        problem: what is wrong; a `Phrase` if it mentions options.
-        advice: what to do about it, or what would be right.
-        option: the option that is wrong; the text begins with its name.
-        file: where the problem is; and so for the others.
-        row: as the caller counts them.
-        line: of a text file.
-        column: its name, or its number.
-        value: the number that is to blame.
+        problem: what is wrong; a `Phrase` if it mentions options. Default: "".
+        advice: what to do about it, or what would be right. Default: "".
+        option: the name of the option that is wrong; the message begins with it. Default: "".
+        file: the file with the problem. Default: "".
+        row: the number of the row with the problem, as the caller counts rows. Default: None.
+        line: the number of the line of a text file. Default: None.
+        column: the name or the number of the column. Default: None.
+        value: the number that caused the problem. Default: None.
 
     Example:
         >>> error = InputError("weight is -1", row=4, advice="weights must not be negative")
@@ -126,23 +129,31 @@ class Error(Exception):
 
     @property
     def where(self) -> str:
-        """The place, such as "prices.csv, row 5, column 'area'"; empty if it is not known."""
+        """The place of the problem, such as "prices.csv, row 5, column 'area'"; empty if it is not known."""
         parts = [self.file] if self.file else []
         parts += [f"{unit} {number}" for unit, number in (("row", self.row), ("line", self.line)) if number is not None]
         parts += [] if self.column is None else [f"column {self.column!r}"]
         return ", ".join(parts)
 
     def at(self, **fields: Any) -> Self:
-        """The error itself, with other fields."""
+        """Change fields of this error, and return it."""
         vars(self).update(fields)
         return self
 
     def moved(self, place: Callable[[int], Mapping[str, Any]]) -> Self:
-        """The error itself, its row replaced by its place in a larger whole; `place` gives the fields for a row."""
+        """Replace the row of this error by its place in a larger whole, and return the error.
+
+        Args:
+            place: gives the fields of the place for a row number, such as the file and the line.
+        """
         return self if self.row is None else self.at(**{"row": None, **place(self.row)})
 
     def text(self, written: Callable[[Option], str] = str) -> str:
-        """The message; `written` says how options are to be written."""
+        """Return the message.
+
+        Args:
+            written: writes an option as the reader of the message would. Default: as in Python.
+        """
         parts = _parts(self.problem)
         where = self.where
         if self.option:
@@ -166,24 +177,25 @@ class OptionError(Error, ValueError):
 
 
 class InputError(Error, ValueError):
-    """The data cannot be learned from; the learner is as it was."""
+    """The data cannot be learned from; the model is unchanged."""
 
 
 class DatasetError(InputError):
-    """One of the paper's datasets is damaged, is another one than its name says, or cannot be downloaded."""
+    """A dataset of the paper is damaged, is not the expected one, or cannot be downloaded."""
 
 
 class MissingDatasetError(DatasetError):
-    """One of the paper's datasets is not there, and was not to be downloaded."""
+    """A dataset of the paper is missing, and downloading was not allowed."""
 
 
 class DivergedError(Error, ArithmeticError):
-    """The numbers grew without limit, as gradient descent's do at too large a rate; the rows before are learned.
+    """Numbers grew without limit, as in gradient descent with too large a learning rate; the rows before are learned.
 
     Args:
-        problem: composed from the others if it is not given.
-        at: the row at which it was noticed.
-        learned: how many rows are learned.
+        problem: what is wrong. Default: composed from the other arguments.
+        at: the row at which the learner noticed it. Default: None.
+        learned: how many rows are learned. Default: as many as `at` says.
+        fields: the other fields of `Error`.
     """
 
     def __init__(self, problem: str = "", *, at: int | None = None, learned: int | None = None, **fields: Any) -> None:
@@ -201,9 +213,13 @@ class DivergedError(Error, ArithmeticError):
         )
 
     def moved(self, place: Callable[[int], Mapping[str, Any]]) -> Self:
-        """The same for the row at which it was noticed and for the number of rows that are learned."""
+        """Replace the row and the number of learned rows by their places in a larger whole, and return the error.
+
+        Args:
+            place: gives the fields of the place for a row number, such as the file and the line.
+        """
         if self.row is not None and self.learned is not None:
-            last = place(max(self.learned - 1, 0))  # the last row that is learned; there may be none after it
+            last = place(max(self.learned - 1, 0))  # the last learned row; the data may end after it
             self.learned = (last.get("row", last.get("line")) or 0) + (self.learned > 0)
             super().moved(place)
             self._compose("row" if self.line is None else "line")
@@ -215,8 +231,8 @@ class ModelFileError(Error):
 
 
 class MergeError(Error, ValueError):
-    """Models do not fit together."""
+    """The models cannot be merged."""
 
 
 class WorkerError(Error):
-    """A cluster cannot be reached, or its workers cannot bring a task to an end."""
+    """A cluster cannot be reached, or its workers cannot finish a task."""

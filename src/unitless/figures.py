@@ -1,8 +1,8 @@
 """Draw progress, learning rates, metrics and curves. This needs matplotlib: `pip install 'unitless[plot]'`.
 
-Figures are made without pyplot: no window opens, and no global state changes. The functions of `ul.plot` draw on an
-axis; only they use pyplot, to make a figure where none is given. Every figure has the style of plot/style.mplstyle.
-Lines are named where they end, so that no legend covers them.
+Figures are made without pyplot: no window opens, and no global state changes. Only the functions of `ul.plot` use
+pyplot, to make a figure when the caller gives none. Every figure has the style of plot/style.mplstyle. The name of a
+line is written at its end, so that no legend covers the lines.
 
     >>> import unitless as ul
     >>> from unitless import figures
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg", ".pdf")
 STYLE = "unitless.plot.style"
-GRAY = "#7d7d7d"  # for lines of reference
-_LINES = ("-", "--", "-.", ":")  # when the colors are used up, they are repeated in another line style
-_NAME = "unitless-line-name"  # the mark of texts that name lines
+GRAY = "#767676"  # reference lines
+_LINES = ("-", "--", "-.", ":")  # after all colors are used, they repeat with the next line style
+_NAME = "unitless-line-name"  # marks the texts that name lines
 _Drawn = TypeVar("_Drawn")
 _Given = ParamSpec("_Given")
 
@@ -56,7 +56,7 @@ def styled(draw: Callable[_Given, _Drawn]) -> Callable[_Given, _Drawn]:
 
 
 def color(place: int) -> str:
-    """The color of the line in this place. "C0" would be looked up when the figure is shown, in another style."""
+    """Return the color of the line with this number. ("C0" would be looked up later, in the style of the program.)"""
     found = _colors()
     return found[place % len(found)]
 
@@ -91,8 +91,7 @@ def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str, *,
     _limit(axes[0], [moment.loss for moments in curves.values() for moment in moments])
     axes[0].set_ylabel(f"progressive {metric}")
     if errors:
-        axes[1].set_ylabel("progressive error, %")
-        axes[1].set_ylim(bottom=0)
+        _limit_errors(axes[1], errors)
     elif recent:
         _recent(axes[1], curves, metric)
     for panel in axes:
@@ -122,13 +121,12 @@ def history(panel: Axes, curves: Mapping[str, Sequence[Moment]], of: str, metric
         _limit(panel, [moment.loss for moments in curves.values() for moment in moments])
         panel.set_ylabel(f"progressive {metric}")
     elif of == "error_rate":
-        panel.set_ylabel("progressive error, %")
-        panel.set_ylim(bottom=0)
+        _limit_errors(panel, curves)
     _along_examples(panel)
 
 
 def _along_examples(panel: Axes) -> None:
-    panel.set(xlabel="examples seen", xscale="log")
+    panel.set(xlabel="rows seen", xscale="log")
     plain_ticks(panel, "{x:,.0f}")
     name_lines(panel)
 
@@ -584,6 +582,17 @@ def _limit(panel: Axes, values: list[float]) -> None:
     room = usual + (usual - least)
     if most > usual + 3 * (usual - least) and room > least:
         panel.set_ylim(least - 0.05 * (room - least), room)
+
+
+def _limit_errors(panel: Axes, curves: Mapping[str, Sequence[Moment]]) -> None:
+    """Name the axis of error rates. It is logarithmic, as in `_limit`, where the lines would end in one point."""
+    panel.set_ylabel("progressive error, %")
+    rates = [moment.error_rate for moments in curves.values() for moment in moments if moment.error_rate is not None]
+    if rates and 0 < 20 * min(rates) < max(rates):
+        panel.set_yscale("log")
+        panel.yaxis.set_major_formatter("{x:g}")
+    else:
+        panel.set_ylim(bottom=0)
 
 
 def _short(value: float) -> str:

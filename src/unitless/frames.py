@@ -1,4 +1,4 @@
-"""Predictions in the kind of the frame that they were asked for: pandas (with its index), polars or pyarrow."""
+"""Predictions as a frame of the caller's library: pandas (with its index), polars or pyarrow."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from .inputs import Float64
 
 
 def _kind(source: Any) -> str | None:
-    """The library of a frame; None if it is not a frame."""
+    """Return the library of a frame; None if `source` is not a frame."""
     library = type(source).__module__.partition(".")[0]
     names = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}.get(library, ())
     return library if type(source).__name__ in names else None
 
 
 def column(source: Any, values: list[Any], name: str = "prediction") -> Any:
-    """One value for each row: a Series with the frame's index, a Series, an Array; the list if it is not a frame.
+    """Return one value per row as a column of the source's library; the list itself if `source` is not a frame.
+
+    The column is a pandas Series with the frame's index, a polars Series or a pyarrow Array.
 
     >>> import polars as pl
     >>> from unitless import frames
@@ -37,7 +39,7 @@ def column(source: Any, values: list[Any], name: str = "prediction") -> Any:
 
 
 def table(source: Any, values: Mapping[str, list[Any]]) -> Any:
-    """Columns of any kind, as a frame of the same library; None if it is not a frame."""
+    """Return columns as a frame of the source's library; None if `source` is not a frame."""
     kind = _kind(source)
     if kind == "pandas":
         return sys.modules["pandas"].DataFrame(dict(values), index=source.index)
@@ -49,7 +51,7 @@ def table(source: Any, values: Mapping[str, list[Any]]) -> Any:
 
 
 def columns(source: Any, values: Float64, names: Sequence[Any]) -> Any:
-    """A column of numbers for each name, as a frame of the same library; the array if it is not a frame."""
+    """Return columns of numbers as a frame of the source's library; the array itself if `source` is not a frame."""
     kind = _kind(source)
     if kind == "pandas":
         return sys.modules["pandas"].DataFrame(values, index=source.index, columns=list(names))

@@ -1,8 +1,7 @@
 """Small pieces of HTML for notebooks and reports: tables, facts, bars. Self-contained and without scripts.
 
-Styles stand at the elements, because notebooks that are not trusted remove style sheets. Colors are inherited or
-translucent, so that all of it can be read on light and on dark pages. Whatever is not `Html` already is text, and is
-escaped.
+Each element has its own style, because untrusted notebooks remove style sheets. Colors are inherited or translucent, so
+that everything can be read on light and on dark pages. All content that is not `Html` is treated as text and escaped.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from typing import Any
 from . import shown
 from .sections import Facts, Section, Table
 
-RISE, FALL = "#2f81c9", "#d9772b"  # of bars; both can be seen on white and on black
+RISE, FALL = "#2f81c9", "#d9772b"  # colors of bars that can be seen on white and on black
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.15em .7em;border:0;background:none;white-space:nowrap;"
 _QUIET = "opacity:.7;"
 
 
 class Html(str):
-    """Text that is HTML already, made here and nowhere else."""
+    """Text that is HTML already. Only this module makes it."""
 
     __slots__ = ()
 
 
 def text(value: Any) -> Html:
-    """Anything as HTML; what is not HTML already is escaped.
+    """Return a value as HTML; everything that is not `Html` is escaped.
 
     >>> from unitless import html
     >>> print(html.text("a < b"))
@@ -37,25 +36,25 @@ def text(value: Any) -> Html:
 
 
 def tag(name: str, content: Any, style: str = "", **attributes: str) -> Html:
-    """An element. Attributes that are empty are left out; one whose name Python keeps for itself ends in `_`."""
+    """Return an element. Empty attributes are left out; `class_` stands for the attribute `class`, a word of Python."""
     given = {key: value for key, value in {"style": style, **attributes}.items() if value}
     inside = "".join(f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"' for key, value in given.items())
     return Html(f"<{name}{inside}>{text(content)}</{name}>")
 
 
 def joined(parts: Iterable[Any]) -> Html:
-    """Pieces one after the other."""
+    """Return pieces of HTML joined to one."""
     return Html("".join(map(text, parts)))
 
 
 def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], left: int = 1, total: int = 0) -> Html:
-    """A table; the first `left` columns stand on the left, the others, which are numbers, on the right.
+    """Return a table; the first `left` columns are aligned left, the other columns (numbers) right.
 
     Args:
-        header: the columns' names.
-        rows: of text or of HTML.
-        left: how many columns are text.
-        total: how many rows at the end are sums of those above.
+        header: the names of the columns.
+        rows: the cells, as text or HTML.
+        left: the number of columns that are text. Default: 1.
+        total: the number of rows at the end that are sums of the rows above. Default: 0.
     """
     every = [[*row] for row in rows]
 
@@ -77,13 +76,13 @@ def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], left: int = 1, t
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> Html:
-    """Names and values; those without a value are left out."""
+    """Return names and values as a list; pairs without a value are left out."""
     rows = [(tag("span", name, _QUIET), value) for name, value in pairs if value not in (None, "")]
     return table(["", ""], rows, left=2) if rows else Html("")
 
 
 def bar(value: float, largest: float) -> Html:
-    """A number as a bar from the middle, to the right if it is positive; `largest` fills its side."""
+    """Return a number as a bar that starts in the middle: to the right if positive. `largest` fills a whole side."""
     width = min(100.0, 100.0 * abs(value) / largest) if largest > 0 else 0.0
     one = f"height:.8em;width:{width:.1f}%;min-width:{1 if value else 0}px;background:"
     left = tag("div", "", f"{one}{FALL};") if value < 0 else Html("")
@@ -97,25 +96,25 @@ def bar(value: float, largest: float) -> Html:
 
 
 def share_bar(value: float, largest: float) -> Html:
-    """A number that is not negative, as a bar from the left."""
+    """Return a non-negative number as a bar that starts on the left; `largest` fills the whole width."""
     width = min(100.0, 100.0 * value / largest) if largest > 0 else 0.0
     inner = tag("div", "", f"height:.8em;width:{width:.1f}%;min-width:{1 if value else 0}px;background:{RISE};")
     return tag("div", inner, "width:9em;", aria_hidden="true")
 
 
 def note(content: Any) -> Html:
-    """A remark below."""
+    """Return a remark in small letters."""
     return tag("div", content, f"{_QUIET}margin:.2em .7em;font-size:90%;max-width:60em;")
 
 
 def card(title: Any, *parts: Any) -> Html:
-    """What a notebook shows of an object: a title and what there is to say."""
+    """Return the card that a notebook shows for an object: a title and the given parts."""
     heading = tag("div", title, "font-weight:600;margin:.2em .7em;")
     return tag("div", joined([heading, *parts]), "overflow-x:auto;line-height:1.35;font-size:90%;")
 
 
 def sections(title: str, described: Iterable[Section]) -> Html:
-    """What a notebook shows of a result: a card of its sections."""
+    """Return the card that a notebook shows for a result: a title and sections."""
     parts: list[Any] = []
     for section in described:
         content = section.content
@@ -132,7 +131,7 @@ def sections(title: str, described: Iterable[Section]) -> Html:
 
 
 def _table(described: Table) -> Html:
-    """A table; bars stand after the columns of text."""
+    """Return a table as HTML; bars stand after the text columns."""
     if described.lengths is None:
         return table(described.header, described.rows, left=described.left)
     k = described.left
@@ -144,5 +143,5 @@ def _table(described: Table) -> Html:
 
 
 def name(value: Any) -> str:
-    """A name as a cell has room for it."""
+    """Return a name shortened so that it fits into a cell."""
     return shown.short(str(value), 60)

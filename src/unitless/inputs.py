@@ -1,6 +1,6 @@
-"""From arrays, sparse matrices and rows of names to what the core reads. Frames have a reader of their own, in data/.
+"""Converts arrays, sparse matrices and rows of names to the types that the core reads.
 
-Nothing here looks at values: the core checks those.
+The values are not checked here, because the core checks them. Frames are read in data/columns/frame_reader.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .errors import InputError
 Float64: TypeAlias = NDArray[np.float64]
 
 
-MISSING = "(missing)"  # what follows the "=" in the name of the feature of a missing value
+MISSING = "(missing)"  # the feature of a missing value is named `column=(missing)`
 
 
 @dataclass(frozen=True)
@@ -50,26 +50,26 @@ class Compressed:
 
 
 class TextColumn(NamedTuple):
-    """A column of text, whose values become features `column=value`."""
+    """A column of text codes; each distinct text becomes a feature `column=value`."""
 
-    codes: NDArray[np.int32]  # each row's place among the values, or -1 for none
+    codes: NDArray[np.int32]  # per row: the number of its value; -1 if it has no value
     ends: NDArray[np.int64]  # value k is text[ends[k] : ends[k + 1]]
     text: NDArray[np.uint8]
 
     def first(self) -> str | None:
-        """The value of the first row."""
+        """Return the value of the first row; None if it has no value."""
         code = int(self.codes[0])
         return None if code < 0 else self.text[self.ends[code] : self.ends[code + 1]].tobytes().decode()
 
 
 class FlagColumn(NamedTuple):
-    """A column of numbers that is never to be centered: of zeros and ones, mostly."""
+    """A column of numbers, mostly zeros and ones, that is never centered."""
 
     numbers: NDArray[Any]
 
 
 class WordsColumn(NamedTuple):
-    """A column of text with words: each word and each pair of neighboring words is a feature: data/columns/words.py."""
+    """A column of text whose words, and pairs of neighboring words, are features; see data/columns/words.py."""
 
     texts: TextColumn
 
@@ -79,20 +79,21 @@ FrameColumn: TypeAlias = NDArray[Any] | TextColumn | WordsColumn | FlagColumn
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns by name: arrays of numbers, flags, text, or words."""
+    """Named columns: arrays of numbers, flags, text or words."""
 
     names: list[str]
     columns: list[FrameColumn]
     rows: int
-    missing: bool = False  # not-a-number means that a value is missing
-    whole: bool = False  # it is known that no value is missing
-    indicators: bool = False  # a missing value is a feature of its own, `column=(missing)`
+    missing: bool = False  # NaN means that a value is missing
+    whole: bool = False  # no value is missing; spares a check
+    indicators: bool = False  # a missing value becomes the feature `column=(missing)`
 
     def first_row(self, word_features: Callable[[str, str], list[str]]) -> dict[str, float]:
-        """The features of the first row that have a value, by name.
+        """Return the features of the first row that have a value, by name.
 
         Args:
-            word_features: gives the features of a column's text of words, as the model that is asked names them.
+            word_features: returns the features of a text in a column of words, as the model names them; called with the
+                column and the text.
         """
         found: dict[str, float] = {}
         for name, column in zip(self.names, self.columns, strict=True):
@@ -108,7 +109,7 @@ class Frame:
                     found[f"{name}={MISSING}"] = 1.0
             else:
                 x = float((column.numbers if isinstance(column, FlagColumn) else column)[0])
-                if x == x:  # noqa: PLR0124  (not-a-number: missing)
+                if x == x:  # noqa: PLR0124  (false for NaN: a missing value)
                     found[name] = x
                 elif self.indicators:
                     found[f"{name}={MISSING}"] = 1.0
@@ -139,7 +140,7 @@ class TextRows:
         return self.read.rows
 
     def arrays(self) -> list[NDArray[Any]]:
-        """All that was read, as `made` takes it."""
+        """Return the arrays of these rows; `made` makes the rows from them again."""
         read = self.read
         rows: list[NDArray[Any]] = [
             read.text,
@@ -154,7 +155,7 @@ class TextRows:
 
     @classmethod
     def made(cls, *arrays: NDArray[Any]) -> TextRows:
-        """The rows that have these arrays."""
+        """Return the rows that consist of these arrays."""
         return cls(_core.TextRows.made(*arrays))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -165,7 +166,7 @@ Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
 
 
 def has_missing(column: FrameColumn) -> bool:
-    """Whether a value of a frame's column is missing."""
+    """Return whether a value of this frame column is missing."""
     if isinstance(column, WordsColumn):
         column = column.texts
     if isinstance(column, TextColumn):
@@ -173,19 +174,19 @@ def has_missing(column: FrameColumn) -> bool:
     numbers = column.numbers if isinstance(column, FlagColumn) else column
     if numbers.dtype.kind != "f":
         return False
-    with np.errstate(all="ignore"):  # a sum tells in nearly all cases that there is none
+    with np.errstate(all="ignore"):  # a sum shows nearly always that no value is missing
         return bool(np.isnan(numbers.sum()) and np.isnan(numbers).any())
 
 
 def beyond(column: FrameColumn) -> NDArray[np.bool_] | None:
-    """Which numbers of a frame's column are infinite or too large; None if none is."""
+    """Return a mask of the infinite or too large numbers of a frame column; None if there are no such numbers."""
     if isinstance(column, TextColumn | WordsColumn):
         return None
     return limits.beyond(column.numbers if isinstance(column, FlagColumn) else column)
 
 
 def invalid_rows(data: Input) -> NDArray[np.bool_]:
-    """Which rows have a value that is infinite or too large, or, where that does not mean missing, not a number."""
+    """Return a mask of the rows that have an infinite or too large value, or a NaN that does not mean missing."""
     if isinstance(data, NamedRows):
         return np.array([not all(map(limits.is_usable, row.values())) for row in data.mappings], bool)
     if isinstance(data, Dense):
@@ -206,7 +207,7 @@ def invalid_rows(data: Input) -> NDArray[np.bool_]:
 
 
 def take(data: Input, keep: NDArray[np.bool_]) -> Input:
-    """The rows that are to be kept."""
+    """Return the rows where the mask `keep` is true."""
     if isinstance(data, TextRows):
         return TextRows(data.read.select(keep))
     if isinstance(data, NamedRows):
@@ -215,9 +216,9 @@ def take(data: Input, keep: NDArray[np.bool_]) -> Input:
 
 
 def pick(data: Dense | Compressed | Frame, rows: NDArray[np.intp]) -> Dense | Compressed | Frame:
-    """Rows by their numbers, in that order."""
+    """Return the rows with these numbers, in the order of the numbers."""
     if isinstance(data, Dense):
-        if data.array.flags.c_contiguous:  # "clip", because looking for bad numbers takes longer than all the rest
+        if data.array.flags.c_contiguous:  # "clip" saves the check of the numbers, which takes most of the time
             return Dense(data.array.take(rows, axis=0, mode="clip"))
         return Dense(data.array[rows])
     if isinstance(data, Frame):
@@ -239,14 +240,14 @@ def pick(data: Dense | Compressed | Frame, rows: NDArray[np.intp]) -> Dense | Co
 
 
 def read(X: Any) -> Input:
-    """X as one of the kinds of input; what is one already stays as it is."""
+    """Convert X to one of the types that the core reads; an `Input` is returned unchanged."""
     if isinstance(X, Input):
         return X
     if isinstance(X, np.ndarray):
         return _dense(unmasked(X, "X"))
     if hasattr(X, "tocsr"):
         return _compressed(X.tocsr())
-    if hasattr(type(X), "columns") or hasattr(type(X), "column_names"):  # asking a lazy frame itself may take long
+    if hasattr(type(X), "columns") or hasattr(type(X), "column_names"):  # a lazy frame would compute its columns
         raise InputError(
             f"X is a {type(X).__name__}, which cannot be read here; give an array, a sparse matrix or a list of rows "
             "(models also take frames that are in memory)"
@@ -261,8 +262,22 @@ def read(X: Any) -> Input:
     return _dense(array)
 
 
+def has_named_rows(X: Any) -> bool:
+    """Whether X is a frame or a list of mappings: rows whose values have names."""
+    if isinstance(X, Sequence) and not isinstance(X, str):
+        return bool(X) and all(isinstance(row, Mapping) for row in X)
+    return hasattr(type(X), "columns") or hasattr(type(X), "column_names")
+
+
 def vector(values: Any, name: str, rows: int, rows_of: str = "X") -> Float64:
-    """Labels or weights as contiguous float64, one per row."""
+    """Convert labels or weights to a contiguous float64 array, and check that it has one number per row.
+
+    Args:
+        values: an array, a list or a column of a frame.
+        name: what error messages call the values.
+        rows: the number of rows.
+        rows_of: what error messages call the data with these rows. Default: "X".
+    """
     array = unmasked(as_array(values, name), name)
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions; it must be a list of numbers, one per row")
@@ -278,24 +293,24 @@ def vector(values: Any, name: str, rows: int, rows_of: str = "X") -> Float64:
 
 
 def as_array(values: Any, what: str) -> NDArray[Any]:
-    """Whatever it is (a list, a column of a frame, ...) as a NumPy array."""
+    """Convert a list, a column of a frame or another array-like value to a NumPy array."""
     if isinstance(values, np.ndarray):
         return values
     try:
-        if hasattr(values, "type") and hasattr(values, "to_pylist"):  # pyarrow's arrays copy only when told to
+        if hasattr(values, "type") and hasattr(values, "to_pylist"):  # pyarrow arrays, which need a request to copy
             return np.asarray(values.to_pandas() if hasattr(values, "chunks") else values.to_numpy(False))
         array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-        # NumPy's own text drops NUL characters at its end, so text stays Python's.
+        # NumPy's text type drops NUL characters at the end of a text, so Python strings are kept.
         return np.asarray(values, dtype=object) if array.dtype.kind == "U" else array
     except InputError:
         raise
-    except Exception as error:  # every library has its own error for what is not an array
+    except Exception as error:  # each library raises its own type of error
         raise InputError(f"{what} cannot be read as an array: {error}") from None
 
 
 def unmasked(array: NDArray[Any], what: str) -> NDArray[Any]:
-    """The array behind a mask that hides nothing."""
-    # Nearly all are plain, and NumPy imports this part of itself when it is first named.
+    """Return the plain array of a masked array that masks nothing; any other mask is an error."""
+    # Importing np.ma takes time, and nearly all arrays are plain.
     if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
         if np.any(array.mask):
             raise InputError(f"{what} has masked values; fill them in or leave them out")
@@ -304,9 +319,9 @@ def unmasked(array: NDArray[Any], what: str) -> NDArray[Any]:
 
 
 def as_numbers(array: NDArray[Any], what: str) -> NDArray[Any]:
-    """The array in a type that the core reads."""
+    """Convert an array to a number type that the core reads."""
     kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind == "O":  # numbers in a column of objects, None for a missing one
+    if kind == "O":  # an object array may have numbers, with None for a missing one
         text = next((value for value in array.flat if isinstance(value, str | bytes)), None)
         if text is not None:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Locks that a forked child finds free: whoever forks takes them all first, before those of the core."""
+"""Locks that are free in a forked child: before a fork, the parent takes all of them, and then those of the core."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _held: list[Any] = []
 
 
 def forkable_lock() -> Any:
-    """A lock that one thread may take several times."""
+    """Return a reentrant lock that is free in a forked child."""
     lock = threading.RLock()
     _known.add(lock)
     return lock
@@ -20,7 +20,7 @@ def forkable_lock() -> Any:
 
 def _before() -> None:
     while missing := [lock for lock in list(_known) if not any(lock is held for held in _held)]:
-        for lock in missing:  # while one is waited for, others may be made
+        for lock in missing:  # other threads may make locks while this one waits
             lock.acquire()
             _held.append(lock)
 

@@ -1,6 +1,6 @@
-"""The losses, one record each. Other code asks the record for what it needs to know and does not compare names.
+"""The losses, one record each. Other code reads a loss's properties from its record and does not compare names.
 
-To add a loss: its formulas in `core/` (loss.hpp), its record here, and its oracle in `paper/algorithms.py`.
+To add a loss, add its formulas in `core/` (loss.hpp), its record here, and its oracle in `paper/algorithms.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .inputs import Float64
 
-# For type checkers only, which cannot read records; a test compares these names with the records.
+# Type checkers cannot read the records. A test compares these names with the records.
 NumberLoss: TypeAlias = Literal["squared", "quantile", "poisson"]
 ClassLoss: TypeAlias = Literal["logistic", "hinge"]
 ManyClassesLoss: TypeAlias = Literal["softmax"]
@@ -23,21 +23,21 @@ LossTask: TypeAlias = Literal["regression", "binary", "classes"]
 LinkName: TypeAlias = Literal["identity", "logistic", "exp"]
 
 
-# NumPy is imported where it is used: the command line reads the losses' names before it needs NumPy.
+# NumPy is imported inside functions, because the command line needs the names of the losses but not NumPy.
 
 
 @dataclass(frozen=True)
 class Link:
-    """How a score becomes what it stands for."""
+    """The function that turns a score into a prediction."""
 
     name: LinkName
     function: Callable[[Float64], Float64]
     onnx: str  # the ONNX operator that computes it
-    inverse: Callable[[Float64], Float64]  # the scores that stand for something; finite, also those of 0 and 1
+    inverse: Callable[[Float64], Float64]  # from predictions to scores; finite also for 0 and 1
 
     @property
     def gives_probabilities(self) -> bool:
-        """Whether the score of a class stands for the class's probability."""
+        """Whether the link turns the score of a class into the probability of the class."""
         return self.name == "logistic"
 
 
@@ -48,7 +48,7 @@ def _identity(scores: Float64) -> Float64:
 def _logistic(scores: Float64) -> Float64:
     import numpy as np  # noqa: PLC0415
 
-    odds = np.exp(np.minimum(scores, 0.0))  # both ways of writing it, each where it does not overflow
+    odds = np.exp(np.minimum(scores, 0.0))  # exp(score) or 1: the two branches below use it so that nothing overflows
     return np.asarray(odds / (1.0 + np.exp(-np.abs(scores))))
 
 
@@ -58,7 +58,7 @@ def _exp(scores: Float64) -> Float64:
     return np.asarray(np.exp(scores))
 
 
-_LARGEST = 700.0  # a score whose exponential is still a number
+_LARGEST = 700.0  # the exponential of a larger score would overflow
 
 
 def _log_odds(probabilities: Float64) -> Float64:
@@ -83,39 +83,39 @@ EXP = Link("exp", _exp, "Exp", _log)
 
 @dataclass(frozen=True)
 class Loss:
-    """What there is to know about a loss, apart from its formulas, which are in the core."""
+    """The properties of a loss; its formulas are in the core."""
 
     name: LossName
     about: str  # one sentence for help texts
-    # "regression": labels are numbers; "binary": they are the signs of two classes; "classes": they are several
-    # classes, which one model tells apart. (A loss of two does for several as well: a model for each, `OneVsAll`.)
+    # "regression": labels are numbers. "binary": labels are the signs of two classes. "classes": one model for several
+    # classes. (`OneVsAll` uses a binary loss for several classes: one model for each class.)
     task: LossTask
     link: Link
-    scikit_learn: str  # the estimator of scikit-learn that predicts as a model with this loss does
-    best_constant: Literal["mean", "quantile", "majority"] = "mean"  # of the labels, what minimises it
+    scikit_learn: str  # the estimator of scikit-learn that has this loss
+    best_constant: Literal["mean", "quantile", "majority"] = "mean"  # which statistic of the labels minimizes it
     in_label_unit: bool = False  # scores are in the label's unit, so that clip="labels" and target="auto" apply
-    is_squared_error: bool = False  # then its mean is the square of the RMSE
-    has_quantile: bool = False  # whether the option `quantile` says which loss it is
-    smallest_label: float | None = None  # of numbers: None if they may be negative
-    rounds_below_zero: bool = False  # a loss of 0 may be computed as slightly less, from terms that cancel
-    curvature: float = 0.0  # the largest second derivative; 0: there is none that would say how far to go
-    second_order: bool = False  # a rule of second order takes it
-    other_class: float = -1.0  # in one-vs-all, the label of rows of the other classes; that of its own is 1
-    of_one_class: LossName | None = None  # of several classes: the loss of the score of one
+    is_squared_error: bool = False  # the mean loss is then the square of the RMSE
+    has_quantile: bool = False  # the loss has the option `quantile`
+    smallest_label: float | None = None  # the smallest valid label; None: labels may be negative
+    rounds_below_zero: bool = False  # rounding may make a loss of 0 slightly negative, because terms cancel
+    curvature: float = 0.0  # the largest second derivative; 0: it has no bound, or there is none
+    second_order: bool = False  # rules of second order support this loss
+    other_class: float = -1.0  # in one-vs-all: the label of rows of other classes (the label of the class itself is 1)
+    of_one_class: LossName | None = None  # for a loss of several classes: the loss of the score of one class
 
     @property
     def for_classes(self) -> bool:
-        """Whether its labels are classes, not numbers."""
+        """Whether the labels are classes, not numbers."""
         return self.task != "regression"
 
     @property
     def coupled(self) -> bool:
-        """Whether the scores of several classes have one loss together: `Softmax`."""
+        """Whether the loss depends on the scores of all classes together, as in `Softmax`."""
         return self.of_one_class is not None
 
     @property
     def of_a_score(self) -> LossName:
-        """The loss of a single score: itself, or that of one class among several."""
+        """The loss of a single score: this loss itself or, for a loss of several classes, that of one class's score."""
         return self.of_one_class or self.name
 
 
@@ -181,18 +181,24 @@ _RECORDS = (
 )
 
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in _RECORDS}
-"""By name."""
+"""The losses by name."""
 
 DEFAULTS: dict[str, LossName] = {"regression": "squared", "binary": "logistic", "classes": "logistic"}
-"""By task, the loss if none is asked for."""
+"""The default loss of each task."""
 
 
 def names(**facts: Any) -> tuple[str, ...]:
-    """The losses whose records say so: `names(task="binary")`."""
+    """Return the names of the losses with these properties, such as `names(task="binary")`."""
     return tuple(loss.name for loss in _RECORDS if all(getattr(loss, field) == value for field, value in facts.items()))
 
 
 def listed(found: Iterable[str], last: str = "or", shown: Callable[[str], str] = repr) -> str:
-    """Names for a message: 'a', 'b' or 'c'."""
+    """Return names as a list for a message, such as 'a', 'b' or 'c'.
+
+    Args:
+        found: the names.
+        last: the word before the last name. Default: "or".
+        shown: writes one name. Default: `repr`.
+    """
     texts = [shown(name) for name in found]
     return f" {last} ".join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])

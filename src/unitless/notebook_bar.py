@@ -1,4 +1,4 @@
-"""A progress bar in notebooks, for work that nobody else watches. Elsewhere there is none."""
+"""A progress bar for notebooks. Outside of notebooks no bar is shown."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from . import html, shown
 
 Watcher = Callable[[Any], None]
 
-_PATIENCE = 0.4  # seconds: what takes less shows no bar
-_PAUSE = 0.2  # seconds between two looks
+_PATIENCE = 0.4  # seconds; shorter work shows no bar
+_PAUSE = 0.2  # seconds between updates
 
 
 @contextlib.contextmanager
 def watching(given: Watcher | Literal[False] | None) -> Iterator[Watcher | None]:
-    """Choose the callback after every batch: the function that was given; otherwise, in a notebook, a bar.
+    """Choose the callback that is called after every batch, and end it when the work is done.
 
     Args:
-        given: the option `progress` of `train`, `score` and others; False for no bar.
+        given: the option `progress` of `train`, `evaluate` and others: a callback; False for none; None for a bar in a
+            notebook and nothing elsewhere.
     """
     if given is not None or not in_notebook():
         yield given or None
@@ -34,20 +35,20 @@ def watching(given: Watcher | Literal[False] | None) -> Iterator[Watcher | None]
 
 
 def opened(watch: Watcher | None, run: Any) -> None:
-    """Before the first row is read: tell a watcher that has a method `opened`."""
+    """Call the method `opened` of a watcher that has one; this happens before the first row is read."""
     if (tell := getattr(watch, "opened", None)) is not None:
         tell(run)
 
 
 def in_notebook() -> bool:
-    """Whether this runs in a notebook, which shows HTML and can change it later."""
+    """Return whether this process belongs to a notebook, which shows HTML and can change it later."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return getattr(shell, "kernel", None) is not None
 
 
 class _Bar:
-    """One line of a notebook's output that changes while the work goes on."""
+    """A line in the output of a notebook cell that is updated during the work."""
 
     def __init__(self) -> None:
         self._start = self._last = time.monotonic()
@@ -55,7 +56,7 @@ class _Bar:
         self._said = ""
 
     def show(self, run: Any) -> None:
-        """After a batch."""
+        """Update the bar after a batch."""
         now = time.monotonic()
         progress = run.progress
         rows = progress.rows or getattr(run, "read", 0)
@@ -72,7 +73,7 @@ class _Bar:
         self._put(html.joined([_drawn(_share(run)), html.tag("span", ", ".join(parts))]))
 
     def end(self) -> None:
-        """The bar goes, and the count of rows stays."""
+        """Remove the bar and leave the number of rows."""
         if self._handle is not None:
             self._put(html.tag("span", f"{self._said} in {time.monotonic() - self._start:.1f} s"))
 
@@ -87,8 +88,8 @@ class _Bar:
 
 
 def _share(run: Any) -> float | None:
-    """How much of this pass is done, if that is known."""
-    if getattr(run, "fitted", False) and run.evaluation is not None:  # all rows have been read, and are learned now
+    """Return the share of the current pass that is done; None if it is not known."""
+    if getattr(run, "fitted", False) and run.evaluation is not None:  # all rows are read; now they are learned
         return float(run.progress.rows / max(1, run.read))
     total = run.source.total_bytes
     return None if not total else float(run.progress.consumed / total)

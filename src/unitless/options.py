@@ -21,22 +21,22 @@ Schedule = Literal["sqrt", "constant"]
 Order = Literal["paper", "vw"]
 Clip = Literal["labels", "vw"]
 Auto = Literal["auto"]
-Kept = Literal["last", "averaged"]  # which weights predict
+Kept = Literal["last", "averaged"]  # which weights are used for predictions
 ModelType = Literal["linear", "curves", "trees", "auto", "curves only"]
 EnsembleKind = Literal["none", "newton", "snag", "softmax"]  # which members ensemble=True has added
 
-# How often an interval is to hold the truth, if nothing else is asked for.
+# The default level of prediction intervals.
 USUAL_LEVEL = 0.9
 
-# One side of an interaction: a feature, the beginning of features' names ("job=*"), the beginning of namespaces
-# ("a*^*"), or a list of such.
+# One side of an interaction: a feature, a prefix of feature names ("job=*"), a prefix of namespaces ("a*^*"), or a list
+# of these.
 Side: TypeAlias = str | int | tuple[str | int, ...]
 Interactions: TypeAlias = Literal[2, "ordered"] | tuple[tuple[Side, Side], ...]
 
 MAX_BITS = 30
 MOST_TREES = 1024  # core/trees/trees.hpp has arrays of this size
 MOST_TREE_LEAVES = 4096
-# What only a single linear learner has.
+# Options that only a single linear learner supports.
 _SINGLE = (("order", "vw"), ("clip", "vw"))
 
 
@@ -48,20 +48,20 @@ def _declared(
     passed: bool = True,
     rare: bool = False,
 ) -> Any:
-    """A field that is an option.
+    """Declare an option as a field of `Options`.
 
     Args:
-        default: its value if it is not given.
-        check: gives the value in the form in which it is kept, or raises an `OptionError`; called with the name first.
-        core: what the core takes instead of the value.
-        passed: whether the core takes it, under the same name.
-        rare: whether model files name it only where it is not the default.
+        default: the default value.
+        check: called with the name and the value; returns the value in its normal form, or raises an `OptionError`.
+        core: converts the value for the core. Default: unchanged.
+        passed: whether the core takes the option under the same name. Default: True.
+        rare: whether model files name the option only if its value is not the default. Default: False.
     """
     return field(default=default, metadata={"check": check, "core": core, "passed": passed, "rare": rare})
 
 
 def _choice(*allowed: object) -> Callable[[str, Any], Any]:
-    """Checks that a value is one of those that are allowed."""
+    """Return a check that a value is one of the allowed values."""
 
     def check(name: str, value: Any) -> Any:
         _one_of(name, value, allowed)
@@ -106,7 +106,7 @@ def _penalty_or_auto(name: str, value: Any) -> float | Auto:
 
 
 def _whole(least: int, most: int) -> Callable[[str, Any], int]:
-    """Checks that a value is a whole number in a range."""
+    """Make a function that checks that a value is a whole number in a range."""
 
     def check(name: str, value: Any) -> int:
         whole = hasattr(value, "__index__") and not isinstance(value, bool)
@@ -123,9 +123,41 @@ def _bits(name: str, value: Any) -> int | None:
 
 @dataclass(frozen=True)
 class Options:
-    """What a learner is asked to be. See `Learner` for what each means.
+    """The options of a learner. An option is declared here once: its name, type, default, check, and what the core
+    takes.
 
-    An option is declared here once: its name, type, default, check, and what the core takes for it.
+    The texts below are the help of the command line. `Learner` has longer explanations.
+
+    Args:
+        rule: the update rule: nag, snag or ng; newton (second order); ag or gd, which depend on units. Default: nag.
+        loss: the loss to minimize. Default: squared for numbers, logistic for classes.
+        learning_rate: the learning rate: auto, or a number. Default: auto.
+        importance_aware: take steps that never pass the label, however large the learning rate or the sample weight.
+            Default: on.
+        bias: add the bias, a feature that is 1 in every row. Default: on.
+        quantile: the quantile to predict with the quantile loss, between 0 and 1. Default: 0.5.
+        schedule: how the learning rate of the rules gd and ng falls: sqrt or constant. Default: sqrt.
+        order: what a step does first: paper (adapt the scales) or vw (predict, as Vowpal Wabbit does; one linear
+            learner, without centering and without an ensemble). Default: paper.
+        clip: limit predictions to the range of the labels so far (labels), or as Vowpal Wabbit does (vw). Default: no
+            limits, except those that follow from learning the unit of the labels.
+        target: learn the unit and the offset of the labels, too: auto.
+        center: subtract the running means from the columns. Default: on where rows have columns.
+        falling_scales: let the scale of a column fall when its values become far smaller. Default: as center.
+        interactions: products of features: 2 (all pairs), ordered (all pairs, both ways), or certain pairs. Default:
+            none.
+        bits: hash the names of features into 2^BITS places, to bound the memory: 1 to 30. Default: no hashing.
+        average: keep the average of the weights as well, of which a fit uses what is better. Default: on for a linear
+            fit.
+        model_type: what the model can express: linear; curves (3 to 4 times the time), trees (10 to 20 times), auto
+            (trees unless the data is wide or sparse), or 'curves only'. Default: auto.
+        ensemble: combine several learners: second order for tables, softmax for classes, snag for wide and sparse data.
+            Default: on, but off where rules are compared or the learning rate is a number.
+        sparsity: set weights that matter little to zero: auto, or a number without a unit, for which 1 is a good value.
+            Default: 0.
+        l2: pull weights toward zero, by a number without a unit. Default: 0.
+        n_trees: the number of trees, from 1 to 1024; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree, from 2 to 4096; rarely needed. Default: 256.
     """
 
     rule: Rule = _declared("nag", _choice(*RULES))
@@ -203,7 +235,7 @@ class Options:
             self._check_model_type()
 
     def _check_second_order(self) -> None:
-        """Refuse what a rule of second order does not have."""
+        """Refuse options that rules of second order do not support."""
         rule = Option("rule", self.rule)
         if not LOSSES[self.loss].second_order:
             fitting = losses.listed(losses.names(second_order=True), "and", shown=str)
@@ -222,11 +254,11 @@ class Options:
 
     @property
     def several_lanes(self) -> bool:
-        """Whether several learners run side by side, of which the best speaks."""
+        """Whether several candidate learners run at once, of which the best one predicts."""
         return self.learning_rate == "auto" or RULES[self.rule].second_order
 
     def check_lanes(self) -> None:
-        """Refuse options that only a single learner has."""
+        """Refuse options that only a single learner supports."""
         for name, value in _SINGLE:
             if getattr(self, name) == value:
                 raise OptionError(
@@ -237,7 +269,7 @@ class Options:
                 )
 
     def _check_sparse(self) -> None:
-        """Refuse what sparse models cannot be."""
+        """Refuse options that sparse models do not support."""
         asked = self._penalty
         if not RULES[self.rule].penalized:
             fitting = losses.listed([rule.name for rule in RULES.values() if rule.penalized], "and")
@@ -264,7 +296,7 @@ class Options:
             )
 
     def _check_model_type(self) -> None:
-        """Refuse what goes with linear models alone."""
+        """Refuse options that only linear models support."""
         model_type = Option("model_type", self.model_type)
         for name, value in _SINGLE:
             if getattr(self, name) == value:
@@ -288,17 +320,17 @@ class Options:
 
     @property
     def sparse(self) -> bool:
-        """Whether weights are penalized, so that some are zero or small."""
+        """Whether a penalty makes some weights zero or small."""
         return is_sparse(vars(self))
 
     @property
     def _penalty(self) -> Option:
-        """The option that penalizes weights."""
+        """The option that penalizes weights: `sparsity`, or else `l2`."""
         return Option("l2") if self.sparsity == 0 else Option("sparsity")
 
     @property
     def penalty_note(self) -> Phrase | None:
-        """That a penalty, and not the data, has made the model linear; None if it has not."""
+        """A note that a penalty, and not the data, has made the model linear; None if this is not so."""
         if not self.sparse or self.model_type != "auto":
             return None
         return Phrase(
@@ -309,7 +341,7 @@ class Options:
 
     @property
     def known_model_type(self) -> ModelType | None:
-        """The model type, as far as the options settle it; None for "auto" that the first row will settle."""
+        """The model type that follows from the options; None if it is "auto" and the first row will decide."""
         return known_model_type(vars(self))
 
     def asdict(self) -> dict[str, Any]:
@@ -317,12 +349,12 @@ class Options:
         return asdict(self)
 
     def written(self) -> dict[str, Any]:
-        """The options as a model file names them."""
+        """Return the options in the form that a model file names."""
         rare = {one.name: one.default for one in fields(self) if one.metadata["rare"]}
         return {name: value for name, value in self.asdict().items() if name not in rare or value != rare[name]}
 
     def core(self) -> dict[str, Any]:
-        """The options as the core takes them."""
+        """Return the options in the form that the core takes."""
         kind = {None: "none", 2: "all", "ordered": "ordered"}
         listed = isinstance(self.interactions, tuple)
         passed = {one.name: (getattr(self, one.name), one.metadata) for one in fields(self) if one.metadata["passed"]}
@@ -339,7 +371,7 @@ class Options:
 
 
 def known_model_type(options: Mapping[str, Any]) -> ModelType | None:
-    """The model type, as far as options settle it; None for "auto" that the first row will settle."""
+    """Return the model type that follows from options; None if it is "auto" and the first row will decide."""
     model_type: ModelType = options.get("model_type", "linear")
     if model_type != "auto":
         return model_type
@@ -353,32 +385,50 @@ def known_model_type(options: Mapping[str, Any]) -> ModelType | None:
 
 
 def is_sparse(options: Mapping[str, Any]) -> bool:
-    """Whether options ask for weights that are penalized."""
+    """Return whether options ask for a penalty on the weights."""
     return any(options.get(name) not in (None, 0) for name in ("sparsity", "l2"))
 
 
 def can_fall(options: Mapping[str, Any]) -> bool:
-    """Whether there are scales that can fall: those of centered columns, if the rule has scales."""
+    """Return whether scales can fall: columns are centered, and the rule has scales."""
     rule = RULES.get(options.get("rule", "nag"))
     return bool(options.get("center")) and rule is not None and rule.unit_free
 
 
 def is_single(options: Mapping[str, Any]) -> bool:
-    """Whether options ask for what only a single linear learner has: Vowpal Wabbit's order of steps, or its limits."""
+    """Return whether options need a single linear learner: Vowpal Wabbit's order of steps, or its clipping."""
     return any(options.get(name) == value for name, value in _SINGLE)
 
 
-def check_names(options: Iterable[str]) -> None:
-    """Refuse names that no option has, with a hint."""
+# What other libraries call options, and what they are called here.
+_SYNONYMS = {
+    **dict.fromkeys(("rate", "lr", "eta", "eta0"), "learning_rate"),
+    **dict.fromkeys(("seed", "random_seed"), "random_state"),
+    **dict.fromkeys(("n_iter", "max_iter", "epochs", "n_epochs"), "passes"),
+    "shape": "model_type",
+    "experts": "ensemble",
+    "centre": "center",
+}
+
+
+def check_names(options: Iterable[str], others: Iterable[str] = ()) -> None:
+    """Raise an error that suggests a similar option for a name that is not an option of learners.
+
+    Args:
+        options: the names.
+        others: further options of the caller, which may be suggested too, such as `random_state` of `train`.
+    """
+    known = {*Options.__dataclass_fields__, *others}
     for name in options:
         if name not in Options.__dataclass_fields__:
-            near = difflib.get_close_matches(name, Options.__dataclass_fields__, 1, 0.5)
-            near = ["learning_rate"] if name in ("rate", "lr", "eta") else near
-            raise OptionError(f"there is no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            synonym = _SYNONYMS.get(name)
+            near = difflib.get_close_matches(name, sorted(known), 1, 0.5) if synonym is None else [synonym]
+            hint = f"did you mean {near[0]!r}?" if near and near[0] in known else ""
+            raise OptionError(f"there is no option {name!r}", advice=hint)
 
 
 def rate(value: object, name: str) -> float:
-    """A learning rate: positive and finite."""
+    """Check a learning rate, which must be positive and finite, and return it as a float."""
     result = number(name, value)
     if not 0 < result < math.inf:
         raise OptionError(f"is {result:g}; it must be positive and finite", option=name)
@@ -386,7 +436,7 @@ def rate(value: object, name: str) -> float:
 
 
 def number(name: str, value: object) -> float:
-    """A plain float, whatever kind of number it was."""
+    """Convert a number of any type to a float; anything else is an `OptionError`."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise OptionError(f"is {value!r}; it must be a number", option=name)
     try:
@@ -402,7 +452,7 @@ def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
 
 
 def _interactions(value: Any) -> Interactions | None:
-    """Interactions in the form in which they are kept: tuples of tuples."""
+    """Return interactions in their normal form: tuples of tuples."""
     if value is None or (isinstance(value, str) and value == "ordered"):
         return value  # type: ignore[return-value]
     if not isinstance(value, str | bool) and hasattr(value, "__index__") and operator.index(value) == 2:
@@ -438,7 +488,7 @@ def _side(value: Any) -> Side:
 
 
 def _selectors(side: Side) -> list[tuple[str, bool, int, bool]]:
-    """For each feature of a side: its name; is that the beginning of names; the column or -1; is it of namespaces."""
+    """Return for each feature of a side: name, whether that is a prefix, column or -1, whether it is a namespace."""
     members = side if isinstance(side, tuple) else (side,)
     return [_selector(member) for member in members]
 

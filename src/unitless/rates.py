@@ -1,4 +1,4 @@
-"""Learning rates to choose from, and the penalties of sparse models."""
+"""The candidate learning rates of learning_rate="auto", and the candidate penalties of sparse models."""
 
 from __future__ import annotations
 
@@ -9,36 +9,41 @@ from typing import NamedTuple
 
 from .options import Options
 
-# Ten digits, so that they are the same numbers whatever a machine's exponential rounds to.
+# Rounded to ten digits, because exp() may differ between machines in the last digits.
 AUTO_RATES = tuple(float(f"{math.exp(0.6 * k):.10g}") for k in range(-12, 10))
-"""What `learning_rate="auto"` chooses from: exp(0.6 k), each 1.8 times the one before."""
+"""The candidate rates of `learning_rate="auto"`: exp(0.6 k), so that each is 1.8 times the one before."""
 
 AUTO_START = (4, 19)
-"""Those with which it begins: 16 rates from 0.008 (k = -8) to 67 (k = 7)."""
+"""The slice of AUTO_RATES that runs from the beginning: the 16 rates from 0.008 (k = -8) to 67 (k = 7)."""
 
 SPARSE_RATES = (0.5, 1.2, 3.0)
-"""The same of sparse models: few, because each goes with several penalties."""
+"""The candidate rates of sparse models. They are few, because each is combined with several penalties."""
 
 PENALTIES = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""What `sparsity="auto"` chooses from. They have no unit: a weight is penalized by how far it moves predictions."""
+"""The candidates of `sparsity="auto"`. They have no unit: a weight is penalized by how far it moves predictions."""
 
 _FIRST_PENALTIES = 4
-"""With so many of them it begins; the others are taken up when their neighbor leads."""
+"""The number of penalties that run from the beginning; others are added when their neighbor is the best one."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What a model chooses from: pairs of a rate and a penalty, penalty by penalty."""
+    """The candidates among which a model chooses: pairs of a rate and a penalty, ordered by penalty."""
 
     rates: tuple[float, ...]
     penalties: tuple[float, ...]
-    first: int  # those that run from the beginning
+    first: int  # the number of candidates that run from the beginning
     last: int
-    across: int  # rates for each penalty
+    across: int  # the number of rates for each penalty
 
     @classmethod
     def of(cls, options: Options, swept: Sequence[float] | None = None) -> Candidates:
-        """What options ask for; `swept`: the rates of a sweep."""
+        """Return the candidates that options ask for.
+
+        Args:
+            options: the options of the model.
+            swept: the rates of a sweep. Default: None (no sweep).
+        """
         if swept:
             rates = tuple(swept)
         elif options.learning_rate != "auto":
@@ -53,10 +58,11 @@ class Candidates:
 
 
 class Walk(NamedTuple):
-    """How a lane of rule "newton" begins and forgets; it has no learning rate.
+    """The prior and the forgetting of one candidate of rule "newton", which has no learning rate.
 
-    At first it believes that the weights, in units of the scales, are normal around 0 with variance 1/prior. After each
-    row it adds `walk` to the variance of each weight, and `bias_walk` to that of the bias: so much they may move.
+    Initially the weights, in units of the scales, are assumed to be normal around 0 with variance 1/prior. After each
+    row, the variance of each weight grows by `walk`, and the variance of the bias by `bias_walk`, because the true
+    weights may drift.
     """
 
     prior: float
@@ -75,11 +81,11 @@ WALKS = (
     Walk(1e-2, 1e-3, 1e-3),
     Walk(1e-2, 1e-2, 100.0),
 )
-"""What rule "newton" chooses from, as `learning_rate="auto"` does from rates (core/engine/newton/lanes.hpp)."""
+"""The candidates of rule "newton" (core/engine/newton/lanes.hpp); they take the place of learning rates."""
 
 
 def rate_grid(low: int = -23, high: int = 12, step: float = 0.2) -> list[float]:
-    """The rates exp(step·k) for k = low … high; by default the grid of the paper's experiments, from 0.01 to 11.
+    """Return the rates exp(step·k) for k = low … high. Default: the grid of the paper's experiments, from 0.01 to 11.
 
     Example:
         >>> [round(rate, 3) for rate in rate_grid(-2, 2)]

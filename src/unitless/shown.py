@@ -1,4 +1,4 @@
-"""Numbers, names and tables as people read them, in plain text. The same in HTML: html.py."""
+"""Formats numbers, names and tables as plain text for people. html.py formats them as HTML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number as a table wants it."""
+    """Return a number as text for a table; "-" if it is missing or not finite."""
     if value is None or not math.isfinite(value):
         return "-"
     if value != 0 and not 1e-4 <= abs(value) < 1e6:
@@ -17,12 +17,12 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def rate(value: float) -> str:
-    """A learning rate; rules of second order have none, which is not-a-number."""
+    """Return a learning rate as text; "none" for NaN, because rules of second order have no learning rate."""
     return "none" if math.isnan(value) else f"{value:.3g}"
 
 
 def given(value: Any) -> str:
-    """A value as it was given, as far as six digits say it: 31, 2,500.5, clerk."""
+    """Return a value as the user gave it, with at most six digits: 31, 2,500.5, clerk."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return short(str(value), 40)
     if value == 0 or 1e-4 <= abs(value) < 1e15:
@@ -32,15 +32,15 @@ def given(value: Any) -> str:
 
 
 def short(text: str, width: int = 80) -> str:
-    """Text as a line has room for it: the middle of what is longer is left out, and nothing in it moves the cursor."""
+    """Return text for one line: the middle of a long text is left out, and control characters are escaped."""
     cut = len(text) > width
     ends = [text[: width // 2], text[len(text) - (width - width // 2 - 3) :]] if cut else [text]
     plain = ("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in end) for end in ends)
     return "...".join(plain)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns side by side, the first on the left and the others, as numbers are, on the right.
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Return a table as text; the first `left` columns are aligned left, the other columns (numbers) right.
 
     >>> from unitless import shown
     >>> print(shown.table(["feature", "weight"], [["age", "0.5"], ["a long name", "12.0"]]))
@@ -51,7 +51,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(row[k]) for row in (header, *rows)) for k in range(len(header))]
     lines = [
         "  ".join(
-            cell.rjust(width) if k else cell.ljust(width)
+            cell.ljust(width) if k < left else cell.rjust(width)
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in (header, *rows)
@@ -60,23 +60,23 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def place(fields: Mapping[str, Any]) -> str:
-    """Where a row stands, in words; its fields are those of `data.located_rows.Place.at`."""
+    """Return the place of a row in words; `fields` are those of `data.located_rows.Place.at`."""
     file, unit = fields.get("file"), "row" if "row" in fields else "line"
     return f"{unit} {fields[unit]:,}" + (f" of {file}" if file else "")
 
 
 def share(value: float) -> str:
-    """A share as a percentage."""
+    """Return a share as a percentage; "-" if it is not finite."""
     return f"{value:.2%}" if math.isfinite(value) else "-"
 
 
 def count(value: int, what: str) -> str:
-    """A number of things: 1 row, 2,000 rows."""
+    """Return a number with a noun: 1 row, 2,000 rows."""
     return f"{value:,} {what}{'s' * (value != 1)}"
 
 
 def rates(value: Any) -> str:
-    """A learning rate, or the range of those of the classes."""
+    """Return a learning rate as text, or the range of the classes' learning rates."""
     values = sorted(value.values()) if isinstance(value, Mapping) else [value]
     if not values:
         return ""
@@ -85,12 +85,12 @@ def rates(value: Any) -> str:
 
 
 def some(names: Sequence[str], most: int) -> str:
-    """Names with commas between them; of many, the first ones and their number."""
+    """Return names separated by commas; of a long list, the first `most` names and the number of all."""
     listed = ", ".join(short(name, 40) for name in names[:most])
     return f"{listed}, ... ({len(names):,})" if len(names) > most else listed
 
 
 def invalid(column: str, value: Any, where: str, what: str, count: int) -> str:
-    """That values of a column are not what the column holds: the first one, and how many there are."""
+    """Return a message that a column has invalid values, with the first one and the number of all."""
     more = f"; so are {count - 1:,} more" if count > 1 else ""
     return f"column {column!r}: {value!r} in {where} is not {what} that can be used, and is treated as missing{more}"

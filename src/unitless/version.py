@@ -1,4 +1,4 @@
-"""The version, from the installed package's metadata: it is written down in pyproject.toml alone."""
+"""The version, read from the metadata of the installed package; it is written in pyproject.toml only."""
 
 import re
 from importlib.metadata import version
@@ -7,7 +7,7 @@ __version__ = version("unitless")
 
 
 def is_newer(other: str) -> bool:
-    """Whether another version was released after this one; what stands behind the numbers does not count."""
+    """Return whether another version is newer than this one; suffixes such as "rc1" are ignored."""
     return _numbers(other) > _numbers(__version__)
 
 

@@ -1,8 +1,8 @@
-"""Files that are written whole or not at all.
+"""Files that are written completely or not at all.
 
-What is being written lies in `.unitless-<process id>-<token>` beside the target until it is complete, and is locked as
-long as its writer lives. A process that is killed leaves that file behind; the next one that writes to the directory
-removes it.
+The data is first written to `.unitless-<process id>-<token>` in the folder of the target. This temporary file is locked
+while it is written, and is renamed to the target when it is complete. A killed process leaves its temporary file; the
+next process that writes to the folder removes it.
 """
 
 from __future__ import annotations
@@ -23,30 +23,36 @@ except ImportError:  # pragma: no cover  (not on Windows, where nothing is clean
     fcntl = None  # type: ignore[assignment]
 
 _TEMPORARY = re.compile(r"\.unitless-([1-9][0-9]*)-[0-9a-f]{16}")
-_LOOK_AGAIN = 60.0  # seconds; a model that is saved often does not list its directory each time
-_looked: dict[str, float] = {}  # directories, and when they were last searched for files of dead processes
+_LOOK_AGAIN = 60.0  # seconds; so frequent saves do not list the folder each time
+_looked: dict[str, float] = {}  # by folder: when it was last searched for files of dead processes
 
 
 def write(path: str | os.PathLike[str], data: bytes, *, private: bool = False) -> None:
-    """Into a temporary file beside the target, flushed to the disk, then renamed over it."""
+    """Write data to a temporary file in the target's folder, flush it to the disk, and rename it to the target.
+
+    Args:
+        path: the path of the target.
+        data: the content.
+        private: whether only the owner may read a new file, whatever the umask. Default: False.
+    """
     with opened(path, private=private) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes its name only when all is written; after an error nothing is left of it.
+    """Open a file to write to; it gets its name when everything is written, and is removed after an error.
 
     Args:
-        path: of the file.
-        private: only its owner can read a new file, whatever the umask.
+        path: the path of the target.
+        private: whether only the owner may read a new file, whatever the umask. Default: False.
     """
-    target = os.path.realpath(os.fspath(path))  # through a link, not over it
+    target = os.path.realpath(os.fspath(path))  # a symbolic link stays; its target is replaced
     folder = os.path.dirname(target)
     if os.path.isdir(target) or str(os.fspath(path)).endswith(os.sep):
         raise IsADirectoryError(errno.EISDIR, "it is a directory")
-    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe, which nothing may take the place of
-        handle = os.open(target, os.O_WRONLY | os.O_NONBLOCK)  # a pipe that nobody reads is an error, not a wait
+    if os.path.exists(target) and not os.path.isfile(target):  # a device or pipe must not be replaced
+        handle = os.open(target, os.O_WRONLY | os.O_NONBLOCK)  # error, not a wait, for a pipe without a reader
         os.set_blocking(handle, True)
         with os.fdopen(handle, "wb") as device:
             yield device
@@ -55,8 +61,8 @@ def opened(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[I
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     _remove_abandoned(folder)
     replaced = os.stat(target).st_mode & 0o777 if os.path.exists(target) else None
-    # The system applies the umask to a new file by itself. One that takes the place of another is private until it has
-    # the permissions of that one.
+    # The system applies the umask to a new file. A file that replaces another one is private until it gets the
+    # permissions of that one.
     handle, temporary = _temporary(folder, 0o666 if replaced is None and not private else 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -76,12 +82,12 @@ def opened(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[I
 
 
 def _temporary(folder: str, mode: int) -> tuple[int, str]:
-    """A new file in the folder, open and locked."""
+    """Make a new file in the folder; return its open, locked handle and its path."""
     while True:
         path = os.path.join(folder, f".unitless-{os.getpid()}-{secrets.token_hex(8)}")
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         _locked(handle)
-        # Before the lock is taken, a process that does not see this one (in another container) may remove the file.
+        # Before the lock is taken, a process in another container, which does not see this one, may remove the file.
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.stat(path), os.fstat(handle)):
                 return handle, path
@@ -89,7 +95,7 @@ def _temporary(folder: str, mode: int) -> tuple[int, str]:
 
 
 def _locked(handle: int) -> bool:
-    """Lock an open file, unless another process has; not every file system can."""
+    """Lock an open file and return True; False if another process has locked it, or the file system has no locks."""
     if fcntl is None:
         return False
     try:
@@ -100,7 +106,7 @@ def _locked(handle: int) -> bool:
 
 
 def _remove_abandoned(folder: str) -> None:
-    """Remove the temporary files of processes that have ended. Those of running ones are not touched."""
+    """Remove the temporary files of processes that have ended; those of running processes stay."""
     now = time.monotonic()
     if fcntl is None or now - _looked.get(folder, -_LOOK_AGAIN) < _LOOK_AGAIN:
         return
@@ -114,7 +120,7 @@ def _remove_abandoned(folder: str) -> None:
 
 
 def _remove_unlocked(path: str) -> None:
-    """Remove a regular file unless it is locked: process ids say nothing about other machines and containers."""
+    """Remove a regular file unless it is locked. The lock counts because process ids differ between containers."""
     handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         if stat.S_ISREG(os.fstat(handle).st_mode) and _locked(handle):
@@ -124,18 +130,18 @@ def _remove_unlocked(path: str) -> None:
 
 
 def _alive(process: int) -> bool:
-    """Is there a process of this number?"""
+    """Return whether a process with this number exists."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # it is somebody else's, or the number is none that a process can have
+    except (OSError, OverflowError):  # another user's process, or a number that no process can have
         return True
     return True
 
 
 def _flush_folder(folder: str) -> None:
-    """So that the rename itself survives a power cut; not every system can."""
+    """Flush the folder so that the rename survives a power failure; some systems cannot do this."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""What the tests of several commands work with."""
+"""Fixtures that the tests of several commands use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def folder(made: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    """A copy of the files that a module has made, to work in."""
+    """A copy of the files of a module, in which a test works."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -27,7 +27,7 @@ def prices(tmp_path: pathlib.Path) -> str:
 
 @pytest.fixture
 def wild(tmp_path: pathlib.Path) -> str:
-    """A table whose unit changes so much that rules which depend on units diverge."""
+    """A table whose unit changes so much that rules that depend on units diverge."""
     path = tmp_path / "wild.csv"
     path.write_text("\n".join(["x,y", *(f"{k % 9}{'e250' if k > 100 else ''},{k % 9 + 0.5}" for k in range(200))]))
     return str(path)

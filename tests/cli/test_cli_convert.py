@@ -1,4 +1,4 @@
-"""unitless convert: a model learns the same from any format; exported models give its scores."""
+"""unitless convert: a model learns the same from any format, and exported models give its scores."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def bits(model: Any) -> list[Any]:
 
 
 def followed(path: str) -> Any:
-    """In the order of the file, whose first line mentions all columns."""
+    """Train in the order of the file, whose first line mentions all columns."""
     return ul.train(path, shuffle=False).model
 
 
@@ -205,7 +205,7 @@ def test_named_text_learns_the_same_after_a_round_trip(folder: pathlib.Path, cap
 
 
 def scores(plain: dict[str, Any], row: dict[str, Any]) -> list[float]:
-    """From the JSON alone."""
+    """The scores, computed from the JSON only."""
     x: dict[str, float] = {}
     for name, value in row.items():
         if isinstance(value, str):
@@ -340,7 +340,7 @@ def test_other_files_are_not_converted_to_models(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["convert", "nowhere", name]) == 1
-    assert "nowhere: there is no such file" in capsys.readouterr().err
+    assert "there is no file 'nowhere'" in capsys.readouterr().err
     pathlib.Path("data.csv").write_text("a,b\n1,2\n")
     assert main(["convert", "data.csv", name]) == 1
     assert "data.csv is not a model" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What commands and pages say of models with ensemble."""
+"""The output of commands and pages for models with ensemble."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_commands_and_pages_show_the_members(table: str, capsys: Capture) -> Non
     assert line in ul.Predictor(model)._repr_html_()
     assert main(["inspect", "m.unitless", "-n", "3"]) == 0
     shown = capsys.readouterr().out
-    assert f"ensemble  {line}\n" in shown
-    assert "model type " not in shown
+    assert f"ensemble       {line}\n" in shown
+    assert "model type     linear\n" in shown
     assert "importance counts the other members too" in shown
     assert main(["inspect", "m.unitless", "-n", "3", "--json"]) == 0
     about = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""unitless evaluate: what people type, and what they see."""
+"""unitless evaluate: typical commands and their output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unitless.cli import main
 def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """Files of houses, some with another kind of column, and models of them."""
     folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+    with pytest.MonkeyPatch.context() as patch:  # outputs show file names as they were given
         patch.chdir(folder)
         rows = [
             (20 + k % 40, "villa" if k % 3 else "hut", 1000 * (k % 40) + 700 * (k % 3) + k % 7) for k in range(3000)
@@ -34,7 +34,10 @@ def test_two_classes(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -
     found = ul.evaluate("dear.unitless", "houses.csv", by="kind")
     assert printed.err == ""
     assert f"{1 - found.metrics['error_rate']:.2%} (90% confidence interval" in printed.out
-    assert f" by always {found._baseline_answer!r}; the model's error is {found.skill:.2%} below\n" in printed.out
+    assert (
+        f" (always predict {found._baseline_answer!r}); the model's error is {found.skill:.2%} below the baseline's\n"
+        in printed.out
+    )
     assert "3,000 rows evaluated" in printed.out
     for name in ("precision", "recall", "F1", "AUC", "Brier score"):
         assert f"{name} " in printed.out
@@ -79,7 +82,7 @@ def test_skipped_rows_and_unknown_classes_are_reported(
         "column 'area': 'inf' in row 3,003 of houses.csv is not a number that can be used, and is treated"
         in printed.out
     )
-    assert "- 1 row of classes that the model has never met ('maybe') counts as wrong" in printed.out
+    assert "- 1 row of classes that the model does not know ('maybe') counts as wrong" in printed.out
 
 
 def test_a_pipe_is_scored(folder: pathlib.Path) -> None:

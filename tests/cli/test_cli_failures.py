@@ -1,4 +1,4 @@
-"""What becomes of errors at the command line: one message, an exit code, and no traceback."""
+"""Errors at the command line: one message, an exit code, and no traceback."""
 
 from __future__ import annotations
 
@@ -63,9 +63,10 @@ def test_a_reader_that_stops_early_is_no_failure() -> None:
         (Option("center", False), "--no-center"),
         (Option("zero_based", True), "--zero-based"),
         (Option("inputs", "matrix"), "--inputs matrix"),
-        (Option("importance_aware", True), "importance_aware=True"),  # the command line has no such option
-        (Option("clip", "labels"), "clip='labels'"),
-        (Option("center", True), "center=True"),
+        (Option("infer_columns", True), "infer_columns=True"),  # the command line has no such option
+        (Option("importance_aware", False), "--no-importance-aware"),
+        (Option("clip", "labels"), "--clip labels"),
+        (Option("center", True), "--center"),
     ],
 )
 def test_options_are_written_as_the_command_line_has_them(option: Option, shown: str) -> None:

@@ -48,10 +48,10 @@ def test_colors_can_be_switched_off() -> None:
     ("words", "found"),
     [("unitless pre", ["predict"]), ("unitless train --no-b", ["--no-bias"]), ("unitless train pri", [])],
 )
-def test_the_shell_completes_commands_and_options_and_leaves_files_to_itself(words: str, found: list[str]) -> None:
+def test_completion_covers_commands_and_options_but_not_file_names(words: str, found: list[str]) -> None:
     asked = {"_UNITLESS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     assert output(**asked).split() == found
-    assert "complete -o default -F" in output(_UNITLESS_COMPLETE="source_bash")  # which completes names of files
+    assert "complete -o default -F" in output(_UNITLESS_COMPLETE="source_bash")  # which completes file names
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.NAME)
@@ -70,7 +70,8 @@ def test_the_help_of_every_option_ends_with_its_default() -> None:
     assert [(name, one.written) for name, one in OPTIONS if not one.required and "Default: " not in one.text] == []
 
 
-# A server takes several models, and a replica reads a folder; elsewhere these options are about one model or file.
+# A server takes several models, and a replica reads a folder; in other commands, these options concern one model or
+# file.
 SETTINGS_OF_A_SERVER = {("serve", "--model"), ("serve", "--replica-of")}
 
 
@@ -84,7 +85,7 @@ def test_an_option_is_written_alike_in_every_command() -> None:
 
 
 def _way(option: Flag) -> tuple[Any, ...]:
-    """How an option is given: all its names, whether it is a switch, whether it can be given several times."""
+    """The form of an option: all its names, whether it is a switch, whether it can be repeated."""
     return (*option.names, option.kind is bool, option.many)
 
 

@@ -1,4 +1,4 @@
-"""unitless inspect: what a model has learned, and why it predicts what it predicts."""
+"""unitless inspect: what a model has learned, and the reasons for a prediction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Capture = pytest.CaptureFixture[str]
 def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A file of people, and models of it."""
     folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+    with pytest.MonkeyPatch.context() as patch:  # outputs show file names as they were given
         patch.chdir(folder)
         rng = np.random.default_rng(0)
         lines = ["age,job,day,answer,size"]

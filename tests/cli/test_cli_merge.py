@@ -1,4 +1,4 @@
-"""unitless merge: parts of the data, learned apart, make one model that knows what they knew."""
+"""unitless merge: models of parts of the data become one model of all of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """Two files of people, and a model of each."""
     folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+    with pytest.MonkeyPatch.context() as patch:  # outputs show file names as they were given
         patch.chdir(folder)
         rng = np.random.default_rng(0)
         for part in ("a", "b"):
@@ -76,7 +76,7 @@ def test_models_that_mean_other_things_are_not_merged(folder: pathlib.Path, caps
 
     assert "one predicts 'answer', the other 'size'" in refused(target="size", reading=ul.Reading(ignore="answer"))
     assert "the positive label is 'yes' in one, 'no' in the other" in refused(positive="no")
-    assert "only one of them knows the column 'job'" in refused(reading=ul.Reading(ignore=["size", "job"]))
+    assert "only one of them has the column 'job'" in refused(reading=ul.Reading(ignore=["size", "job"]))
     assert "task binary, the other classes" in refused(task="classes")
     assert "differ in rule" in refused(rule="snag")
     assert not (folder / "c.unitless").exists()
@@ -96,7 +96,9 @@ def test_usage_is_checked_before_work(folder: pathlib.Path, capsys: Capture) -> 
     assert "at least two" in said(capsys, "a.unitless", "-o", "c.unitless", code=1)[1]
     assert "no directory" in said(capsys, "a.unitless", "b.unitless", "-o", "nowhere/c.unitless", code=1)[1]
     assert "--output" in said(capsys, "a.unitless", "b.unitless", code=2)[1]
-    assert "cannot read" in said(capsys, "a.unitless", "none.unitless", "-o", "c.unitless", code=1)[1]
+    assert (
+        "there is no file 'none.unitless'" in said(capsys, "a.unitless", "none.unitless", "-o", "c.unitless", code=1)[1]
+    )
 
 
 def test_models_with_trees_are_merged_too(folder: pathlib.Path, capsys: Capture) -> None:

@@ -1,4 +1,4 @@
-"""What the command line answers to the mistakes that people make on their first day."""
+"""The command line's messages for common mistakes of new users."""
 
 from __future__ import annotations
 
@@ -72,6 +72,12 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         ),
         (["sweep", "plain.csv", "--target", "Price", "--rates", "1,fast"], 2, "--rates has 'fast'; it must be numbers"),
         (["sweep", "plain.csv", "--target", "Price", "--rates", "1,-1"], 2, "--rates has -1; a rate must be positive"),
+        (["train", "plain.csv", "--shape", "linear"], 2, "No such option: --shape. Did you mean --model-type?\n"),
+        (["train", "plain.csv", "--experts", "no"], 2, "No such option: --experts. Did you mean --ensemble/--no-"),
+        (["train", "plain.csv", "--rate", "1"], 2, "No such option: --rate. Did you mean --learning-rate?\n"),
+        (["train", "plain.csv", "--model", "m"], 2, "No such option: --model. Did you mean --output?\n"),
+        (["train", "plain.csv", "--centre"], 2, "No such option: --centre. Did you mean --center/--no-center?\n"),
+        (["serve", "--new", "prices"], 2, "No such option: --new. Did you mean --create?\n"),
         (["paper", "tabel"], 2, "Invalid value for 'what': 'tabel' is not one of 'all'"),
     ],
 )
@@ -82,6 +88,21 @@ def test_a_mistake_is_answered_in_the_words_of_the_command_line(
     said = capsys.readouterr().err
     assert message in said
     assert "None" not in said
+
+
+def test_the_program_alone_prints_its_help(capsys: Capture) -> None:
+    assert main([]) == 0
+    assert "Understand a model" in capsys.readouterr().out
+
+
+def test_python_prints_a_result_as_the_command_does(folder: pathlib.Path, capsys: Capture) -> None:
+    (folder / "line.csv").write_text("x,y\n" + "".join(f"{k % 50},{k % 50 + k % 3}\n" for k in range(300)))
+    result = ul.train("line.csv", "y", model_type="linear")
+    assert main(["train", "line.csv", "-t", "y", "--model-type", "linear", "--quiet", "-o", "m"]) == 0
+    printed = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(("time ", "output "))]
+    own = [line for line in str(result).splitlines() if not line.startswith("time ")]
+    assert [line.replace("header=False", "--no-header") for line in own] == printed
+    assert "\n" not in repr(result)
 
 
 def test_explaining_needs_names_and_values(folder: pathlib.Path, capsys: Capture) -> None:

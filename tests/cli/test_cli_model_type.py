@@ -33,7 +33,7 @@ def test_train_takes_a_model_type_and_prints_it(table: str, model_type: str, cap
     assert main(["inspect", "m.unitless", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model_type"] == model.model_type
     assert main(["inspect", "m.unitless"]) == 0
-    assert (f"model type  {model.model_type}: " in (shown := capsys.readouterr().out)) == (model_type != "linear")
+    assert (f"model type     {model.model_type}: " in (shown := capsys.readouterr().out)) == (model_type != "linear")
     assert ("importance counts curves and trees too" in shown) == (model_type != "linear")
     assert main(["train", table, "--resume", "m.unitless", "--passes", "2", "-q", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model_type"] == model.model_type

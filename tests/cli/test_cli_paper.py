@@ -63,10 +63,10 @@ def test_all_writes_a_report(tmp_path: pathlib.Path, capsys: pytest.CaptureFixtu
         assert f'src="{figure}.svg"' in html
     for text in (page, html, shown):
         assert "Table 2: NAG against AG" in text
-        assert "MSD" in text  # what is missing is said
+        assert "MSD" in text  # missing data is reported
     assert "Missing" in page
     assert "<table>" in html
-    assert "16.4" in page  # what was not met, and what was tried
+    assert "16.4" in page  # the goals that were missed, and what was tried
     assert "Tried" in page
 
 
@@ -135,7 +135,7 @@ def test_a_download_that_fails_is_an_error(
     monkeypatch.setenv("UNITLESS_UCI", "http://127.0.0.1:9")
     assert main(["paper", "table1", "--download"]) == 1
     captured = capsys.readouterr()
-    assert "Shuttle" in captured.out  # what is there is shown all the same
+    assert "Shuttle" in captured.out  # available results are shown in any case
     assert "Bank cannot be downloaded" in captured.err
 
 

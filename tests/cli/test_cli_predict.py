@@ -1,4 +1,4 @@
-"""unitless predict: one line per row, in order, the same numbers as the library's."""
+"""unitless predict: one line per row, in order, with the numbers of the library."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def people(path: pathlib.Path, rows: int = 300, classes: int = 2) -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A file of people, and a model of it."""
     folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+    with pytest.MonkeyPatch.context() as patch:  # outputs show file names as they were given
         patch.chdir(folder)
         people(pathlib.Path("people.csv"))
         ul.train("people.csv", "answer", reading=ul.Reading(ignore="id"), output="people.unitless")
@@ -181,7 +181,9 @@ def test_options_that_cannot_be_are_refused(folder: pathlib.Path, capsys: Captur
     library.learn([[1.0]], [1.0])
     library.save("library.unitless")
     assert "not made by train" in said(capsys, "library.unitless", "people.csv", code=2)[1]
-    assert "cannot read 'none'" in said(capsys, "none", "people.csv", code=1)[1]
+    assert "there is no file 'none'" in said(capsys, "none", "people.csv", code=1)[1]
+    swapped = said(capsys, "people.csv", "people.unitless", code=1)[1]
+    assert "or it is damaged; the model comes first: unitless predict MODEL DATA\n" in swapped
 
 
 def test_extrapolation_continues_beyond_the_training_range(folder: pathlib.Path, capsys: Capture) -> None:

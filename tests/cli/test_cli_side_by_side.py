@@ -1,4 +1,4 @@
-"""unitless compare and unitless sweep: what people type, and what they see."""
+"""unitless compare and unitless sweep: typical commands and their output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_table_and_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
     header = next(k for k, line in enumerate(lines) if line.startswith("rule"))
-    expected = "rule loss since 32,768 error more error 90% interval rate seconds"
+    expected = "rule logistic loss since 32,768 error more error 90% interval rate seconds"
     assert lines[header].split() == expected.split()
     assert lines[header + 1].startswith("nag   best")
     assert lines[header + 2].startswith("gd    worse")

@@ -1,4 +1,4 @@
-"""No command writes over what it reads, whatever name it is given by."""
+"""No command overwrites its input, whatever path is used for it."""
 
 from __future__ import annotations
 

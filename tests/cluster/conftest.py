@@ -1,4 +1,4 @@
-"""Workers can import the tests' tasks, and no test leaves a process behind."""
+"""Workers can import the tests' tasks, and no test leaves a process running."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def clean() -> Iterator[None]:
-    """Around a cluster: what it has started is gone afterwards."""
+    """Check that everything a cluster has started has ended."""
     before, path = set(processes.descendants()), os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(pathlib.Path(__file__).parent), *([path] if path else [])])
     yield

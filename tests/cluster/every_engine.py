@@ -1,4 +1,4 @@
-"""What every engine must do; the file of each engine runs these tests on its own fixture `engine`."""
+"""Tests for every engine; the test file of each engine runs them on its own fixture `engine`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EveryEngine:
         folded = [engine.combine(tasks.listed, ten, leaves[i : i + 8]) for i in range(0, 20, 8)]
         top = engine.combine(tasks.listed, None, folded)
         engine.forget(leaves)
-        engine.forget([*folded, ten])  # tasks that need them have them still
+        engine.forget([*folded, ten])  # waiting tasks still have them
         assert engine.get(top) == [None, *([10, *range(10 * i, 10 * min(i + 8, 20), 10)] for i in range(0, 20, 8))]
 
     def test_progress_counts_the_finished_handles(self, engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""What runs below this process, and where it listens; from Linux's /proc."""
+"""The child processes of this process and the addresses at which it listens, from Linux's /proc."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LISTENING = "0A"
 
 
 def descendants() -> dict[int, str]:
-    """The processes that this one has started, and those have, with their commands."""
+    """The processes that this one has started, and their descendants, with their commands."""
     parents, commands = {}, {}
     for folder in PROC.glob("[0-9]*"):
         try:
@@ -30,7 +30,7 @@ def descendants() -> dict[int, str]:
 
 
 def left_after(seconds: float, before: set[int]) -> dict[int, str]:
-    """The processes that are still there, apart from those that were there before."""
+    """The processes that still run, except those that ran before."""
     end = time.monotonic() + seconds
     while True:
         left = {process: command for process, command in descendants().items() if process not in before}
@@ -40,7 +40,7 @@ def left_after(seconds: float, before: set[int]) -> dict[int, str]:
 
 
 def listening() -> set[str]:
-    """The addresses at which this process and its descendants wait for others."""
+    """The addresses at which this process and its descendants listen."""
     sockets = set()
     for process in (os.getpid(), *descendants()):
         for link in (PROC / str(process) / "fd").glob("*"):

@@ -28,7 +28,7 @@ def process(common: Any, item: Any) -> int:
 
 
 def bad_row(common: Any, item: int) -> int:
-    """Fails for 3, in its own time, and at once for 5."""
+    """Fail for 3, after some time, and at once for 5."""
     if item == 3:
         time.sleep(0.3)
     if item in (3, 5):
@@ -57,13 +57,13 @@ def out_of_memory(common: Any, item: Any) -> Any:
 
 
 def note(folder: Any) -> None:
-    """One more file in the folder."""
+    """Create one more file in the folder."""
     if folder is not None:
         (pathlib.Path(folder) / f"{time.time_ns()}-{os.getpid()}").touch()
 
 
 def killed_once(folder: str, item: int) -> int:
-    """The first time, its process is killed."""
+    """Kill the process of the first try."""
     mark = pathlib.Path(folder) / str(item)
     if not mark.exists():
         mark.touch()
@@ -78,7 +78,7 @@ def killed(folder: str, item: int) -> int:
 
 
 def array_facts(common: np.ndarray[Any, Any], item: Any) -> tuple[float, bool, bool]:
-    """Its sum, and whether it has memory of its own that can be written to."""
+    """The array's sum, and whether it has separate, writable memory."""
     return float(common.sum()), bool(common.flags.owndata), bool(common.flags.writeable)
 
 
@@ -101,14 +101,14 @@ def slow(folder: str, seconds: float) -> float:
 
 
 def slow_pid(folder: str, item: tuple[int, float]) -> int:
-    """Says where it runs, then takes its time."""
+    """Write down the process id, then work slowly."""
     (pathlib.Path(folder) / f"pid-{os.getpid()}").touch()
     time.sleep(item[1])
     return item[0]
 
 
 class CountsPickles:
-    """Notes how often it is pickled."""
+    """Record how often it is pickled."""
 
     def __init__(self, folder: str, size: int) -> None:
         self.folder, self.array = folder, np.ones(size, np.uint8)

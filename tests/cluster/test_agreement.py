@@ -1,4 +1,4 @@
-"""What columns and labels are is agreed from rows that are spread over all data; contradictions name file and row."""
+"""The types of columns and labels are agreed from rows of all parts of the data; contradictions name file and row."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def csv_files(folder: Path, *parts: Sequence[Any], column: str = "x") -> str:
     return str(folder)
 
 
-def test_zeros_and_ones_in_one_file_and_other_numbers_in_another_are_numbers(tmp_path: Path) -> None:
+def test_zeros_and_ones_with_other_numbers_in_another_file_are_numbers(tmp_path: Path) -> None:
     assert agreed(csv_files(tmp_path / "a", [0, 1] * 200, [0, 1] * 200))[0].kinds["x"] == "flag"
     assert agreed(csv_files(tmp_path / "b", [0, 1] * 200, [0, 7] * 200))[0].kinds["x"] == "number"
     assert agreed(csv_files(tmp_path / "c", [0, 1] * 200, [0.5, 1] * 200))[0].kinds["x"] == "number"

@@ -1,4 +1,4 @@
-"""Blocks: all of them together are all rows, each once, as the ordinary reader gives them, with their file and row."""
+"""Blocks: together they have all rows, each once, as the ordinary reader gives them, with their file and row."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def surveyed(spec: DataSpec) -> tuple[DataSpec, list[FileSurvey]]:
-    """As workers do it: everything is sent."""
+    """Survey the files as workers do: everything is sent."""
     surveys = [pickle.loads(pickle.dumps(survey(spec, file))) for file in range(spec.parts)]
     schema, _ = agree(spec, surveys)
     return pickle.loads(pickle.dumps(replace(spec, schema=schema))), surveys
 
 
 def content(found: Iterable[Batch]) -> dict[str, Any]:
-    """Every row by its place: features, label, weight."""
+    """Every row by its place: features, label and weight."""
     rows: dict[str, Any] = {}
     for batch in found:
         features = values(batch.data)
@@ -101,7 +101,8 @@ def values(data: inputs.Input) -> list[dict[Any, str]]:
     for end in read.row_ends.tolist():
         ids = read.ids[begin:end].tolist()
         entries = zip((names[k] for k in ids), read.values[begin:end].tolist(), strict=True)
-        found.append({name: repr(x) for name, x in entries if x})  # libsvm's first row mentions others, with zeros
+        # libsvm's first row mentions other features, with zeros
+        found.append({name: repr(x) for name, x in entries if x})
         begin = end
     return found
 
@@ -221,7 +222,7 @@ LINES = st.lists(st.tuples(FIELDS, FIELDS, st.sampled_from(["\n", "\r\n", "\n\n"
 def test_rows_of_csv_are_found_where_the_reader_counts_them(
     tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, str, str]], every: int, most: int
 ) -> None:
-    """The core finds rows without reading them; the reader says how many there are before each place."""
+    """The core finds rows without reading them; the reader counts the rows before each place."""
     path = tmp_path_factory.getbasetemp() / "rows.csv"
     write(path, "x,y\n" + "".join(f"{a},{b}{end}" for a, b, end in lines))
     source = open_source(str(path), ReadOptions(target="y", text=("x", "y"), on_error="skip"))

@@ -1,4 +1,4 @@
-"""Tasks on a Dask cluster that is started for them."""
+"""Tasks on a Dask cluster that the tests start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Engines by their names, the options of `train` that choose one, and the modules that are called like libraries."""
+"""Engines by name, the options of `train` that choose one, and modules with the names of libraries."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_engines_by_name() -> None:
     ("given", "message"),
     [
         ({"backend": "hadoop"}, r"^backend is 'hadoop'; it must be local, ray, dask or spark$"),
-        ({"address": "a:1"}, r"^address is that of a cluster; say of which kind with backend; ray, dask or spark$"),
-        ({"backend": "local", "address": "a:1"}, "say of which kind"),
+        ({"address": "a:1"}, r"^address is that of a cluster; give its kind with backend; ray, dask or spark$"),
+        ({"backend": "local", "address": "a:1"}, "give its kind"),
         ({"partitions": 0}, r"^partitions is 0; it must be a whole number, 1 or more$"),
         ({"sync_rounds": 1.5}, r"^sync_rounds is 1\.5; it must be"),
         ({"workers": True}, r"^workers is True; it must be"),
@@ -47,7 +47,7 @@ def test_options_that_are_wrong(given: dict[str, Any], message: str, tmp_path: p
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What distributed training was asked to do."""
+    """The arguments of the calls of distributed training."""
     calls: list[Any] = []
     monkeypatch.setattr(request, "run", lambda *given: calls.append(given))
     return calls

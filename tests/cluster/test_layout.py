@@ -1,4 +1,4 @@
-"""Layouts: even cells of blocks from everywhere, the same on every machine, another one for each seed and pass."""
+"""Layouts: even cells of blocks from all of the data, the same on every machine, different for each seed and pass."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_identity_tells_plans_apart_but_not_passes() -> None:
 
 @pytest.mark.parametrize("pass_number", [0, 1])
 def test_the_layout_is_the_same_on_every_machine(pass_number: int) -> None:
-    """Stored: a plan that was begun on one machine goes on on another."""
+    """Store a plan that was begun on one machine, so that another can continue it."""
     layout = lay_out([of_groups(0, 3000, 1000), of_text(1, 4000)], 2, 2, 5, pass_number)
     told = [[(b.start.file, b.start.offset) for b in cell][:3] for cell in cells_of(layout)]
     assert told == STORED[pass_number]

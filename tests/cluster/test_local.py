@@ -1,4 +1,4 @@
-"""Tasks in threads of this process; and what all engines have in common, tried out with it."""
+"""Tasks in threads of this process, and the common behavior of all engines."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_ctrl_c_stops_at_once(tmp_path: pathlib.Path) -> None:
         with pytest.raises(KeyboardInterrupt):
             engine.wait([last])
     assert time.monotonic() - start < 25  # a task takes 30
-    assert len(list(tmp_path.iterdir())) == 2  # those that waited were not begun
+    assert len(list(tmp_path.iterdir())) == 2  # waiting tasks were not started
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("unitless-task")]
 
 

@@ -1,4 +1,4 @@
-"""Tasks on a Ray cluster that is started for them."""
+"""Tasks on a Ray cluster that the tests start."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_arrays_are_read_where_they_lie_and_shipped_once(engine: RayEngine, tmp_
     assert engine.get(engine.combine(tasks.sizes, None, given)) == [10_000_000] * 3
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray copies settings of its own that are deprecated
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray uses deprecated settings of its own
 def test_blocks_of_a_dataset_in_their_order(engine: RayEngine, capfd: pytest.CaptureFixture[str]) -> None:
     data = pytest.importorskip("ray.data")
     given = [pa.table({"a": range(10 * i, 10 * i + 5 + i)}) for i in range(3)]
@@ -62,7 +62,7 @@ def test_blocks_of_a_dataset_in_their_order(engine: RayEngine, capfd: pytest.Cap
 
 def test_ctrl_c_cancels_tasks_and_leaves_the_cluster_of_others_running(engine: RayEngine) -> None:
     start = time.monotonic()
-    with RayEngine() as other:  # there is a cluster already
+    with RayEngine() as other:  # a cluster is already running
         handles = [other.submit(tasks.slow, None, 60.0) for _ in range(4)]
         threading.Timer(0.5, _thread.interrupt_main).start()
         with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Tasks on several Ray nodes, one of which is lost."""
+"""Tasks on several Ray nodes, one of which fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from unitless.cluster.on_ray import RayEngine  # noqa: E402
 
 @pytest.fixture(scope="module")
 def cluster(clean: None) -> Iterator[cluster_utils.Cluster]:
-    """Three nodes of one CPU each, on loopback alone; the first does the housekeeping."""
+    """Three nodes with one CPU each, on loopback only; the first runs Ray's services."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ray_constants, "ENABLE_RAY_CLUSTER", False)
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
@@ -43,7 +43,7 @@ def test_a_node_that_is_lost_changes_nothing(cluster: cluster_utils.Cluster, tmp
         assert all(map(processes.is_loopback, processes.listening()))
         folder = engine.put(str(tmp_path))
         first = [engine.submit(tasks.filled, None, i) for i in range(6)]
-        engine.wait(first)  # their values are kept on the nodes, and some are lost with one
+        engine.wait(first)  # their values are stored on the nodes, and some are lost with a node
         second = [engine.submit(tasks.slow_pid, folder, (i, 0.4)) for i in range(6)]
         sums = engine.combine(tasks.sums, None, first)
         until(lambda: len(list(tmp_path.iterdir())) >= 3)

@@ -1,4 +1,4 @@
-"""Tasks on a Spark that is started for them."""
+"""Tasks on a Spark session that the tests start."""
 
 from __future__ import annotations
 

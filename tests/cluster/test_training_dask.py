@@ -1,4 +1,4 @@
-"""`train` on Dask gives what it gives in threads, whatever happens to workers."""
+"""`train` on Dask gives the result of threads, whatever happens to workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`train` on Ray gives what it gives in threads, whatever happens to workers."""
+"""`train` on Ray gives the result of threads, whatever happens to workers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_workers_that_are_killed_in_every_round(engine: RayEngine, files: str) -
     assert digest(result.model) == digest(trained(files, "dear").model)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Ray's own
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # deprecated settings of Ray
 def test_a_dataset_that_lives_in_ray(engine: RayEngine) -> None:
     whole = table()
     there = trained(ray.data.from_arrow([whole.slice(0, 2500), whole.slice(2500)]), cluster=in_parts(backend=engine))

@@ -1,4 +1,4 @@
-"""Other units in some files are noticed, and drifting, heavy-tailed or sparse columns are not taken for such."""
+"""Other units in some files are detected; drifting, heavy-tailed and sparse columns cause no false alarm."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unitless.data import ReadOptions
 
 
 def seen(source: object, target: str = "y", **options: object) -> list[str]:
-    """As workers do it: each has scales of its own cell, which are sent and joined."""
+    """Collect scales as workers do: each has the scales of its own cell, which are sent and joined."""
     spec = DataSpec.of(source, ReadOptions(target=target, **options))  # type: ignore[arg-type]
     surveys = [survey(spec, file) for file in range(spec.parts)]
     spec = DataSpec(spec.options, spec.files, spec.memory, agree(spec, surveys)[0])

@@ -1,4 +1,4 @@
-"""A table for trainings in parts, and what tells two models apart."""
+"""A table for training in partitions, and a digest to compare models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = 6000
 
 
 def in_parts(**options: Any) -> ul.Cluster:
-    """A small training in parts, with other options as given."""
+    """Train in few small partitions, with these options."""
     return ul.Cluster(**{"partitions": 3, "sync_rounds": 2, **options})
 
 
@@ -48,7 +48,7 @@ def table(rows: int = ROWS, seed: int = 0) -> pa.Table:
 
 
 def write(folder: pathlib.Path, files: int = 2) -> str:
-    """The table in several files; gives a pattern that names them."""
+    """Write the table to several files; return a pattern that matches them."""
     whole = table()
     size = -(-whole.num_rows // files)
     for number in range(files):
@@ -58,14 +58,14 @@ def write(folder: pathlib.Path, files: int = 2) -> str:
 
 
 def digest(model: Any) -> str:
-    """Of all that a model has learned."""
+    """A digest of everything that a model has learned."""
     copied = model.copy()
     copied._training = None
     return hashlib.sha256(pickle.dumps(copied)).hexdigest()
 
 
 class Killer:
-    """Kills workers with signal 9, once in every round, when the first of its tasks are done."""
+    """Kills workers with signal 9, once in every round, after the first tasks of the round."""
 
     def __init__(self, is_worker: Callable[[str], bool]) -> None:
         self._is_worker = is_worker

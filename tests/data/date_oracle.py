@@ -1,4 +1,4 @@
-"""Dates as text, read slowly: one expression per form, and the calendar of Python's library."""
+"""Slow reading of dates as text: one expression per form, and the calendar of Python's library."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def read(text: str, form: str) -> tuple[int, int] | None:
-    """Microseconds since 1970 by the clock on the spot, and how many it is ahead of UTC; None if it is not a date."""
+    """The local time in microseconds since 1970, and its difference from UTC; None if the text is not a date."""
     found = re.fullmatch(_EXPRESSIONS[form], text.strip(" \t"))
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Text that is not UTF-8, and lines before a table, are found and said: the model is that of the plain file."""
+"""Text that is not UTF-8, and lines before a table, are detected and reported: the model is that of the plain file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_detected_encoding_is_reported(tmp_path: Path) -> None:
 
 
 def test_text_that_is_no_encoding_is_refused(tmp_path: Path) -> None:
-    data = PLAIN.encode().replace(b"Bern", b"B\x81\xff")  # which no letter of Windows-1252 is
+    data = PLAIN.encode().replace(b"Bern", b"B\x81\xff")  # no letter of Windows-1252 has this byte
     with pytest.raises(ul.InputError, match="not valid UTF-8; if it has another encoding, name it"):
         ul.train(write(tmp_path / "a.csv", data), "preis")
 

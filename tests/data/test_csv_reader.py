@@ -1,4 +1,4 @@
-"""The core's reader of CSV: what it reads is what is written, and what is not plain it leaves alone."""
+"""The core's CSV reader reads plain files exactly, and leaves files that are not plain to pyarrow."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_many_columns_of_few_digits_are_read_as_they_are_written(rows: list[list
     ],
 )
 def test_a_carriage_return_outside_of_quotes_means_the_same_to_all_readers(row: str, tmp_path: Path) -> None:
-    """pyarrow, which reads the first rows and whatever is kept, ends a row there."""
+    """pyarrow, which reads the first rows and those that are stored, ends a row there."""
     data = "a,b,y\n" + "2.5,two,1\n3.5,three,2\n" * 4000
     model = str(tmp_path / "m")
     ul.train(write(tmp_path / "t.csv", data), "y", output=model, passes=1, model_type="linear", ensemble=False)

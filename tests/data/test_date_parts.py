@@ -1,4 +1,4 @@
-"""Dates become the same features, to the last bit, whichever way they come."""
+"""Dates become the same features, to the last bit, in every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same table with dates gives the same decisions and the same model, whatever format it comes in."""
+"""The same table with dates gives the same column report and the same model in every format."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PARTS = ["time", "month", "weekday", "year", "yearday.sin", "yearday.cos"]
 
 
 def table() -> dict[str, list[Any]]:
-    """Columns of dates in many forms; each has a missing value somewhere, and one a value that is not a date."""
+    """Columns of dates in many forms; each has a missing value, and one has a value that is not a date."""
     columns: dict[str, list[Any]] = {
         "iso": [moment.isoformat() for moment in MOMENTS],
         "zoned": [f"{moment.isoformat()}{'+02:00' if k % 3 else '-08:00'}" for k, moment in enumerate(MOMENTS)],

@@ -1,4 +1,4 @@
-"""Dates are recognized only where they are certain, and what is recognized is read as the moment that was written."""
+"""Dates are recognized only where they are certain, and are read as the moment that was written."""
 
 from __future__ import annotations
 

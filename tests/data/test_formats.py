@@ -18,7 +18,7 @@ from unitless.data.sources.files import File
 from unitless.data.sources.open_data import format_of
 
 
-def test_every_format_is_recognised_by_its_name_and_by_its_content(tmp_path: Path) -> None:
+def test_every_format_is_recognized_by_its_name_and_by_its_content(tmp_path: Path) -> None:
     write_all(table(300), tmp_path)
     write(tmp_path / "a.vw", "1 |a b:2 c:3\n-1 |a b:1\n")
     write(tmp_path / "a.libsvm", "1 1:2 3:4 # note\n-1 2:1\n")

@@ -1,4 +1,4 @@
-"""Namespaces of VW text: which are used, and products of them."""
+"""Namespaces of VW text: the choice of namespaces, and their products."""
 
 from __future__ import annotations
 

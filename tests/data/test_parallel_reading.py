@@ -1,4 +1,4 @@
-"""Files that several threads read give the same rows, places and errors as with one thread."""
+"""Files read by several threads give the same rows, places and errors as with one thread."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def csv_rows(rng: np.random.Generator, bad: bool = False, end: str = "\n") -> str:
-    """A table with quotes, newlines in them, empty lines, missing and odd values."""
+    """A table with quotes, newlines inside quotes, empty lines, missing and invalid values."""
     lines = ["x,colour,text,y"]
-    for k in range(4000):  # the first 64 KiB are looked at together
+    for k in range(4000):  # the first 64 KiB are read together
         text = ['"two\nlines"', '"a ""quoted"" word"', "plain", '"com,ma"', '"\n\n"'][int(rng.integers(5))]
         x = "" if rng.random() < 0.05 else "odd" if k > 30 and rng.random() < 0.02 else f"{rng.normal():.6f}"
         lines.append(f"{x},{('red', 'blue', 'green')[int(rng.integers(3))]},{text},{int(rng.integers(2))}")
@@ -67,7 +67,7 @@ def vw_rows(rng: np.random.Generator, bad: bool = False, end: str = "\n") -> str
 
 
 def libsvm_rows(rng: np.random.Generator, bad: bool = False, end: str = "\n") -> str:
-    """The indices grow along the file, with gaps, so that what is left out is mentioned again and again."""
+    """The indices grow along the file, with gaps, so that omitted features are mentioned again and again."""
     lines = []
     for k in range(400):
         indices = np.unique(rng.integers(1, 3 + k // 3 * int(rng.integers(1, 3)), 4))
@@ -106,7 +106,7 @@ def written(tmp_path: Path, kind: str, compressed: bool = False, **how: Any) -> 
 
 
 def batches(path: Path, kind: str, start: Position | None = None, **options: Any) -> Iterator[list[Any]]:
-    """All that a reader gives, as plain values."""
+    """Everything that a reader returns, as plain values."""
     reading = ReadOptions(**{**FORMATS[kind][1], **options})
     reader = Reader(open_source(str(path), reading), reading)
     for batch in reader.batches(start):
@@ -414,7 +414,7 @@ def test_pieces_of_long_rows_are_not_all_held_at_once(tmp_path: Path, monkeypatc
     opened: Any = open_source(str(path), ReadOptions()).open()
     with contextlib.closing(opened.opened(opened.files[0])) as text:
         for piece, _ in opened.pieces(text, text.chunks(small=True), bytes):
-            assert text.position == piece.position  # nothing has been read after it
+            assert text.position == piece.position  # nothing was read after it
     assert len(drawn) > 10
     found.append(list(batches(path, "vw")))
     assert found[0] == found[1]
@@ -459,7 +459,7 @@ def test_results_that_were_taken_are_released() -> None:
         return result
 
     for k, _ in in_order(iter(range(20)), work, 3):
-        assert sum(one() is not None for one in made) <= 5, k  # the present one, and those that are ahead
+        assert sum(one() is not None for one in made) <= 5, k  # the current one, and those that are read ahead
 
 
 def test_threads_that_cannot_be_started_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:

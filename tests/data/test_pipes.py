@@ -1,4 +1,4 @@
-"""Data from the standard input: no row is lost, however it arrives, and however often training is interrupted."""
+"""Data from standard input: no row is lost, however it arrives, and however often training is interrupted."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_pipe_that_does_not_block_is_waited_for(format: str, data: bytes) -> N
 
         def feed() -> None:
             with os.fdopen(write, "wb", buffering=0) as out:
-                time.sleep(1.0)  # it begins to read before anything is there
+                time.sleep(1.0)  # it starts to read before any data exists
                 for first in range(0, len(data), 1 + len(data) // 4):
                     out.write(data[first : first + 1 + len(data) // 4])
                     time.sleep(0.1)
@@ -82,7 +82,7 @@ LINEAR = ["--model-type", "linear", "--no-ensemble"]  # which is quick
 
 @functools.cache
 def of_the_whole(header: bool) -> Any:
-    """What a model holds that learned all of it without a stop."""
+    """The state of a model that learned everything without an interruption."""
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.csv", LONG if header else LONG.partition("\n")[2])
         options: dict[str, Any] = {"target": "y"} if header else {"target": "3", "reading": ul.Reading(header=False)}
@@ -109,8 +109,8 @@ def test_a_csv_from_a_pipe_goes_on_at_the_row_where_it_stopped(tmp_path: Path, e
     assert content(ul.load(half)) == of_the_whole(header)
 
 
-def test_a_file_as_standard_input_that_was_read_before_goes_on_at_the_right_row(tmp_path: Path) -> None:
-    """The place in the file is not the place in the data, which begins where someone else stopped reading."""
+def test_a_partly_read_file_as_standard_input_resumes_at_the_right_row(tmp_path: Path) -> None:
+    """The place in the file differs from the place in the data, which begins where another program stopped reading."""
     path = write(tmp_path / "a.csv", "a remark that a shell has read\n" + LONG)
     bad = write(tmp_path / "b.csv", "a remark that a shell has read\n" + LONG[:-300] + "\n1,1,2.5,oops\n")
     model = str(tmp_path / "m.unitless")
@@ -130,7 +130,7 @@ def test_a_file_as_standard_input_that_was_read_before_goes_on_at_the_right_row(
 
 
 def test_labels_given_separately_from_a_stream_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would have to be found by row, but a stream is read by bytes."""
+    """Labels are found by row, but a stream is read by bytes."""
     for name in ("target", "weight"):
         with pytest.raises(ul.OptionError, match="for files, target and weight must be names of columns"):
             ul.train("-", **{"target": "y", name: np.ones(3000)}, reading=ul.Reading(format="csv"))
@@ -170,7 +170,7 @@ class Pipe:
 
 @pytest.fixture
 def pipes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Pipe]]:
-    """Makes the standard input a new pipe."""
+    """Replace the standard input by a new pipe."""
     ends = []
 
     def become() -> Pipe:
@@ -222,7 +222,8 @@ def test_a_quoted_newline_does_not_end_a_row_of_a_pipe(tmp_path: Path, pipes: Ca
 
 
 def test_a_model_does_not_depend_on_how_fast_a_pipe_is(tmp_path: Path, pipes: Callable[[], Pipe]) -> None:
-    rows = [f"{k % 13},{'w' if k > 4200 else k % 7},{k * k % 17}.25\n" for k in range(4500)]  # text after what decides
+    # the text comes after the rows that decide
+    rows = [f"{k % 13},{'w' if k > 4200 else k % 7},{k * k % 17}.25\n" for k in range(4500)]
     found = []
     for step in (9, 4500):
         pipe = pipes()
@@ -298,7 +299,7 @@ def test_a_socket_by_its_name_is_read_as_it_comes(tmp_path: Path, monkeypatch: p
     assert found == predictor.predict([{"a": 1, "b": 2}])
 
 
-def test_the_format_is_asked_for_where_the_beginning_of_a_pipe_does_not_show_it() -> None:
+def test_a_pipe_whose_beginning_shows_no_format_needs_the_format_option() -> None:
     message = refused(cli("train", "-", "--target", "y", stdin=b"\x1f\x8b\x08 damaged"), 2)
     assert "standard input: say which format it has, with --format: csv, tsv, " in message
 
@@ -321,7 +322,7 @@ def test_predictions_of_a_pipe_are_written_line_by_line(tmp_path: Path) -> None:
             process.stdin.write(written.encode())
             process.stdin.flush()
             lines.append(process.stdout.readline().decode())
-        process.stdout.close()  # whoever reads has had enough, as `head` has
+        process.stdout.close()  # the reader has stopped, like `head`
         process.stdin.write(b"7,6\n" * 10)
         process.stdin.close()
         assert process.wait(60) == 0

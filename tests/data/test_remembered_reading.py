@@ -1,4 +1,4 @@
-"""What training settled about reading holds for everything that comes later: rows by name, resumed training, files."""
+"""Column types found in training apply to all later data: rows by name, resumed training, files."""
 
 from __future__ import annotations
 

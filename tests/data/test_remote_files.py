@@ -45,7 +45,7 @@ def test_a_file_elsewhere_trains_the_same_model(name: str, folder: Path) -> None
     assert content(train(f"file://{folder}/{name}", "y").model) == content(expected.model)
 
 
-def test_a_file_that_has_changed_is_recognised_elsewhere(folder: Path) -> None:
+def test_a_file_that_has_changed_is_recognized_elsewhere(folder: Path) -> None:
     options = ReadOptions(target="y")
     local, remote = open_source(str(folder / "t.csv"), options), open_source(f"file://{folder}/t.csv", options)
     assert remote.content(1000) == local.content(1000) != [None]

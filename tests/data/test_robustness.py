@@ -1,4 +1,4 @@
-"""Whatever it is given, training neither crashes nor hangs nor leaves half a model: one message, and the right code."""
+"""With any input, training neither crashes nor hangs nor leaves half a model: one message, and the right exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import asked
+import flat_options
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -37,17 +37,17 @@ CSV = "a,b,y\n" + "".join(f"{k % 13},w{k % 3},{k * k % 17}.25\n" for k in range(
 
 
 def survives(path: str, **options: Any) -> None:
-    """Learned, or refused with an error of our own that has something to say."""
+    """Training succeeds, or is refused with an error of our own that has a message."""
     target = None if path.rpartition(".")[2] in ("vw", "svm") else "y"
     for on_error in ("fail", "skip"):
         with contextlib.suppress(ul.Error):
-            asked.train(path, target, on_error=on_error, passes=1, **options)
+            flat_options.train(path, target, on_error=on_error, passes=1, **options)
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @fuzz
 @given(data=st.binary(max_size=300))
-@example(data=b"\x0b")  # not an empty file, but no line has anything in it
+@example(data=b"\x0b")  # the file is not empty, but all of its lines are
 def test_random_bytes_do_no_harm(format: str, data: bytes, tmp_path: Path) -> None:
     survives(write(tmp_path / f"a.{format}", data))
 
@@ -239,7 +239,7 @@ def test_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.
 def test_an_endless_line_in_a_small_compressed_file_takes_little_memory(tmp_path: Path, before: bytes) -> None:
     packed = zlib.compressobj(9, wbits=31)
     data = packed.compress(before + b'{"a": "') + packed.flush(zlib.Z_FULL_FLUSH)
-    block = packed.compress(b"x" * (8 << 20)) + packed.flush(zlib.Z_FULL_FLUSH)  # which may stand there many times
+    block = packed.compress(b"x" * (8 << 20)) + packed.flush(zlib.Z_FULL_FLUSH)  # which may be repeated many times
     path = write(tmp_path / "a.jsonl.gz", data + 200 * block)
     code = (
         "import sys, unitless as ul\n"
@@ -350,7 +350,7 @@ def test_a_full_disk_leaves_the_model_that_was_there(tmp_path: Path) -> None:
 
 def test_a_model_never_overwrites_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)  # as good as /dev/null or /dev/full, which must survive a training run too
+    os.mkfifo(pipe)  # a device like /dev/null or /dev/full, which must survive a training too
     with contextlib.suppress(ul.Error):
         ul.train(write(tmp_path / "a.csv", CSV), "y", output=pipe)
     assert stat.S_ISFIFO(pipe.stat().st_mode)

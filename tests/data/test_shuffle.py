@@ -1,4 +1,4 @@
-"""Rows in random order: the same whatever the format, the chunks and the memory."""
+"""Rows in random order: the same order for every format, chunk size and memory limit."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shuffled(batches: Iterable[Batch], memory: int = LARGE, seed: int = 5, folde
 
 
 def trained(batches: Iterable[Batch]) -> bytes:
-    """All that a model knows after learning these rows."""
+    """The state of a model that has learned these rows."""
     model = ul.Learner(loss="squared", learning_rate="auto", target="auto")
     for batch in batches:
         assert isinstance(batch.labels, Numbers)
@@ -64,7 +64,7 @@ def trained(batches: Iterable[Batch]) -> bytes:
 
 
 def plain(batch: Batch) -> list[Any]:
-    """Each row with all that belongs to it, as Python has it."""
+    """Each row with its label and weight, in Python types."""
     data, rows = batch.data, [dict[str, Any]() for _ in range(batch.rows)]
     if isinstance(data, inputs.Dense):
         for row, values in zip(rows, data.array.astype(np.float64).tolist(), strict=True):
@@ -109,7 +109,7 @@ def all_rows(batches: Iterable[Batch]) -> list[Any]:
 
 
 def without_zeros(row: Any) -> Any:
-    """A row of text but for its place and the indices that are mentioned only to be numbered in their order."""
+    """A row of text without its place and without indices that are mentioned only to fix their order."""
     return ({name: x for name, x in row[0].items() if float.fromhex(x)}, *row[1:4])
 
 
@@ -316,7 +316,8 @@ def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
                 rows.add(batch)
             assert rows._file is not None
             files.append(rows._file._file)
-            assert list(tmp_path.iterdir()) == []  # it has no name: even if the process is killed it is gone
+            # the file has no name, so it disappears even if the process is killed
+            assert list(tmp_path.iterdir()) == []
             raise RuntimeError("stop")
 
     with pytest.raises(RuntimeError, match="stop"):

@@ -1,4 +1,4 @@
-"""Sources of data: the same table gives the same model whatever holds it and wherever it is cut."""
+"""Sources of data: the same table gives the same model from every container and for every chunk size."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_reading_changes_nothing_in_a_source(kind: str, folder: Path) -> None:
     assert all(after[name] is before[name] for name in before)
 
 
-STREAMS = ("reader", "generator")  # which are followed, whatever is asked for
+STREAMS = ("reader", "generator")  # these are always streamed
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +264,7 @@ def test_columns_of_a_second_file_may_be_in_another_order(tmp_path: Path) -> Non
 
 @pytest.fixture
 def stdin_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bytes], None]]:
-    """The standard input as a pipe that others write to."""
+    """Replace the standard input by a pipe to which others write."""
     opened = []
 
     def become(data: bytes) -> None:
@@ -305,13 +305,13 @@ def test_columnar_files_come_by_the_standard_input_too(folder: Path, stdin_of: C
 
 def test_a_closed_standard_input_does_not_matter_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "p.csv", CSV)
-    monkeypatch.setattr(sys, "stdin", None)  # as Python has it when the descriptor is closed, or without a console
+    monkeypatch.setattr(sys, "stdin", None)  # the value in Python when the descriptor is closed, or without a console
     assert train(path, "y").rows == 400
     with pytest.raises(ul.InputError, match="standard input"):
         train("-", "y", format="csv")
 
 
-def test_a_file_without_suffix_is_recognised_by_its_content(tmp_path: Path) -> None:
+def test_a_file_without_suffix_is_recognized_by_its_content(tmp_path: Path) -> None:
     frame = numeric_table()
     frame.to_parquet(tmp_path / "parquet")
     frame.to_feather(tmp_path / "arrow")
@@ -459,7 +459,7 @@ def test_a_row_is_read_the_same_in_the_first_piece_and_in_later_ones(
     assert small == smaller
     if isinstance(whole, dict) and isinstance(small, dict) and whole["skipped"] == small["skipped"]:
         true = [one["names"] & {"f=true", "f=True"} for one in (whole, small)]
-        if true[0] == true[1]:  # otherwise the first chunk showed a column of text
+        if true[0] == true[1]:  # otherwise the first chunk would show a column of text
             assert whole == small
 
 
@@ -613,9 +613,7 @@ def test_a_second_file_without_a_column_is_refused_by_name(kind: str, tmp_path: 
                 write(path, one.to_csv(index=False) if kind == "csv" else json_lines(one))
             names.append(str(path))
         if kind == "jsonl" and left_out == "b":
-            assert train(names, "y", weight="w").details.missing == {
-                "b": 2
-            }  # a key that is not there is a missing value
+            assert train(names, "y", weight="w").details.missing == {"b": 2}  # an absent key is a missing value
             continue
         if kind == "jsonl" and left_out == "y":
             assert train(names, "y", weight="w").details.unlabeled == 2
@@ -671,7 +669,7 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest_one(option: str) -
         train(frame, **options)
 
 
-# ------------------------------------------------------------------------------------------------ what people have
+# ------------------------------------------------------------------------------------------------ other containers
 
 
 def test_rows_of_a_database_can_be_streamed() -> None:
@@ -745,7 +743,7 @@ def test_text_of_another_encoding_is_read_as_such_or_refused_with_advice(
 def test_lines_that_end_with_a_carriage_return_alone_lose_no_row(tmp_path: Path) -> None:
     for text in ("a,y\r1,2.5\r2,3.5\r3,4\r", "a,y\r1,2.5\n2,3.5\n3,4\n"):
         rows = 3
-        with contextlib.suppress(ul.InputError):  # that is as good, if it says why
+        with contextlib.suppress(ul.InputError):  # a failure is acceptable if the message gives the reason
             rows = train(write(tmp_path / "a.csv", text), "y").rows
         assert rows == 3
 

@@ -1,4 +1,4 @@
-"""A file that grows is read as `tail -F` reads it: by its name, as rows come, until it is stopped."""
+"""A growing file is read like `tail -F`: by its name, row by row, until it is stopped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> ul.Predictor:
 
 
 def until(count: int) -> Callable[[Any], None]:
-    """Ctrl-C once so many rows are learned."""
+    """Press Ctrl-C after this many rows were learned."""
     return lambda run: signal.raise_signal(signal.SIGINT) if run.progress.rows >= count else None
 
 
@@ -46,7 +46,7 @@ def test_rows_are_predicted_as_they_are_appended(tmp_path: Path, predictor: ul.P
     batches = predictor.batches(path, reading=ul.Reading(tail=True))
     found = next(batches).values
     append(path, "3,")
-    append(path, "4\n5,6\n7")  # the last row is not there yet
+    append(path, "4\n5,6\n7")  # the last row is incomplete
     found += next(batches).values
     append(path, ",6\n")
     found += next(batches).values
@@ -90,7 +90,7 @@ def test_a_file_that_was_written_anew_and_is_longer_now_is_another_one(tmp_path:
     path = write(tmp_path / "log.csv", "a,b\n1,2\n")
     batches = predictor.batches(path, reading=ul.Reading(tail=True))
     next(batches)
-    with open(path, "r+b") as file:  # in one piece: a file that is emptied first may be found empty
+    with open(path, "r+b") as file:  # at once: a file that is emptied first may be found empty
         file.write(b"a,b\n3,4\n5,6\n")
     second = next(batches)
     batches.close()

@@ -1,4 +1,4 @@
-"""The core's readers of text: numbers, VW's format beside VW itself, libsvm's, chunks cut anywhere, bad lines."""
+"""The core's text readers: numbers, VW's format compared with VW itself, libsvm's format, any chunks, bad lines."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_label_importance_and_tag(line: str, label: float, weight: float, tag: s
         ("1 2 +3 'tag | x", 2, 3, "tag"),
         ("1 2 .5 'tag|a x", 2, 0.5, "tag"),
         ("1 0 0.25 tag|a x", 0, 0.25, "tag"),
-        ("+1 1 1e2|a x", 1, 0, "1e2"),  # what touches the bar is a tag, as in VW
+        ("+1 1 1e2|a x", 1, 0, "1e2"),  # text that touches the bar is a tag, as in VW
         ("-1e0\t2\t7\t|x", 2, 7, None),
     ],
 )
@@ -265,7 +265,7 @@ def test_the_third_number_of_a_label_is_the_offset(line: str, weight: float, off
     assert vw(f"1 | x\n{line}\n1 2 0 | x\n").offset.tolist() == ([0, offset, 0] if offset else [])
 
 
-def test_rows_keep_their_offsets_when_they_are_selected_gathered_and_stored() -> None:
+def test_selected_gathered_and_stored_rows_keep_their_offsets() -> None:
     rows = vw("1 | x\n1 2 0.5 | y\n1 1 -3 | x\n")
     assert rows.select(np.array([True, False, True])).offset.tolist() == [0, -3]
     pieces = [rows, vw("1 | z\n")]
@@ -276,7 +276,7 @@ def test_rows_keep_their_offsets_when_they_are_selected_gathered_and_stored() ->
 
 
 def test_initial_predictions_are_vowpal_wabbits(tmp_path: Path) -> None:
-    """Nothing is learned: what VW says of a line is its initial prediction."""
+    """Nothing is learned, so VW's prediction for a line is its initial prediction."""
     pytest.importorskip("vowpalwabbit", reason="needs Vowpal Wabbit's wheel: pip install vowpalwabbit")
     heads = ["1 ", "1 2 ", "1 2 0.5 ", "1 2 0.5 'tag ", "1 2 0.25 tag", "1 0 -0.75 ", " 1 2 1e-1 ", "1 1 +.5 "]
     text = "".join(f"{head}|a k\n" for head in heads)
@@ -293,7 +293,7 @@ def test_initial_predictions_are_vowpal_wabbits(tmp_path: Path) -> None:
     [
         ("1 | x:red", [("x=red", 1)]),
         ("1 |a x:red y:2", [("a^x=red", 1), ("a^y", 2)]),
-        ("1 |a:3 x:red y", [("a^x=red", 1), ("a^y", 3)]),  # as VW has it
+        ("1 |a:3 x:red y", [("a^x=red", 1), ("a^y", 3)]),  # as in VW
         ("1 | x:red x:blue x:2", [("x=red", 1), ("x=blue", 1), ("x", 2)]),
         ("1 | x:red x=red", [("x=red", 1), ("x=red", 1)]),
         ("1 | a_long_name_of_a_column:a_long_value|b y", [("a_long_name_of_a_column=a_long_value", 1), ("b^y", 1)]),
@@ -578,7 +578,7 @@ def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, value: str, befo
 
 @pytest.mark.parametrize("line", ['{"a": 1, "y": 2} null', '{"a": 1, "y": 2}{"a": 1, "y": 2}', '{"a": 1, "y": 2} 5 {}'])
 def test_several_values_on_a_line_are_named(tmp_path: Path, line: str) -> None:
-    """With an empty line beside them there would be as many values as lines."""
+    """With an empty line as well, there would be as many values as lines."""
     good = '{"a": 1, "y": 1.5}\n'
     path = write(tmp_path / "a.jsonl", f"{good}{line}\n\n\n{good}")
     with pytest.raises(ul.InputError, match=r"a\.jsonl, line 2: it is not valid JSON: Extra data"):

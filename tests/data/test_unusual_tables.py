@@ -1,4 +1,4 @@
-"""A table with the oddities of real files gives the same decisions and the same model, whatever holds it."""
+"""A table with the oddities of real files gives the same column report and the same model in every container."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_text_among_numbers_is_missing_and_counted_wherever_it_stands(way: str
     rows = 4300
     texts = {"x": [f"{k % 97 / 4:.2f}" for k in range(rows)], "label": [f"{k % 97 + 0.5}" for k in range(rows)]}
     texts["x"][700] = "oops"
-    texts["x"][4200] = "broken"  # after the rows that decide what the columns are
+    texts["x"][4200] = "broken"  # after the rows that decide the column types
     result, _ = learned(way, tmp_path, texts)
     assert result.details.schema.columns == (("x", "number"),)
     said = [str(phrase) for phrase in result.column_report]

@@ -39,7 +39,7 @@ def frame(texts: list[str | None], **numbers: Any) -> inputs.Frame:
 
 
 def comments(count: int, seed: int = 0) -> tuple[list[str | None], np.ndarray[Any, Any]]:
-    """Comments whose words say whether they are good ones."""
+    """Comments whose words show whether they are good ones."""
     rng = np.random.default_rng(seed)
     good = rng.random(count) < 0.5
     usual = np.array([f"word{k}" for k in range(200)])
@@ -153,7 +153,7 @@ def test_a_word_counts_once_in_a_row() -> None:
     once, often = model.predict(frame(["great", "great  Great-GREAT"]))
     again = model.predict([{"comment=great": 1.0}])
     assert once == again[0]
-    assert often == once  # the pair "great great" is not known
+    assert often == once  # the pair "great great" is unknown
 
 
 def test_rows_of_weight_zero_add_no_words() -> None:
@@ -170,7 +170,7 @@ def test_rows_of_weight_zero_add_no_words() -> None:
 
 @pytest.fixture(scope="module")
 def full() -> ul.Learner:
-    """A model whose column of words has given nearly all its names."""
+    """A model whose column of words has used nearly all its names."""
     model = ul.Learner(loss="logistic", center=True)
     words = [f"w{k}" for k in range(OWN_NAMES // 2 - 40)]
     texts = [" ".join(words[k : k + 1000]) for k in range(0, len(words), 1000)]
@@ -201,7 +201,7 @@ def test_words_beyond_the_bound_share_features(full: ul.Learner, tmp_path: Path)
     assert own(whole) == OWN_NAMES
     assert sum(name.startswith("comment=#") for name in whole.weights) > 1000
     assert len(whole.weights) <= 2 * OWN_NAMES + 2
-    # By name, too: words that share a feature add up.
+    # Also by name: words that share a feature are added up.
     names = [
         {"city": 0.0} | {name: float(found.count(name)) for name in found}
         for found in (whole._word_features("comment", text) for text in many)
@@ -325,7 +325,7 @@ def test_words_become_vw_text(stays: dict[str, Any], tmp_path: Path) -> None:
 
 def test_words_have_no_column_in_a_graph(stays: dict[str, Any]) -> None:
     model = train(stays["frame"], model_type="linear").model
-    with pytest.raises(ul.OptionError, match="column 'comment' holds words"):
+    with pytest.raises(ul.OptionError, match="column 'comment' contains words"):
         ul.to_onnx(model, inputs="columns")
 
 

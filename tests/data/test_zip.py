@@ -1,4 +1,4 @@
-"""Zip archives are read without being unpacked; other archives and foreign kinds of files are named."""
+"""Zip archives are read without unpacking; other archives and unknown kinds of files are named in the message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CSV = FRAME.to_csv(index=False)
 
 
 def packed(path: Path, how: int = zipfile.ZIP_DEFLATED, **members: str | bytes) -> str:
-    """An archive of files by name; a double underscore stands for a point, a triple one for a slash."""
+    """An archive of files by name; a double underscore means a point, a triple one a slash."""
     with zipfile.ZipFile(path, "w", how) as archive:
         for name, data in members.items():
             archive.writestr(name.replace("___", "/").replace("__", "."), data)

@@ -1,4 +1,4 @@
-"""One table with the oddities of real files, written in every format and held by every kind of frame."""
+"""One table with the oddities of real files, in every file format and every kind of frame."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = 1200
 
 
 def odd_texts(rows: int = ROWS, seed: int = 0) -> Texts:
-    """The columns as a text file has them."""
+    """The columns as they are in a text file."""
     random = np.random.default_rng(seed)
     x, share, income = random.normal(50, 10, rows), random.random(rows), np.exp(random.normal(8, 1, rows))
     start = datetime(2014, 1, 1)
@@ -84,7 +84,7 @@ def delimited(texts: Texts, delimiter: str = ",", quoted: bool = False) -> str:
 
 
 def typed(text: str) -> Any:
-    """The value that a program which knows numbers, booleans and missing values would hold."""
+    """The value in a program with numbers, booleans and missing values."""
     if text in ("true", "false"):
         return text == "true"
     if text == "":
@@ -117,7 +117,7 @@ def _parquet(texts: Texts, folder: Path) -> str:
     return str(folder / "odd.parquet")
 
 
-# By name: from the columns and a folder to something that can be learned from.
+# By name: functions that turn the columns and a folder into a source of data.
 WAYS: dict[str, Callable[[Texts, Path], Any]] = {
     "csv": _written("odd.csv", lambda texts: delimited(texts).encode()),
     "quoted csv": _written("quoted.csv", lambda texts: delimited(texts, ";", quoted=True).encode("utf-8-sig")),

@@ -1,4 +1,4 @@
-"""Exported models compute what the model computes: as ONNX graphs, from plain JSON, as scikit-learn's estimators."""
+"""Exported models compute the model's predictions: as ONNX graphs, from plain JSON, as scikit-learn's estimators."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ def distance(found: Any, expected: Any) -> float:
 
 @st.composite
 def cases(draw: st.DrawFn, classes: bool = False, products: bool = True) -> tuple[Any, np.ndarray[Any, Any]]:
-    """A model of any kind, and rows within and beyond what it has seen. The numbers are float32's, so that a graph gets
-    the same ones.
-    """
+    """A model of any kind, and rows inside and outside the range of its training data. The numbers are float32, so that
+    a graph gets the same ones."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     rule, loss = draw(st.sampled_from(RULES)), draw(st.sampled_from(LOSSES))
     numeric = loss in ("squared", "quantile") and not classes
@@ -227,7 +226,7 @@ def test_labels_keep_their_type() -> None:
 
 
 def by_hand(plain: dict[str, Any], row: dict[Any, float]) -> list[float]:
-    """Scores from the JSON alone, in plain Python."""
+    """Scores from the JSON only, in plain Python."""
     x = {
         feature["name"]: row[feature["name"]] - feature.get("mean", 0.0)
         for feature in plain["features"]
@@ -378,7 +377,7 @@ def test_limits_of_export_formats_are_named() -> None:
     with pytest.raises(ul.OptionError, match="needs for itself"):
         ul.to_onnx(named, inputs="columns")
     dated = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=50), "y": np.arange(50.0) ** 0.5})
-    with pytest.raises(ul.OptionError, match="holds dates"):
+    with pytest.raises(ul.OptionError, match="contains dates"):
         ul.to_onnx(ul.train(dated, "y", reading=ul.Reading(dates="parts")).model, inputs="columns")
     for wrong in ({"inputs": "rows"}, {"dtype": "float16"}):
         with pytest.raises(ul.OptionError, match="it must be"):

@@ -85,7 +85,7 @@ def test_a_table_with_missing_values_goes_into_the_graph() -> None:
 
 
 def member_scores(member: dict[str, Any], row: dict[Any, Any]) -> np.ndarray:
-    """As the description of the format says. `row`: numbers, and texts, by column."""
+    """Follow the description of the format. `row`: numbers and texts by column."""
     features = {
         **{name: x for name, x in row.items() if not isinstance(x, str)},
         **{f"{name}={x}": 1.0 for name, x in row.items() if isinstance(x, str)},
@@ -117,7 +117,7 @@ def member_scores(member: dict[str, Any], row: dict[Any, Any]) -> np.ndarray:
 
 
 def mixed(mixture: dict[str, Any] | None, scores: np.ndarray) -> np.ndarray:
-    """Of [member] or [member, class]."""
+    """Mix numbers of [member] or [member, class]."""
     if mixture is None:
         return np.asarray(scores[0])
     top, stackers, limits = np.array(mixture["top"]), mixture["stackers"], mixture["limits"]

@@ -1,4 +1,4 @@
-"""Exports of ensembles: what is computed elsewhere is what the model predicts."""
+"""Exported ensembles compute the model's predictions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def same_in_json(m: Any, X: np.ndarray) -> dict[str, Any]:
 
 
 def rows(count: int) -> np.ndarray:
-    """Some of them beyond what was seen."""
+    """Rows, some of them outside the range of the training data."""
     return (1.5 * ensembles.problem(count, 1)[0]).astype(np.float32).astype(np.float64)
 
 

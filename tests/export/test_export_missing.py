@@ -1,4 +1,4 @@
-"""What is missing counts in an exported estimator of scikit-learn as in the model."""
+"""Missing values have the same effect in an exported scikit-learn estimator as in the model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OTHERS = {"worth": ["rich", "group"], "rich": ["worth", "group"], "group": ["wor
 
 
 def hard() -> pd.DataFrame:
-    """Rows in which everything is missing somewhere, also what was never missing before, and text that is new."""
+    """Rows with missing values in every column, including columns without missing values in training, and new text."""
     rows = table(1)[COLUMNS][:12].reset_index(drop=True)
     rows["income"] = rows["income"].astype(float)
     rows["bit"] = rows["bit"].astype(float)
@@ -156,11 +156,11 @@ def test_column_types_that_scikit_learn_lacks_are_named() -> None:
     dated = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=50), "x": np.arange(50) % 7, "y": np.arange(50.0)})
     options: dict[str, Any] = {"model_type": "linear", "ensemble": False}
     model = ul.train(dated, "y", **options).model
-    with pytest.raises(ul.OptionError, match="'day' holds dates"):
+    with pytest.raises(ul.OptionError, match="'day' contains dates"):
         ul.to_sklearn(model)
     assert ul.to_sklearn(model, inputs="matrix").n_features_in_ > 2
     coded = pd.DataFrame({"code": np.arange(60) % 3, "y": np.arange(60) % 3 * 2.0 + np.arange(60) % 2})
-    with pytest.raises(ul.OptionError, match="holds numbers as text"):
+    with pytest.raises(ul.OptionError, match="contains numbers as text"):
         ul.to_sklearn(ul.train(coded, "y", reading=ul.Reading(text="code"), **options).model)
     plain = ul.Learner()
     plain.learn([[1.0]], [1.0])

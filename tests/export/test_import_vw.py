@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's models, read from the text that it writes, predict and learn on as they do there."""
+"""Vowpal Wabbit's models, imported from their text form, predict and learn as in Vowpal Wabbit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Trained:
 
     def __init__(self, folder: pathlib.Path, options: str, rows: Rows, labels: Any) -> None:
         self.named, self.hashed = str(folder / "named.txt"), str(folder / "hashed.txt")
-        # It prints names of features that it has met with --invert_hash on; and writes both texts when it is closed.
+        # It prints the names of features met with --invert_hash, and writes both texts when it is closed.
         command = f"--quiet {options} --invert_hash {self.named} --readable_model {self.hashed} -f {folder / 'binary'}"
         workspace = Workspace(command)
         for row, label in zip(rows, labels, strict=True):
@@ -59,7 +59,7 @@ class Trained:
         return np.array([workspace.predict(line(row)) for row in rows])
 
     def go_on(self, rows: Rows, labels: Any) -> np.ndarray[Any, Any]:
-        """It learns more; the predictions made before each."""
+        """Continue learning; return the progressive predictions."""
         workspace, made = Workspace(self._load), []
         for row, label in zip(rows, labels, strict=True):
             made.append(workspace.predict(line(row)))
@@ -112,7 +112,8 @@ def test_classes_are_those_of_vw(tmp_path: pathlib.Path, options: str) -> None:
     model = ul.from_vw(vw.named)
     assert isinstance(model, ul.OneVsAll)
     assert model.classes == list(range(1, int(options[6]) + 1))
-    assert np.mean(model.predict_label(rows) == vw.predict(rows)) > 0.99  # but for rounding: the text has six digits
+    # equal up to rounding: the text has six digits
+    assert np.mean(model.predict_label(rows) == vw.predict(rows)) > 0.99
     assert ul.from_vw(vw.hashed, names=sorted({name for row in rows for name in row})).weights == model.weights
 
 
@@ -251,7 +252,7 @@ def test_hashes_need_names(tmp_path: pathlib.Path) -> None:
     vw = Trained(tmp_path, "-q fb", rows, score)
     with pytest.raises(ul.OptionError, match="products"):
         ul.from_vw(vw.hashed, names=["a"])
-    with pytest.raises(ul.ModelFileError, match="cannot read"):
+    with pytest.raises(ul.ModelFileError, match="there is no file"):
         ul.from_vw(tmp_path / "none.txt")
     (tmp_path / "binary.txt").write_bytes(os.urandom(64) + b"\xff")
     with pytest.raises(ul.ModelFileError, match=r"binary\.txt"):
@@ -274,7 +275,7 @@ def test_damaged_texts_are_refused_or_read_never_worse(data: st.DataObject) -> N
     assert np.isfinite(predicted).all()
 
 
-# ------------------------------------------------------------------------------------------------ used as any other
+# ------------------------------------------------------------------------------------------------ ordinary use
 
 
 def stored(folder: pathlib.Path, rows: Rows, labels: Any) -> str:
@@ -302,7 +303,7 @@ def test_an_imported_model_is_used_and_continued_as_any_other(tmp_path: pathlib.
     assert main(["train", data, "--resume", model, "--output", more, "--no-shuffle", "-q"]) == 0
     before = ul.load(model)
     assert ul.load(more).examples == before.examples + len(rows)
-    if "only" not in options:  # what learning would need to go on has not been kept there
+    if "only" not in options:  # the file lacks the state that learning would need
         assert ul.evaluate(more, data).evaluation.loss < 2 * ul.evaluate(model, data).evaluation.loss + 1e-3
 
 
@@ -402,7 +403,7 @@ def test_damaged_binary_files_are_refused_or_read_never_worse(data: st.DataObjec
     assert all(np.isfinite(weight.value) and 0 <= weight.place < 2**found.bits for weight in found.weights)
 
 
-# What Vowpal Wabbit 9.11.9 wrote of a model of one feature with weights alone.
+# The output of Vowpal Wabbit 9.11.9 for a model of one feature, with weights only.
 PLAIN = bytes.fromhex(
     "07000000392e31312e390001000000006d012b2fc05fe52840120000000000000000000000000000000100000000"
     "04000000a42c78de000f5c0000c44d0c3b5cc501005e8cdcbc"

@@ -1,9 +1,9 @@
-"""Model files that were tampered with: refused with a ModelFileError, or models that can be used.
+"""Change model files at random: each is refused with a ModelFileError, or is a model that can be used.
 
     python tests/fuzz/model_files.py SECONDS [SEED]
 
 Bytes are changed anywhere; numbers, texts and arrays are changed with a digest that matches, so that only validation
-can refuse them. A file for which anything else happens is kept in build/fuzz, and the program ends with 1.
+can refuse them. A file with any other result is stored in build/fuzz, and the program ends with 1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from unitless.models import file as model_file
 NUMBERS = [0, -1, 1, 2, 3, 7, 255, 65536, 2**31, 2**63, 2**64, 0.5, -0.0, 1e-320, 1e300, -1e308, None, True, "x"]
 HEXADECIMAL = ["nan", "inf", "-inf", "0x0p+0", "-0x1p+0", "0x1p-1074", "0x1p+1023", "0x1p+3", "", "1e5"]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 5e-324, 1e-300, 1e154, 1.7e308, np.inf, -np.inf, np.nan]
-DEEPEST = 40  # changed headers are nested; this is far beyond any good one
+DEEPEST = 40  # limit of nesting, far beyond any good header
 
 
 def models() -> list[Any]:
@@ -72,7 +72,7 @@ def put_together(header: dict[str, Any], arrays: dict[str, Any]) -> bytes:
 
 
 def change_header(rng: random.Random, node: Any, depth: int = 0) -> Any:
-    """The same with one value changed, somewhere inside."""
+    """Change one value anywhere in the header."""
     if isinstance(node, dict) and node and depth < DEEPEST and rng.random() < 0.9:
         key = rng.choice(list(node))
         if rng.random() < 0.1:
@@ -93,7 +93,7 @@ def change_header(rng: random.Random, node: Any, depth: int = 0) -> Any:
 
 
 def change_array(rng: random.Random, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Another value, length, type or shape."""
+    """Give an array another value, length, type or shape."""
     array = array.copy()
     what = rng.random()
     if what < 0.6 and array.size:
@@ -130,7 +130,7 @@ def changed(rng: random.Random, data: bytes) -> bytes:
 
 
 def use(data: bytes) -> str:
-    """Reads the file and uses the model; what became of it."""
+    """Read the file and use the model; return the outcome."""
     try:
         model = model_file.from_bytes(data)
     except ul.ModelFileError:
@@ -159,7 +159,7 @@ def main(seconds: float, seed: int) -> int:
     while time.monotonic() < end:
         try:
             data = changed(rng, rng.choice(files))
-        except (ValueError, TypeError, OverflowError):  # what the format itself cannot hold
+        except (ValueError, TypeError, OverflowError):  # values that the format itself cannot represent
             continue
         started = time.monotonic()
         try:
@@ -176,5 +176,5 @@ def main(seconds: float, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")  # of numbers that overflow in models that nobody would train
+    warnings.simplefilter("ignore")  # warnings about overflow, in models that would not occur in training
     sys.exit(main(float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1))

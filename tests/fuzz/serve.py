@@ -1,10 +1,10 @@
-"""A server that gets requests made up to break it, from several clients at once.
+"""Send random requests from several clients to a server, to find errors.
 
     python tests/fuzz/serve.py SECONDS [SEED] [REQUESTS]
 
 It fails on an answer of 500 or more that is not an intended 503, on a request without an answer, on an error in the
-server's reports, and if the server does not start again on the same folder with the same models. With REQUESTS each
-client ends after so many requests, if the seconds are not over before.
+server's reports, and if the server does not start again on the same folder with the same models. With REQUESTS, each
+client ends after this number of requests or when the seconds are over.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import odd_requests
-from odd_requests import Request
+import random_requests
+from random_requests import Request
 
 CLIENTS = 4
 PATIENCE = 60.0  # seconds in which a request is answered, and a server starts or stops
-MOST_FAILURES = 5  # after which it ends before its time
+MOST_FAILURES = 5  # seconds after which a client ends early
 INTENDED = {  # titles of a 503
     "recovering",
     "the model is not ready",
@@ -41,7 +41,7 @@ INTENDED = {  # titles of a 503
 
 
 class Failed(Exception):
-    """The server did what it must not do."""
+    """The server did something that it must not do."""
 
 
 class Server:
@@ -110,7 +110,7 @@ class Server:
 
 
 class Client:
-    """One client, which sends what its generator makes.
+    """One client, which sends random requests.
 
     Args:
         server: to send to.
@@ -126,11 +126,11 @@ class Client:
         """Send something, and judge the answer."""
         kind = self._rng.random()
         if kind < 0.05:
-            self._send_raw(self._server.port, odd_requests.raw(self._rng))
+            self._send_raw(self._server.port, random_requests.raw(self._rng))
         elif kind < 0.08:
-            self._send_lines(odd_requests.vw_lines(self._rng))
+            self._send_lines(random_requests.vw_lines(self._rng))
         else:
-            self.send(odd_requests.one(self._rng))
+            self.send(random_requests.one(self._rng))
 
     def send(self, request: Request) -> None:
         """Send a request, and judge the answer."""
@@ -193,7 +193,7 @@ class Client:
             raise Failed(f"{told} {body[:500]!r} to {_shown(request)}")
 
     def _send_raw(self, port: int, data: bytes) -> None:
-        """Send bytes, and read what comes until the server closes or waits for more."""
+        """Send bytes, and read until the server closes the connection or waits for more."""
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
             found = b""
             with contextlib.suppress(ConnectionError):
@@ -225,10 +225,10 @@ def _shown(request: Request) -> str:
 
 
 def fuzz(seconds: float, seed: int, most: int | None) -> Counter[str]:
-    """Send requests; gives how many answers of each status came.
+    """Send requests; returns the number of answers of each status.
 
     Raises:
-        Failed: the server did what it must not do.
+        Failed: the server did something that it must not do.
     """
     statuses: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="unitless-fuzz-") as name:
@@ -260,7 +260,7 @@ def _send_all(server: Server, seconds: float, seed: int, most: int | None, statu
                 failures.append(f"{error}" if isinstance(error, Failed) else f"{type(error).__name__}: {error}")
 
     clients = [Client(server, f"{seed}-{place}", statuses) for place in range(CLIENTS)]
-    for request in odd_requests.first():
+    for request in random_requests.first():
         clients[0].send(request)
     threads = [threading.Thread(target=work, args=(client,), daemon=True) for client in clients]
     for thread in threads:
@@ -292,7 +292,7 @@ def _start_again(server: Server) -> None:
 
 
 def main() -> int:
-    """Run, and print what came of it."""
+    """Run, and print the result."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(2**32)
     most = int(sys.argv[3]) if len(sys.argv) > 3 else None

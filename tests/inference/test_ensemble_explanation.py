@@ -1,4 +1,4 @@
-"""Explanations of ensembles add up to what the model predicts."""
+"""Explanations of ensembles add up to the prediction."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_contributions_of_second_order_add_up(rows: int, options: Any) -> None:
 def test_an_offset_is_one_of_the_contributions() -> None:
     rng = np.random.default_rng(0)
     table = [{**{f"x{j}": float(x) for j, x in enumerate(row)}, "known": 1.0} for row in rng.normal(size=(300, 4))]
-    labelled = [{**row, "y": row["x0"] - row["x1"] + row["known"] > 1} for row in table]
-    result = ul.train(labelled, "y", reading=ul.Reading(offset="known"), model_type="linear")
+    labeled = [{**row, "y": row["x0"] - row["x1"] + row["known"] > 1} for row in table]
+    result = ul.train(labeled, "y", reading=ul.Reading(offset="known"), model_type="linear")
     why = ul.explain(result.model, table[0])
     parts = {part.feature: part for part in why.contributions}
     assert parts["known"].contribution == 1.0

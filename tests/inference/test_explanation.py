@@ -1,4 +1,4 @@
-"""Explanations add up to what the model predicts."""
+"""Explanations add up to the prediction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 NEW: list[dict[str, Any]] = [
     ROWS[5],
-    {"age": 500.0, "pay": -9e4, "job": "pilot", "on": True},  # beyond what was seen
+    {"age": 500.0, "pay": -9e4, "job": "pilot", "on": True},  # outside the range of the training data
     {"age": 30.0, "job": "smith"},
 ]
 

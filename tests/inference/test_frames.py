@@ -1,4 +1,4 @@
-"""Frames in, frames out: by column name, in the caller's kind."""
+"""Frames in, frames out: by column name, in the library of the caller's frame."""
 
 from __future__ import annotations
 

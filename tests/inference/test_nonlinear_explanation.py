@@ -1,4 +1,4 @@
-"""Explanations of models with curves and trees add up to what the model predicts, and name what moves it."""
+"""Explanations of models with curves and trees add up to the prediction, and name the columns that change it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANY: list[dict[str, Any]] = [{**ROWS[(37 * i) % 200], "age": 20.0 + (7 * i) % 5
 
 
 def bent(row: dict[str, Any]) -> float:
-    """Neither linear nor a sum."""
+    """A target that is neither linear nor a sum."""
     return float(abs(row["age"] - 40) / 10 + 5 * (row["job"] == "pilot") * (row["pay"] > 8e3))
 
 

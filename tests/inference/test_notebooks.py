@@ -1,4 +1,4 @@
-"""What notebooks show: well-formed, self-contained, without scripts, and with all data escaped."""
+"""Output in notebooks: well-formed, self-contained, without scripts, and with all data escaped."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_explanations_are_readable_tables(model_type: Any) -> None:
     why = ul.explain(result, {"age": 70, EVIL: "d"})
     text = str(why)
     lines = text.splitlines()
-    weight = ["weight"] if model_type == "linear" else []  # what bends has none
+    weight = ["weight"] if model_type == "linear" else []  # a curved column has none
     assert lines[0].split() == ["feature", "value", *weight, "contribution"]
     assert [line.split()[0] for line in lines if line][-3:-1] == ["sum", "prediction:"]
     chance = result.predictor.predict_proba_one({"age": 70, EVIL: "d"})["<yes>"]

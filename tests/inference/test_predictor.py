@@ -1,4 +1,4 @@
-"""A predictor says of one row, to the last bit, what the model says of a table with that row."""
+"""A predictor's result for one row equals, to the last bit, the model's result for a table with that row."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ PLAIN: dict[str, Any] = {"age": 31, "pay": 2500.5, "member": 1, "job": "pilot", 
 ROWS: list[dict[str, Any]] = [
     PLAIN,
     {},
-    {"age": 1e9, "pay": -1e6},  # beyond what was seen
+    {"age": 1e9, "pay": -1e6},  # outside the range of the training data
     {**PLAIN, "job": "smith", "zip": "99999"},  # unknown categories
     {**PLAIN, "job": ""},
     {**PLAIN, "job": "köchin"},
@@ -85,7 +85,7 @@ ROWS: list[dict[str, Any]] = [
     {**PLAIN, "zip": 5.0},
     {**PLAIN, "zip": 7.25, "job": True},
     {**PLAIN, "age": 2**62 + 1, "pay": 5e-324, "member": 7},
-    {**PLAIN, "id": "x17", "number": 3.5, "two": "rich", "three": [1, 2]},  # the target, an id, anything
+    {**PLAIN, "id": "x17", "number": 3.5, "two": "rich", "three": [1, 2]},  # the target, an id, any other column
 ]
 DATED: list[dict[str, Any]] = [
     {**PLAIN, "day": dt.date(1969, 12, 31), "moment": DAY, "clock": dt.time(23, 59, 58, 123457)},
@@ -99,7 +99,7 @@ DATED: list[dict[str, Any]] = [
 
 
 def framed(row: dict[str, Any], predictor: ul.Predictor) -> pd.DataFrame:
-    """The row as a frame; what has no value as a column of nothing."""
+    """The row as a frame, in which missing values make an empty column."""
     there = {name: row.get(name) for name in predictor.features}
     return pd.DataFrame([{k: None if isinstance(v, float) and v != v else v for k, v in there.items()}])  # noqa: PLR0124
 
@@ -229,7 +229,7 @@ def test_any_row_is_predicted_or_refused_as_a_frame_is(predictor: ul.Predictor, 
 
     as_frame = outcome(predictor.model.predict, framed(row, predictor))
     if any(batch.invalid_values for batch in (predictor.read(framed(row, predictor)) if as_frame is not None else ())):
-        as_frame = None  # what a frame may hold here and there is an error in a row that a program makes
+        as_frame = None  # values that a frame may have, but that are an error in a row made by a program
     assert outcome(predictor.score_one, row) == as_frame
     assert outcome(predictor.model.predict_one, row) == as_frame
 
@@ -378,6 +378,10 @@ def test_features_by_name_keep_their_meaning() -> None:
     row = {"age": 31, "job": "pilot", "on": True, "zip": 5}
     assert model.predict_one(named) == model.predict_one(row)
     assert model.predict_one({**named, "job": "pilot"}) == model.predict_one(row)
+    assert model.predict_one({**row, "other": 3.0}) == model.predict_one(row)
+    other = model.copy()
+    assert model.learn_one(named, 3.0) == other.learn_one(row, 3.0)
+    assert model.predict_one(row) == other.predict_one(row)
     plain = ul.Learner()
     plain.learn([{"age": 3.0}], [1.0])
     with pytest.raises(ul.InputError, match="'clerk', not a number"):

@@ -1,4 +1,4 @@
-"""The score of a model is what scikit-learn makes of its predictions, for every kind of data."""
+"""A model's metrics equal scikit-learn's for its predictions, for every kind of data."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_arrays_sparse_matrices_and_named_rows() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3)) * [1, 1e3, 1e-3]
     y = X @ [1, 1e-3, 1e3] > 0
-    result = ul.train(X[:1000], y[:1000], model_type="linear")  # others take no sparse matrices
+    result = ul.train(X[:1000], y[:1000], model_type="linear")  # other models take no sparse matrices
     for rows in (X[1000:], sp.csr_matrix(X[1000:]), X[1000:].tolist()):
         found = ul.evaluate(result, rows, target=y[1000:], by=(np.arange(1000) % 3).tolist(), weight=np.full(1000, 2.0))
         assert found.metrics["error_rate"] == pytest.approx(np.mean((result.model.predict(X[1000:]) > 0) != y[1000:]))
@@ -200,7 +200,7 @@ def test_a_model_that_was_not_made_by_train_is_scored_on_arrays(kind: str, loss:
     evaluation.add(model.predict(X), y)
     found = ul.evaluate(model, X, target=y)
     assert found.metrics == pytest.approx(evaluation.metrics)
-    assert found.metrics_ci == pytest.approx(evaluation.hold_out_interval)
+    assert found.metrics_ci == pytest.approx(evaluation.hold_out_interval())
     with pytest.raises(ul.OptionError, match="not made by train"):
         ul.evaluate(model, pd.DataFrame(X), target=y)
 
@@ -261,7 +261,7 @@ def test_labels_may_be_in_another_column_or_array(tmp_path: pathlib.Path) -> Non
     table = write(tmp_path / "t.csv", TEST.to_csv(index=False))
     assert ul.evaluate(beside, TEST[FEATURES], target=TEST["dear"]).metrics["error_rate"] < 0.3
     assert ul.evaluate(beside, table, target="dear").metrics == pytest.approx(ul.evaluate(MODELS["dear"], TEST).metrics)
-    with pytest.raises(ul.OptionError, match="labels beside"):
+    with pytest.raises(ul.OptionError, match="labels given separately"):
         ul.evaluate(beside, TEST[FEATURES])
 
 
@@ -290,7 +290,7 @@ def test_rows_without_label_are_counted_and_others_an_error_or_skipped(tmp_path:
     table.loc[12, "w"] = -1.0
     path = write(tmp_path / "t.csv", table.to_csv(index=False))
     result = MODELS["dear"]
-    with pytest.raises(ul.InputError, match=r"row 12: the weight is inf"):
+    with pytest.raises(ul.InputError, match=r"row 12: weight is inf"):
         ul.evaluate(result, path, weight="w")
     for source in (table, path):
         found = ul.evaluate(result, source, weight="w", reading=ul.Reading(on_error="skip"))
@@ -310,7 +310,7 @@ def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
         assert found.metrics["error_rate"] == pytest.approx((100 + known * (ROWS - 100)) / ROWS)
         assert all(math.isfinite(value) for value in found.metrics.values())
         assert found.baseline["error_rate"] > 0
-        with pytest.raises(ul.InputError, match="no label is one that the model knows: the labels are 'x'"):
+        with pytest.raises(ul.InputError, match="no label is a class of the model: the labels are 'x'"):
             ul.evaluate(result, TEST.assign(**{target: "x"}))
 
 
@@ -319,7 +319,7 @@ def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
     [
         ({"by": "colour"}, "by: there is no column 'colour'"),
         ({"target": "cost"}, "no column 'cost'"),
-        ({"reading": {"delimiter": ";"}}, "reading is dict; it must be a ul.Reading"),
+        ({"reading": {"delimiter": ";"}}, "reading is a dict; it must be a ul.Reading"),
         ({"weight": True}, "weight is True"),
         ({"target": "size"}, "target is 'size', which is a feature of the model"),
         ({"by": ["a"]}, "by has 1 values"),
@@ -338,7 +338,7 @@ def test_data_of_another_kind_is_refused(tmp_path: pathlib.Path) -> None:
         ul.evaluate(MODELS["price"], np.zeros((3, 4)), target=[1, 2, 3])
     with pytest.raises(ul.InputError, match="no column 'price'"):
         ul.evaluate(MODELS["price"], TEST.drop(columns="price"))
-    with pytest.raises(ul.OptionError, match="give the labels beside the data"):
+    with pytest.raises(ul.OptionError, match="give the labels separately from the data"):
         ul.evaluate(ul.train(np.eye(5), np.arange(5) / 3), np.eye(5))
     with pytest.raises(ul.OptionError, match="int has no model; give a model, a model file"):
         ul.evaluate(3, TEST)

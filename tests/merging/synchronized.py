@@ -1,4 +1,4 @@
-"""The two ways in which models that went on from a base become one; rounds without a cluster."""
+"""The two merges of models that continued from a base; rounds without a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from unitless.models.model import State
 
 
 def merged_round(model: Any, base: State, states: Sequence[State], fan_in: int = 8, judged: float = 0.0) -> State:
-    """What partitions of such a model become that went on from `base`; `judged`: the weight of rows judged by each."""
+    """Merge partitions of a model that continued from `base`; `judged`:
+
+    the weight of rows on which each compared rates.
+    """
     partitions = Partitions(model.options, model._open_to_classes())
     level = [Gathered.of(state, judged) for state in states if state[0]["examples"] > base[0]["examples"]]
     if not level:
@@ -23,7 +26,7 @@ def merged_round(model: Any, base: State, states: Sequence[State], fan_in: int =
 
 
 def synchronized(base: Any, partitions: Sequence[Any]) -> Any:
-    """The model that partitions which went on from `base` become."""
+    """Merge partitions that continued from `base`."""
     states = [partition._state_and_labels() for partition in partitions]
     state, labels = merged_round(base, base._state_and_labels(), states)
     new = base._fresh(base.options.asdict(), labels, base._open_to_classes(), base._own_rates())

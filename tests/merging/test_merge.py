@@ -1,4 +1,4 @@
-"""Merging: a commutative monoid, to rounding, without units."""
+"""Merging is a commutative monoid up to rounding, and does not depend on units."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ def test_increments_since_a_common_base(rule: str) -> None:
     merged = ul.merge([a, b], base=base)
     assert merged.examples == 900
     assert merged.total_weight == 900
-    # Nothing learned since: the base itself. One part alone: that part.
+    # If nothing was learned since, the result is the base. With one part, it is that part.
     close(ul.merge([base.copy(), base.copy()], base=base), base)
     close(ul.merge([a, base.copy()], base=base), a)
-    # What both knew is counted once, not twice.
+    # What both models learned before is counted once.
     both, twice = merged._snapshot(), ul.merge([a, b])._snapshot()
     assert both["N"] < twice["N"]
 
@@ -160,7 +160,7 @@ def test_a_merged_model_saves_loads_and_learns_on(tmp_path: object) -> None:
         (lambda: [ul.Learner(loss="hinge"), ul.Learner(loss="logistic")], "differ in loss"),
         (lambda: [trained([[1.0]]), trained([[1.0, 2.0]])], "number of columns"),
         (lambda: [trained([[1.0]]), trained([{"a": 1.0}])], "others by name"),
-        (lambda: [labelled(0), labelled(-1)], "negative labels"),
+        (lambda: [labeled(0), labeled(-1)], "negative labels"),
     ],
 )
 def test_models_that_do_not_fit_are_refused(make: object, message: str) -> None:
@@ -174,7 +174,7 @@ def trained(X: object) -> ul.Learner:
     return m
 
 
-def labelled(label: int) -> ul.Learner:
+def labeled(label: int) -> ul.Learner:
     m = ul.Learner(loss="logistic")
     m.learn([[1.0]], [label])
     return m
@@ -234,7 +234,7 @@ def test_models_of_every_kind_merge_in_any_order(kind: str) -> None:
     models = apart(kind)
     for order in itertools.permutations(models):
         merged = ul.merge(order)
-        if "open" in kind:  # the classes may stand in another order
+        if "open" in kind:  # the classes may be in another order
             assert sorted(merged.classes) == [False, True]
         else:
             same_predictions(ul.merge(models), merged, kind)

@@ -1,4 +1,4 @@
-"""Merging in the core: no copies of the models, the same bits whatever the threads, and models that learn meanwhile."""
+"""Merging in the core: no copies of the models, the same bits for any number of threads, and concurrent learning."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ print((after - before) * 1024 / sum(model.nbytes for model in models))
 
 
 class Teacher:
-    """Teaches a model one row each time that a merge is planned."""
+    """Lets a model learn one row each time that a merge is planned."""
 
     def __init__(self, model: ul.Learner, monkeypatch: pytest.MonkeyPatch) -> None:
         self.model, self.planned = model, 0

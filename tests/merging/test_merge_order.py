@@ -1,4 +1,4 @@
-"""Merging in one step or in several, in any grouping, gives the same model to rounding."""
+"""Merging in one step or in several, in any grouping, gives the same model up to rounding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unitless.merging.layout import Lanes
 
 
 class Problem:
-    """Random options, and models of them that have learned different rows; all of it follows from a seed."""
+    """Random options, and models with these options that have learned different rows; a seed determines everything."""
 
     def __init__(self, seed: int, based: bool = False, **options: Any) -> None:
         self.rng = rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ class Problem:
         return ul.Learner(**self.options)
 
     def taught(self, model: ul.Learner) -> ul.Learner:
-        """Rows whose means, scales and known columns are this model's own."""
+        """Rows whose means, scales and known columns differ for each model."""
         rng, rows = self.rng, int(self.rng.integers(20, 1500))
         X = rng.normal(size=(rows, 4)) * [1, 3, 0.3, 1] * (1 + rng.random(4)) + rng.normal(size=4)
         y = X @ self.weights + X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=rows) + 5
@@ -61,13 +61,13 @@ class Problem:
         return ul.merge(models, bounded=self.bounded, base=self.base)
 
     def feature(self, name: Any) -> Any:
-        """What a feature is called, whichever of the factors of a product was met first."""
+        """The name of a feature, whichever factor of a product was met first."""
         if self.options["interactions"] == "ordered" or not isinstance(name, str):
             return name
         return tuple(sorted(name.split("*")))
 
     def nested(self, models: list[ul.Learner]) -> ul.Learner:
-        """Neighbours are merged until one is left."""
+        """Merge neighbors until one model is left."""
         left = list(models)
         while len(left) > 1:
             at = int(self.rng.integers(len(left) - 1))
@@ -77,7 +77,7 @@ class Problem:
 
 
 def close(a: Any, b: Any) -> None:
-    """The states, to 1e-12; weights and sums that cancel, relative to what they are sums of."""
+    """Compare states to 1e-12; weights and sums that cancel are compared relative to their terms."""
     one, other = a._snapshot(), b._snapshot()
     assert one["names"] == other["names"]
     for key in ("slots", "lane_heads", "lane_rates", "products", "center_features"):

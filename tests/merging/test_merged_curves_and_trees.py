@@ -47,13 +47,13 @@ def test_a_fresh_model_is_neutral_and_order_does_not_matter(model_type: str, opt
 
 @pytest.mark.parametrize("model_type", SHAPES)
 def test_merged_models_are_about_as_good_as_their_parts(model_type: str) -> None:
-    """Curves are put together; of trees each is taken whole from one of the models, which costs a little."""
+    """Curves are joined; each tree is taken from one of the models, which costs a little accuracy."""
     models = apart(model_type, rows=4000, target="auto", center=True)
     X, y = problem(1000, 1)
     losses = [float(np.mean((m.predict(X) - y) ** 2)) for m in models]
     merged = ul.merge(models)
     assert np.mean((merged.predict(X) - y) ** 2) < (1.2 if model_type == "trees" else 1.05) * np.mean(losses)
-    copy = merged.copy()  # its state is such as learning gives
+    copy = merged.copy()  # its state could come from learning
     np.testing.assert_array_equal(copy.predict(X), merged.predict(X))
     copy.learn(X, y)
     assert copy.examples == 5000
@@ -61,7 +61,7 @@ def test_merged_models_are_about_as_good_as_their_parts(model_type: str) -> None
 
 @pytest.mark.parametrize("model_type", SHAPES)
 def test_the_order_of_merging_hardly_matters(model_type: str) -> None:
-    """Linear terms do not depend on it at all; of curves and trees those with too many leaves do."""
+    """Linear terms do not depend on it; curves and trees with too many leaves do."""
     a, b, c = apart(model_type, 3, rows=3000)
     left, right, at_once = ul.merge([ul.merge([a, b]), c]), ul.merge([a, ul.merge([b, c])]), ul.merge([a, b, c])
     X, y = problem(500, 1)
@@ -102,7 +102,7 @@ def test_columns_and_texts_are_merged_by_name() -> None:
     np.testing.assert_allclose(merged[0], merged[1], rtol=1e-9, atol=1e-9)
     assert np.mean((merged[0] - truth) ** 2) < 0.1 * np.var(
         truth
-    )  # with columns or texts mixed up it would be as large
+    )  # if columns or texts were mixed up, it would be as large
 
 
 def test_classes_that_one_part_has_not_met() -> None:

@@ -1,4 +1,4 @@
-"""Merging models with other engines beside their own, under one mixture."""
+"""Merging models with several members under one mixture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import unitless as ul
 sparse = pytest.importorskip("scipy.sparse")
 
 FEATURES = 12
-# By who learns beside the model: the options of models, whether labels are classes, and whether rows are sparse.
+# By member: the options of models, whether labels are classes, and whether rows are sparse.
 KINDS: dict[str, tuple[dict[str, Any], bool]] = {
     "snag, squared": ({"target": "auto"}, True),
     "snag, averaged": ({"average": True}, True),
@@ -122,7 +122,7 @@ def test_classes_are_merged_that_one_part_has_not_met(classes: Any, thin: bool) 
     a, b, c = (ul.OneVsAll(classes, ensemble=True) for _ in range(3))
     a.learn(X[few], labels[few])
     if classes is None:
-        a.learn(X[:1], [2], weight=[0.0])  # announced, but not met
+        a.learn(X[:1], [2], weight=[0.0])  # declared, but not met
     b.learn(X[400:800], labels[400:800])
     c.learn(X[800:], labels[800:])
     merged, nested = ul.merge([a, b, c]), ul.merge([ul.merge([c, b]), a])

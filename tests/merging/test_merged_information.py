@@ -1,4 +1,4 @@
-"""Second-order learners are merged by adding up what rows have told them."""
+"""Second-order learners are merged by adding up the information of their rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def newton(model: ul.Learner) -> Any:
 
 
 def steady(state: Any) -> tuple[np.ndarray, np.ndarray]:
-    """v and P of the lanes without a walk."""
+    """v and P of the lanes that do not forget."""
     lanes = [state["lane_rates"].tolist().index(rate) for rate in STEADY]
     return state["v"].reshape(-1, len(state["lane_rates"]))[:, lanes], np.array(covariances(state))[lanes]
 
@@ -78,7 +78,7 @@ def test_features_that_one_model_knows_alone_are_those_of_its_rows() -> None:
 
 
 def test_labels_with_another_center_are_merged_correctly() -> None:
-    """With target="auto" a model tells labels from the first one that it has met."""
+    """With target="auto", a model subtracts the first label that it has met from all labels."""
     X, y = problem(600)
     parts = [learner(target="auto"), learner(target="auto")]
     parts[0].learn(X[:300], y[:300])
@@ -92,7 +92,7 @@ def test_labels_with_another_center_are_merged_correctly() -> None:
 
 @pytest.mark.parametrize("interactions", [None, 2])
 def test_other_means_are_another_basis_of_the_same_rows(interactions: Any) -> None:
-    """What a model was told by rows x, at means that are larger by d, is what rows x - d tell."""
+    """Rows x at means that are larger by d give the same information as rows x - d."""
     X, y = problem(300)
     d = 0.3 * np.logspace(-4, 4, WIDTH) * np.cos(np.arange(WIDTH))
     states = []
@@ -149,7 +149,7 @@ def test_a_model_of_second_order_alone_is_merged_too(tmp_path: pathlib.Path) -> 
     np.testing.assert_allclose(ul.merge([fresh, parts[0]]).predict(X), parts[0].predict(X), rtol=1e-9, atol=1e-9)
 
 
-def test_more_features_than_there_are_places_are_refused_of_second_order_alone() -> None:
+def test_too_many_features_are_refused_for_second_order_only() -> None:
     a, b = ul.Learner(rule="newton"), ul.Learner(rule="newton")
     for model, first in ((a, 0), (b, 50)):
         model.learn([{f"x{first + j}": 1.0 + j for j in range(70)}], [1.0])
@@ -163,7 +163,7 @@ def test_classes_share_the_information_about_features(classes: Any) -> None:
     labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
     parts = []
     for k, rows in enumerate(np.array_split(np.arange(900), 3)):
-        own = rows if classes or k != 1 else rows[labels[rows] != 2]  # one has not met a class
+        own = rows if classes or k != 1 else rows[labels[rows] != 2]  # one model has not met a class
         parts.append(ul.Softmax(classes, rule="newton"))
         parts[-1].learn(X[own], labels[own])
     merged, nested = ul.merge(parts), ul.merge([parts[0], ul.merge([parts[2], parts[1]])])

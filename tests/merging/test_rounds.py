@@ -1,4 +1,4 @@
-"""Partitions that learn apart for a round become one model again."""
+"""Partitions that learn separately for a round become one model again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_rounds_of_one_partition_are_one_stream(rule: str, center: bool) -> None
     def make() -> ul.Learner:
         return ul.Learner(rule, learning_rate=0.01 if rule == "gd" else 0.3, center=center, target="auto")
 
-    X = X / np.abs(X).max(axis=0)  # for rules that care
+    X = X / np.abs(X).max(axis=0)  # for rules that depend on it
     alone = make()
     alone.learn(X, y)
     base = make()._state_and_labels()
@@ -146,7 +146,7 @@ def test_the_merged_model_is_one_partition_that_drew_from_all(rule: str) -> None
     before.keep("averaged")
     model.keep("averaged")
     assert before.weights == pytest.approx(model.weights, rel=1e-12)
-    model.learn(X[:100], y[:100])  # it goes on
+    model.learn(X[:100], y[:100])  # it continues
 
 
 @pytest.mark.parametrize("rule", ["nag", "snag"])

@@ -107,7 +107,7 @@ def test_leaves_without_a_split_are_averaged_by_evidence() -> None:
     merged, a, b = (arrays(model) for model in (synchronized(base, parts), *parts))
     assert merged["tree.sizes"].min() >= arrays(base)["tree.sizes"].min()
     old = np.isin(merged["trees.leaves"], a["trees.leaves"])
-    if old.all() and len(merged["trees.leaves"]) == len(a["trees.leaves"]):  # no region was split together
+    if old.all() and len(merged["trees.leaves"]) == len(a["trees.leaves"]):  # no region was split in the merge
         G = [one["trees.evidence"] for one in (a, b)]
         np.testing.assert_allclose(merged["trees.evidence"], (G[0] + G[1]) / 2, rtol=1e-12)
         mean = (G[0] * a["trees.weights"] + G[1] * b["trees.weights"]) / (G[0] + G[1])
@@ -115,7 +115,7 @@ def test_leaves_without_a_split_are_averaged_by_evidence() -> None:
 
 
 def test_statistics_of_all_partitions_split_where_one_would_not() -> None:
-    """Sums of the same candidates add up, and each leaf is split at most once at a merge."""
+    """Sums of the same candidates add up, and each leaf is split at most once in a merge."""
     X, y = problem(6000)
     base = learner("trees")
     base.learn(X[:2000], y[:2000])
@@ -126,7 +126,7 @@ def test_statistics_of_all_partitions_split_where_one_would_not() -> None:
     grown = np.array([arrays(part)["tree.sizes"] for part in parts])
     assert merged["tree.sizes"].sum() > grown.max(axis=0).sum()
     facts = merged["tree.facts"].reshape(-1, 6)
-    assert not np.any((facts[:, 2] == 5) & (facts[:, 4] >= facts[:, 3]))  # nothing is left to be decided
+    assert not np.any((facts[:, 2] == 5) & (facts[:, 4] >= facts[:, 3]))  # nothing is undecided
 
 
 def test_a_tree_that_would_be_too_large_keeps_its_first_splits() -> None:
@@ -204,7 +204,7 @@ def test_classes_join_in_different_partitions(model_type: str) -> None:
 
 
 def test_automatic_rates() -> None:
-    """Lanes of all rates are merged; those that choose later go on with them."""
+    """Lanes of all rates are merged; partitions that choose a rate later continue with them."""
     X, y = problem(3200)
     merged = in_rounds(
         lambda: ul.Learner(model_type="trees", learning_rate="auto", target="auto"), X[:800], y[:800], 2, 1
@@ -222,7 +222,7 @@ def test_a_model_that_speaks_for_all_partitions_predicts_the_same(model_type: st
     )  # type: ignore[arg-type]
     every = one.copy()
     every._go_back(scaled(one.options, one._state_and_labels(), 3 * one.total_weight, 2400))
-    near = 0.02 if rule == "snag" else 1e-12  # its scale is told with the row that is predicted
+    near = 0.02 if rule == "snag" else 1e-12  # the scale is updated by the row that is predicted
     np.testing.assert_allclose(every.predict(X), one.predict(X), rtol=1e-9, atol=near)
     assert every.examples == 2400
     np.testing.assert_array_equal(arrays(every)["curves.N"], 3 * arrays(one)["curves.N"])

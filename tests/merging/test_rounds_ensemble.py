@@ -1,4 +1,4 @@
-"""Rounds of models with other engines beside their own."""
+"""Synchronization rounds of models with several members."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_model_that_speaks_for_all_partitions_predicts_the_same(kind: str) -> 
     one = in_rounds(kind, X, y, 3, 2)
     every = one.copy()
     every._go_back(rounds.scaled(one.options, one._state_and_labels(), 3 * one.total_weight, 1200))
-    # The scale of sNAG and the means of columns are told with the row that is predicted.
+    # The scale of sNAG and the means of columns are updated by the row that is predicted.
     near = 0.05 if "snag" in kind or one.options.center else 1e-12
     np.testing.assert_allclose(every.predict(X), one.predict(X), rtol=1e-9, atol=near * float(np.std(one.predict(X))))
     assert every.examples == 1200

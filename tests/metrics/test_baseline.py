@@ -1,4 +1,4 @@
-"""The baseline is what the best constant answer really scores."""
+"""The baseline's metrics are those of the best constant prediction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def labels(kind: str, loss: str) -> tuple[Any, np.ndarray]:
 
 
 def constant_score(model: Any, y: np.ndarray, weight: np.ndarray) -> Any:
-    """The score with the least loss, found by trying many."""
+    """The score with the least loss, found by search."""
     if isinstance(model, ul.OneVsAll):
         judge = ul.Learner(loss=model.options.loss)
         other = 0.0 if model.options.loss == "poisson" else -1.0
@@ -101,7 +101,7 @@ def test_in_hindsight_the_evaluated_labels_make_the_answer() -> None:
 
 @pytest.mark.parametrize("kind", ["Learner", "OneVsAll"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_hindsight_of_many_rows_puts_those_together_that_are_nearly_the_same(
+def test_hindsight_over_many_rows_merges_nearly_equal_labels(
     kind: str, loss: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, some = labels(kind, loss)
@@ -125,7 +125,7 @@ def test_hindsight_of_many_rows_puts_those_together_that_are_nearly_the_same(
 
 
 def test_far_first_label_in_hindsight(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One label far away puts all others into one range, whose spread must not be lost."""
+    """One distant label puts all others into one interval of the summary, whose spread must be kept."""
     monkeypatch.setattr(HindsightBaseline, "MOST", 10)
     model, y = ul.Learner(), np.append(1e6, np.random.default_rng(0).normal(size=500))
     baseline = HindsightBaseline(model)
@@ -160,7 +160,7 @@ def test_classes_may_join_and_some_may_not_be_known() -> None:
     baseline.count(Scored(np.zeros((4, 2)), np.array([0, 1, 2, 2])))  # the last two are of a class that was never met
     found = baseline.metrics
     assert found["error_rate"] == 0.75
-    assert found["log_loss"] > 18  # half of the most that a row can cost
+    assert found["log_loss"] > 18  # half of the largest possible loss of a row
     assert all(math.isfinite(value) for value in found.values())
 
 
@@ -185,7 +185,7 @@ def test_skill_is_the_share_of_the_error_that_is_removed() -> None:
 
 @pytest.mark.parametrize("loss", ["squared", "quantile", "poisson"])
 def test_with_offsets_the_baseline_is_the_best_constant_added_to_them(loss: str) -> None:
-    """Of counts it is a rate times the exposure; of other numbers a number that is added."""
+    """For counts, it is a rate times the exposure; for other numbers, a constant that is added."""
     rng = np.random.default_rng(1)
     offset, weight = rng.normal(size=400), rng.choice([0.0, 1.0, 2.5], 400)
     y = rng.poisson(0.7 * np.exp(offset)).astype(float) if loss == "poisson" else offset + rng.normal(size=400)

@@ -1,4 +1,4 @@
-"""Curves are those of scikit-learn, from histograms and samples that do not depend on how rows are cut."""
+"""Curves equal scikit-learn's; they use histograms and samples that do not depend on how rows are cut into calls."""
 
 from __future__ import annotations
 

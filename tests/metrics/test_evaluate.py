@@ -1,4 +1,4 @@
-"""Evaluation: metrics are what their definitions say, in one pass, and intervals hold what they promise."""
+"""Evaluation: metrics equal their definitions, in one pass, and confidence intervals have their coverage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from unitless.metrics import Evaluation, chernoff_interval, progressive, records
 
 
 def auc(scores: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> float:
-    """All pairs, one by one."""
+    """The AUC by comparing all pairs."""
     difference = scores[positive][:, None] - scores[~positive][None, :]
     pairs = weight[positive][:, None] * weight[~positive][None, :]
     return float((pairs * ((difference > 0) + 0.5 * (difference == 0))).sum() / pairs.sum())
@@ -75,7 +75,7 @@ def test_metrics_of_numbers_are_correct(loss: str) -> None:
     assert 0 <= low <= evaluation.metrics["rmse"] <= high or evaluation.metrics["rmse"] > np.ptp(y)
 
 
-def test_r2_is_weighted_and_does_not_depend_on_the_unit_or_on_where_zero_is() -> None:
+def test_r2_is_weighted_and_independent_of_unit_and_offset() -> None:
     rng = np.random.default_rng(3)
     y = rng.normal(size=2000)
     p, weight = y + 0.5 * rng.normal(size=2000), rng.exponential(size=2000)
@@ -194,7 +194,7 @@ def test_the_ends_of_an_interval_are_where_the_bound_is_met(mean: float, n: int,
     assert 0 <= low <= mean <= high <= 1
     budget = math.log(2 / (1 - confidence))
     for end, limit in ((low, 0), (high, 1)):
-        if abs(end - limit) > 1e-12 and end != mean:  # closer than that numbers run out
+        if abs(end - limit) > 1e-12 and end != mean:  # for closer scores the precision of numbers is too small
             assert n * relative_entropy(mean, end) == pytest.approx(budget, rel=1e-3, abs=1e-3)
 
 

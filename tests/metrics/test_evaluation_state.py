@@ -1,4 +1,4 @@
-"""An evaluation's numbers do not depend, to the last bit, on how its stream is cut, interrupted and taken up again."""
+"""An evaluation's numbers do not depend, to the last bit, on how its stream is cut, interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = [(kind, loss) for kind in ("Learner", "OneVsAll") for loss in LOSSES]
 
 
 def case(kind: str, loss: str, weights: str) -> tuple[Any, np.ndarray, Any, np.ndarray | None]:
-    """A model, predictions, labels and weights; what the predictions are worth is of no concern."""
+    """A model, predictions, labels and weights; the quality of the predictions is irrelevant."""
     rng = np.random.default_rng(7)
     weight = {
         "none": None,
@@ -40,7 +40,7 @@ def case(kind: str, loss: str, weights: str) -> tuple[Any, np.ndarray, Any, np.n
 
 
 def numbers(e: Evaluation) -> str:
-    """All of them, so that not-a-number equals itself and no bit is lost."""
+    """All numbers, as text, so that NaN equals itself and no bit is lost."""
     return repr((e.metrics, e.history, e.curve, e.interval, e.per_class, e.now, e.examples, e.weight))
 
 
@@ -146,7 +146,7 @@ def test_a_state_of_another_model_is_refused() -> None:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The way to everything in nested dictionaries and to the first of everything in lists."""
+    """The paths of all values in nested dictionaries, and of the first value of each list."""
     keys = list(value) if isinstance(value, dict) else [0] if isinstance(value, list) and value else []
     return [path, *(found for key in keys for found in places(value[key], (*path, key)))]
 

@@ -1,4 +1,4 @@
-"""Evaluations of parts of the rows, joined, are the evaluation of all rows."""
+"""Joined evaluations of parts of the rows equal the evaluation of all rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def case(kind: str, loss: str) -> tuple[Any, np.ndarray, Any]:
 
 
 def partitions(count: int) -> list[np.ndarray]:
-    """Rows dealt out unevenly; the third partition has none."""
+    """Split rows unevenly; the third partition has none."""
     shares = np.arange(1, count + 1.0)
     shares[2] = 0
     dealt = np.random.default_rng(3).choice(count, ROWS, p=shares / shares.sum())
@@ -42,7 +42,7 @@ def partitions(count: int) -> list[np.ndarray]:
 
 
 def kept(state: dict[str, Any]) -> dict[str, Any]:
-    """A state as it comes out of a file."""
+    """A state after it was written to a file and read."""
     return dict(json.loads(json.dumps(state, allow_nan=False)))
 
 
@@ -126,7 +126,7 @@ def test_rounds_follow_one_another(kind: str, loss: str) -> None:
             first = Evaluation(model)
             first.add(p[: moment.examples], y[: moment.examples])
             assert moment.loss == pytest.approx(first.now.loss)
-    for evaluation in (whole, joined):  # a joined one goes on
+    for evaluation in (whole, joined):  # a joined evaluation can continue
         evaluation.add(np.concatenate([p, p]), np.concatenate([y, y]))
     assert_close(joined, whole)
     assert [m.examples for m in joined.history[-2:]] == [1024, 2048]
@@ -237,7 +237,7 @@ def test_far_labels_with_tiny_weights_leave_no_negative_sums() -> None:
 
 def test_progress_of_parts_adds_up() -> None:
     parts = [
-        Progress(rows=10, learned=7, skipped=2, unlabelled=1, held=3, consumed=100, missing=Counter(age=2)),
+        Progress(rows=10, learned=7, skipped=2, unlabeled=1, held=3, consumed=100, missing=Counter(age=2)),
         Progress(rows=5, learned=5, consumed=60, missing=Counter(age=1, job=4), position=Position(2, 3, 4), passes=1),
         Progress(rows=4, skipped=30, bad=[Bad(f"row {k}", "is bad") for k in range(15)]),
         Progress(rows=4, skipped=30, bad=[Bad(f"line {k}", "is bad") for k in range(15)]),
@@ -245,7 +245,7 @@ def test_progress_of_parts_adds_up() -> None:
     joined = Progress(seconds=1.5, passes=2)
     for part in parts:
         joined.absorb(part)
-    assert (joined.rows, joined.learned, joined.skipped, joined.unlabelled) == (23, 12, 62, 1)
+    assert (joined.rows, joined.learned, joined.skipped, joined.unlabeled) == (23, 12, 62, 1)
     assert (joined.held, joined.consumed, joined.seconds, joined.passes) == (3, 160, 1.5, 2)
     assert joined.missing == {"age": 3, "job": 4}
     assert joined.position == Position()

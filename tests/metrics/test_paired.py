@@ -1,4 +1,4 @@
-"""The paired test finds differences that are there, and claims others no more often than it promises."""
+"""The paired test finds real differences, and reports false ones no more often than its level."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_quantiles_are_those_of_student(freedom: int) -> None:
 
 
 def streams(rng: np.random.Generator, rows: int, kind: str) -> dict[str, Float64]:
-    """Three learners, equally good; what they lose differs row by row, or for long stretches."""
+    """Three learners of equal quality; their losses differ row by row, or over long stretches."""
     hard = rng.exponential(size=rows) * 5
     if kind == "independent":
         return {name: hard + rng.normal(size=rows) for name in "abc"}
@@ -54,7 +54,7 @@ def test_learners_that_are_equally_good_seldom_seem_different(kind: str) -> None
     for _ in range(times):
         pairs = paired(streams(rng, 5000, kind))
         wrong += any(pairs.difference(a, b).found for a, b in itertools.combinations("abc", 2))
-    # All intervals hold at once with 90%; 150 tries give more than 15% of failures once in a hundred times.
+    # All intervals cover at once with 90%; 150 tries give more than 15% of failures once in a hundred times.
     assert wrong <= 0.15 * times
 
 

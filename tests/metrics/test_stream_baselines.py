@@ -1,4 +1,4 @@
-"""Baselines of a stream: to repeat the last label, and the mean of the labels so far."""
+"""Baselines of a stream: the last label, and the mean of the labels so far."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def weights_of(rows: int) -> np.ndarray:
 
 
 def plainly(model: Any, y: np.ndarray, h: np.ndarray) -> dict[str, dict[str, float]]:
-    """The same, one row after another: each is predicted from the rows before."""
+    """A plain implementation, one row after another: each is predicted from the rows before."""
     loss, classes = model.options.loss, model.task == "classes"
     y, h = y[h > 0].astype(float), h[h > 0]
     evaluations = {REPEAT: ul.metrics.Evaluation(model), MEAN: ul.metrics.Evaluation(model)}
@@ -109,7 +109,7 @@ def test_batches_and_saving_do_not_change_bits(loss: str, cuts: list[int], weigh
 
 
 def test_it_does_not_matter_when_classes_join() -> None:
-    """Rows may be counted when the model already knows classes that only later rows bring."""
+    """Rows may be counted when the model already knows classes that appear only in later rows."""
     y = [0, 0, 1, 0, 2, 3, 1, 2, 2]
     early, late = ul.OneVsAll(), ul.OneVsAll()
     at_once, one_by_one = StreamBaselines(early), StreamBaselines(late)
@@ -192,7 +192,7 @@ def test_states_that_cannot_be_are_refused() -> None:
 
 
 def table(rows: int = 1500) -> pd.DataFrame:
-    """Labels that stay for long, and a column that does not tell them."""
+    """Labels that stay constant for long, and a column without information about them."""
     rng = np.random.default_rng(0)
     level = np.cumsum(rng.random(rows) < 0.01)
     return pd.DataFrame({"x": rng.normal(size=rows), "number": level % 7 + 0.1 * rng.normal(size=rows)}).assign(
@@ -211,19 +211,19 @@ def test_streams_have_them(target: str) -> None:
     assert found[REPEAT] == result.last_label_baseline == result.asdict()["last_label_baseline"]
     assert found[MEAN] == result.baseline == result.asdict()["baseline"]
     assert found[REPEAT][by] < result.progressive[by]
-    note = next(note for note in result.notes if REPEAT in note)
+    note = next(note for note in result.notes if "the last-label baseline" in note)
     assert "a smaller progressive" in note
     fitted = ul.train(frame, target, model_type="linear")
     assert fitted.details.stream_baselines is None
     assert fitted.last_label_baseline == fitted.asdict()["last_label_baseline"] == {}
-    assert not any(REPEAT in note for note in fitted.notes)
+    assert not any("baseline" in note for note in fitted.notes)
 
 
 def test_a_model_that_is_better_is_not_remarked_on() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=2000)}).assign(y=lambda one: 3 * one.x)
     result = ul.train(frame, "y", shuffle=False, model_type="linear")
-    assert not any("simple answer" in note for note in result.notes)
+    assert not any("baseline" in note for note in result.notes)
 
 
 def test_evaluations_and_comparisons_have_them() -> None:
@@ -236,7 +236,7 @@ def test_evaluations_and_comparisons_have_them() -> None:
     assert ul.metrics.progressive(ul.Learner(loss="logistic"), X[:9], y[:9], delay=2).baselines == {}
     comparison = ul.compare(X, y, rules=["nag", "ng"], shuffle=False, model_type="linear")
     assert comparison.baselines == expected.metrics == comparison.asdict()["baselines"]
-    assert REPEAT in comparison._repr_html_()
+    assert "last label" in comparison._repr_html_()
     assert ul.compare(X, y, rules=["nag"], model_type="linear").baselines == {}
 
 

@@ -1,7 +1,7 @@
-"""Random options, random rows: what must not change a bit, for every kind of model and whatever its options.
+"""Random options and rows: the exact properties of every kind of model, with any options.
 
-Other tests hold each guarantee where it was meant to hold; this one looks for the combination that nobody thought of.
-A run of the test suite always tries the same cases. To search further, say how many new ones to try of each kind:
+Other tests check each guarantee in the cases it was written for; this one searches for combinations that they miss.
+A run of the test suite always tries the same cases. To search further, set the number of new cases of each kind:
 
     UNITLESS_SEARCH=5000 python -m pytest --timeout 0 -o faulthandler_timeout=0 tests/models/test_any_options.py
 """
@@ -40,7 +40,7 @@ CLASSES = ("x", "y", "z")
 NO_COLLISIONS = (None, 18)  # features that share a slot share their unit: that is what hashing costs
 NAMES = ("a", "b1", "b2", *"cdefghij")
 
-# What the values of a column may be. Rules that depend on units are tried where they work, near unit scales.
+# The values that a column may have. Rules that depend on units are tested near unit scales, where they work.
 NEAR_ONE = (
     (0.0, 1.0),
     (0.0, 0.0, 1.0, -1.0),
@@ -70,7 +70,7 @@ WEIGHTS = (1.0, 0.0, 0.5, 2.0, 3.75, 1e-3, 1e3)
 
 
 def try_many(usual: int) -> Callable[[Any], Any]:
-    """How many cases: always the same ones in a usual run, new ones in a search."""
+    """The number of cases: a usual run always tries the same ones, a search tries new ones."""
     return settings(
         max_examples=SEARCH or usual,
         derandomize=not SEARCH,
@@ -81,7 +81,7 @@ def try_many(usual: int) -> Callable[[Any], Any]:
 
 @dataclass(frozen=True)
 class Case:
-    """A model and the rows that it is to learn."""
+    """A model and the rows that it will learn."""
 
     kind: str  # one of KINDS
     options: dict[str, Any]
@@ -91,7 +91,7 @@ class Case:
     weight: np.ndarray | None
 
     def model(self, named: bool = False) -> Any:
-        """A model that has learned nothing. Listed interactions are of columns, or of names."""
+        """Make an untrained model. Listed interactions are of columns, or of names."""
         options = dict(self.options)
         if self.pairs:
             options["interactions"] = [tuple(_side(side, named) for side in pair) for pair in self.pairs]
@@ -114,7 +114,7 @@ def _side(columns: tuple[int, ...], named: bool) -> Any:
 
 @st.composite
 def cases(draw: Any, **only: tuple[Any, ...]) -> Case:
-    """Options that go together, and a few rows. `only`: the values that an option is to have here."""
+    """Generate options that may be combined, and a few rows. `only` restricts the values of an option."""
 
     def one_of(name: str, *values: Any) -> Any:
         return draw(st.sampled_from(only.get(name, values)))
@@ -163,7 +163,7 @@ def cases(draw: Any, **only: tuple[Any, ...]) -> Case:
     labels: Any = LABELS[loss] if kind in ("Learner", "Sweep") else CLASSES
     y = draw(st.lists(st.sampled_from(labels), min_size=rows, max_size=rows))
     weight = None
-    if one_of("weight", False, True):  # do rows have weights?
+    if one_of("weight", False, True):  # whether rows have weights
         weight = np.array(draw(st.lists(st.sampled_from(WEIGHTS), min_size=rows, max_size=rows)))
     return Case(kind, options, pairs, X.reshape(rows, columns), y, weight)
 
@@ -178,7 +178,7 @@ def state(model: Any) -> bytes:
 
 
 def asked(model: Any, X: Any) -> bytes:
-    """What it predicts for these rows, held within the scales and not; and with the average of its weights."""
+    """Predict these rows: limited to the scales seen so far, not limited, and with averaged weights."""
     result = bits(model.predict(X)) + bits(model.predict(X, extrapolate=True))
     if model.options.average and model.kept == "last":
         model.keep("averaged")
@@ -188,7 +188,7 @@ def asked(model: Any, X: Any) -> bytes:
 
 
 def learned(model: Any, case: Case, X: Any = None) -> np.ndarray:
-    """Its predictions; cases in which numbers run away are not looked at any further."""
+    """Learn the rows and return the predictions. Cases whose numbers overflow are skipped."""
     try:
         return np.asarray(model.learn(case.X if X is None else X, case.y, case.weight))
     except ul.DivergedError:
@@ -197,8 +197,10 @@ def learned(model: Any, case: Case, X: Any = None) -> np.ndarray:
 
 
 def mappings(X: np.ndarray, absent: tuple[bool, ...] = (False,), weight: Any = None) -> list[dict[str, float]]:
-    """Rows by name. `absent`: which zeros are left out, in turn; but the first row that counts has all names, so that
-    they are met in the order of columns.
+    """Rows by name.
+
+    `absent` selects, in turn, the zeros that are left out. The first row with a positive weight has all names, so that
+    the model meets them in the order of columns.
     """
     left_out = itertools.cycle(absent)
     first = 0 if weight is None or not weight.any() else int(np.argmax(weight != 0))
@@ -285,7 +287,7 @@ def test_rows_of_weight_zero_change_nothing(case: Case) -> None:
 @try_many(120)
 @given(case=cases())
 def test_predict_equals_the_predictions_of_learn(case: Case) -> None:
-    assume(case.options.get("clip") != "vw")  # it knows the label being predicted
+    assume(case.options.get("clip") != "vw")  # the model knows the label that it predicts
     m = case.model()
     for r in range(len(case.y)):
         row, label, weight = case.part(r, r + 1)
@@ -352,7 +354,7 @@ def test_frames_and_rows_of_names_give_the_same_bits(case: Case, absent: tuple[b
     more = mappings(3 * case.X, absent)
     assert asked(framed, frame(3 * case.X)) == asked(framed, more)
     assert bits(framed.predict(more)) == bits([framed.predict_one(row) for row in more])
-    met = case.weight is None or case.weight[:cut].any()  # rows without weight make nothing known
+    met = case.weight is None or case.weight[:cut].any()  # rows without weight add no features
     if case.options.get("bits") is None and 0 < cut < len(few) and met:
         turned = case.model(named=True)
         first, rest = case.part(0, cut), case.part(cut, len(few))
@@ -397,7 +399,7 @@ def test_columns_and_names_give_the_same_bits(case: Case) -> None:
 @given(case=cases(center=(True,), order=("paper",)), cut=st.integers(1, MOST_ROWS))
 def test_known_columns_may_come_in_any_way_when_centered(case: Case, cut: int) -> None:
     assume(cut < len(case.y))
-    assume(case.weight is None or case.weight[:cut].any())  # rows without weight make nothing known
+    assume(case.weight is None or case.weight[:cut].any())  # rows without weight add no features
     first, rest = case.part(0, cut), case.part(cut, len(case.y))
     dense, sparse, framed, rows = case.model(), case.model(), case.model(named=True), case.model(named=True)
     expected = learned(dense, case)[cut:]
@@ -472,7 +474,7 @@ def test_every_instruction_set_gives_the_same_bits(case: Case, named: bool) -> N
 
 
 def digest_all(path: str) -> str:
-    """For a process of its own: what comes of each case, its rows repeated often enough for threads to be worth it."""
+    """Digest the results of every case, in a separate process. Rows are repeated until several threads are used."""
     result = hashlib.sha256()
     for case in pickle.loads(Path(path).read_bytes()):
         times = math.ceil(1500 / len(case.y))

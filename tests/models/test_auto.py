@@ -1,4 +1,7 @@
-"""learning_rate="auto": as good as the best rate in hindsight, in one pass, at little more than the cost of one."""
+"""learning_rate="auto":
+
+as good as the best rate in hindsight, in one pass, at little more than the cost of one rate.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import unitless as ul
 
 
 def follow(sweep_losses: np.ndarray) -> np.ndarray:
-    """Which rate leads at each row: the smallest loss so far, the n-th example counting by n."""
+    """Which rate leads at each row: the one with the smallest loss so far, where the n-th example has weight n."""
     recent = np.zeros(sweep_losses.shape[1])
     leaders = []
     for n, losses in enumerate(sweep_losses, 1):
@@ -72,7 +75,8 @@ def test_when_the_data_moves_on_the_leader_does_too() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 5))
     w = np.ones((30_000, 5))
-    w[10_000:] = np.cumsum(rng.normal(size=(20_000, 5)), axis=0) * 0.3  # from then on the truth walks about
+    # from here on the true weights are a random walk
+    w[10_000:] = np.cumsum(rng.normal(size=(20_000, 5)), axis=0) * 0.3
     y = (X * w).sum(axis=1) + 5 * rng.normal(size=30_000)
     m = ul.Learner(learning_rate="auto")
     m.learn(X[:10_000], y[:10_000])

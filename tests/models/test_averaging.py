@@ -1,4 +1,4 @@
-"""The average of the weights: what it is, that it does not depend on how rows come, and who reads it."""
+"""The average of the weights: its definition, its independence of how rows are passed, and the methods that use it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 def averaged(model: Any) -> Any:
-    """A copy that keeps the averaged weights."""
+    """Copy a learner, with averaged weights turned on."""
     copy = model.copy()
     copy.keep("averaged")
     return copy
@@ -68,7 +68,8 @@ def test_the_average_is_the_oracles(rule: str, loss: str, weights: str) -> None:
 
 def test_without_growing_scales_it_is_the_mean_of_the_weights_by_time() -> None:
     rng = np.random.default_rng(0)
-    X = rng.choice([-1.0, 1.0], size=(60, 3))  # the scale is 1 from the first row on; looks are at every row
+    # the scale is 1 from the first row on; the average is updated at every row
+    X = rng.choice([-1.0, 1.0], size=(60, 3))
     y = X @ [1.0, 2.0, -1.0] + rng.normal(size=60)
     m, w = ul.Learner(average=True), []
     for r in range(60):
@@ -84,7 +85,7 @@ def test_a_scale_that_jumps_does_not_carry_old_weights_into_another_unit() -> No
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 2))
     y = X @ [1.0, 1.0] + 0.1 * rng.normal(size=4000)
-    X[2000:, 0] *= 1000.0  # from metres to millimetres
+    X[2000:, 0] *= 1000.0  # from meters to millimeters
     m = ul.Learner(average=True, learning_rate=2.0)
     m.learn(X[:3500], y[:3500])
     m.keep("averaged")
@@ -109,7 +110,7 @@ def test_before_the_first_look_the_last_weights_stand_for_it(rate: Any) -> None:
     assert (averaged(m).predict(X) == m.predict(X)).all()
     assert averaged(m).importance == m.importance
     m.learn(X[:1], y[:1])
-    assert (averaged(m).predict(X) == m.predict(X)).all()  # at the look it is what the weights are
+    assert (averaged(m).predict(X) == m.predict(X)).all()  # when it is updated, the average equals the weights
     m.learn(X[:5], y[:5])
     assert (averaged(m).predict(X) != m.predict(X)).any()
 
@@ -518,7 +519,7 @@ def test_rates_stay_as_they_are_while_they_are_not_chosen(model: Any, tmp_path: 
     for name in ("scores", "followed", "lane_rates", "lane_heads"):
         assert (before[name] == after[name]).all()  # type: ignore[literal-required]
     assert m.rates == rates
-    assert (before["v"] != after["v"]).any()  # but all of them go on learning
+    assert (before["v"] != after["v"]).any()  # but all of them continue learning
     m._choose_rates(True)
     m.learn(X, y)
     assert (m._snapshot()["scores"] != after["scores"]).any()

@@ -1,4 +1,4 @@
-"""Bad input: one clear message of our own type, and not a byte of the learner changed."""
+"""Bad input raises one clear error of our own type and does not change a byte of the learner."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ COLUMN_CASES: dict[str, tuple[Callable[[ul.Learner], object], str]] = {
 NAME_CASES: dict[str, tuple[Callable[[ul.Learner], object], str]] = {
     "nan": (lambda m: m.learn_one({"new": 1.0, "a": NAN}, 1), "the value of feature 'a' is nan; leave such features"),
     "inf": (lambda m: m.learn_one({"a": np.float32(INF)}, 1), "the value of feature 'a' is inf"),
-    "text": (lambda m: m.learn_one({"a": "1"}, 1), "the value of feature 'a' is '1', not a number"),
+    "text": (lambda m: m.learn_one({"a": "1"}, 1), "'a' is '1', not a number; give a number, or leave the feature out"),
     "none": (lambda m: m.learn_one({"a": None}, 1), "the value of feature 'a' is None, not a number"),
     "integer name": (lambda m: m.learn_one({7: 1.0}, 1), "feature names must be text, not 7"),
     "broken name": (lambda m: m.learn_one({"\ud800": 1.0}, 1), "is not valid Unicode"),
@@ -213,9 +213,9 @@ def test_denormals_and_negative_zeros_work(rule: str) -> None:
     rng = np.random.default_rng(0)
     steps = rng.integers(-1000, 1000, size=(300, 2)).astype(float)
     y = steps @ [1e-3, -2e-3]
-    tiny = steps * 5e-324  # whole numbers of the smallest denormal
+    tiny = steps * 5e-324  # integer multiples of the smallest denormal
     a, b = ul.Learner(rule).learn(steps, y), ul.Learner(rule).learn(tiny, y)
-    if rule == "snag":  # whose scale is not a value of x, and so has only the few digits that denormals have
+    if rule == "snag":  # the scale is not a value of x, so it has only the few digits of denormals
         np.testing.assert_allclose(a, b, rtol=0.01, atol=0.01)
     else:
         assert a.tobytes() == b.tobytes()

@@ -1,4 +1,4 @@
-"""Centering: the same learner as one that is fed x minus its running mean."""
+"""Centering: the learner equals one that receives x minus its running mean."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def problem(kind: str = "learner", rows: int = 200, loss: str = "squared") -> tu
 
 
 def centered(X: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """x minus the mean so far, the current row counted once; the mean that is kept counts it by its weight."""
+    """x minus the mean so far, in which the current row counts once; the stored mean counts it by its weight."""
     result = np.zeros_like(X)
     mean, mass = np.zeros(X.shape[1]), 0.0
     for r, x in enumerate(X):
@@ -438,10 +438,10 @@ def test_merging_with_a_fresh_model_changes_no_prediction(
 
 @pytest.mark.parametrize("interactions", [None, 2])
 @pytest.mark.parametrize("rule", UNIT_FREE)
-def test_a_merged_model_predicts_sensibly_though_the_partitions_means_differ(rule: str, interactions: object) -> None:
+def test_merging_partitions_with_different_means_predicts_sensibly(rule: str, interactions: object) -> None:
     X, y = problem(rows=4000)
     X[2000:] += [1.0, 3.0, 0.1, -1.0, 2.0]
-    y[2000:] += 0.9 + 0.3  # what the same function says there, roughly
+    y[2000:] += 0.9 + 0.3  # approximately the prediction of the same function at these values
     a, b = (ul.Learner(rule, center=True, interactions=interactions) for _ in range(2))
     a.learn(X[:2000], y[:2000])
     b.learn(X[2000:], y[2000:])

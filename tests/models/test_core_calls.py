@@ -1,4 +1,4 @@
-"""The compiled core, called directly: it checks what it is given, and what Python changes meanwhile does no harm."""
+"""Direct calls of the compiled core: it checks its arguments, and concurrent changes by Python code do no harm."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_weights_to_judge_by_are_as_many_as_labels() -> None:
 
 
 def strange(numbers: Any) -> Iterator[Any]:
-    """The same numbers in arrays of other types and layouts."""
+    """Convert the numbers to arrays of other types and layouts."""
     numbers = np.asarray(numbers, float)
     yield numbers[::-1].copy()[::-1]
     yield np.repeat(numbers, 3)[::3]
@@ -231,7 +231,7 @@ MODELS: dict[str, Callable[[], Any]] = {
 
 
 def stream(model: Any, names: str, seed: int) -> list[Any]:
-    """Learn rows one at a time; what was predicted."""
+    """Learn rows one at a time and return the predictions."""
     rng = np.random.default_rng(seed)
     many = isinstance(model, ul.OneVsAll)
     said = []
@@ -408,7 +408,7 @@ def survives(code: str) -> None:
 
 @pytest.mark.parametrize("options", SPARSE_OPTIONS)
 @pytest.mark.parametrize("index", ["int32", "int64"])
-def test_a_sparse_matrix_that_another_thread_changes_is_read_within_its_bounds(index: str, options: Any) -> None:
+def test_a_concurrently_changed_sparse_matrix_is_read_within_bounds(index: str, options: Any) -> None:
     survives(MATRIX.format(index=index, options=options))
 
 
@@ -418,5 +418,5 @@ def test_labels_that_another_thread_changes_are_those_that_were_checked(model: s
 
 
 @pytest.mark.parametrize("code", [TABLE, GATHER], ids=["table", "gather"])
-def test_other_arrays_that_another_thread_changes_are_read_within_their_bounds(code: str) -> None:
+def test_concurrently_changed_arrays_are_read_within_bounds(code: str) -> None:
     survives(code)

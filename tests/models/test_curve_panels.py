@@ -1,4 +1,4 @@
-"""What there is to see of curves, as data."""
+"""The data from which curves are plotted."""
 
 from __future__ import annotations
 

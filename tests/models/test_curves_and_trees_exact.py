@@ -1,4 +1,4 @@
-"""The exact properties of curves and trees: what must not change a single bit."""
+"""The exact properties of curves and trees: changes of the input that must not change a single bit."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from streams import LOSSES, labels
 import unitless as ul
 
 SHAPES = ("curves", "trees", "curves only")
-ROWS = 1200  # so many that rates are looked at
+ROWS = 1200  # enough rows for the learning rates to be compared
 NAMES = list("abcde")
 CLASSES = tuple("rstuvwxyzab")
-BREAKS = (0, 1, 2, 3, 31, 32, 33, 34, 60, 500, 1023, 1024, 1025, ROWS)  # in the middle of drawing, and of watching
+# while a leaf draws candidates, and while it watches them
+BREAKS = (0, 1, 2, 3, 31, 32, 33, 34, 60, 500, 1023, 1024, 1025, ROWS)
 
 
 @cache
@@ -40,7 +41,7 @@ def problem(loss: str = "squared", rows: int = ROWS) -> tuple[np.ndarray, np.nda
 
 
 def classes(count: int, rows: int = ROWS) -> list[str]:
-    """Labels of so many classes, which come one after another."""
+    """Labels of `count` classes, which appear one after another."""
     _, y = problem(rows=rows)
     rank = np.argsort(np.argsort(y + np.linspace(-1, 3, rows)))
     return [CLASSES[k] for k in rank * count // rows]
@@ -214,7 +215,7 @@ def test_saving_and_copying_in_mid_stream_is_invisible(model_type: str, loss: st
 
 
 def everything() -> str:
-    """A digest of what models of all shapes say and keep."""
+    """A digest of the predictions and states of models of all types."""
     result = hashlib.sha256()
     for model_type in SHAPES:
         for loss in LOSSES:

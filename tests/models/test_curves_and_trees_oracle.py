@@ -1,7 +1,7 @@
-"""Core = oracle: curves, trees and their mixture are what the recipe in plain NumPy says.
+"""Core = oracle: curves, trees and their mixture are equal to those of the NumPy implementation.
 
-Whether a leaf is split, at which candidate, and which rate leads may hang on the last bit where two candidates divide
-the rows in the same way, or two rates have said the same: the streams here are such that it does not.
+Where two candidates divide the rows in the same way, or two rates predict the same, the last bit may decide whether and
+where a leaf is split and which rate leads. The streams here avoid such ties.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TEXT = (False, False, False, False, True)
 
 
 def problem(loss: str, rows: int, seed: int = 0, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of several sizes, whole numbers, text, missing values; steps and products, which linear models lack."""
+    """Numbers of several sizes, integers, text, missing values, and effects (steps, products) beyond a linear model."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 4))
     X[:, 3] = rng.integers(0, 6, rows)
@@ -64,7 +64,7 @@ def close(p: Any, expected: np.ndarray, tolerance: float = 1e-12) -> None:
 def check(
     model_type: Any, rule: str, loss: str, rate: Any, rows: int, seed: int = 0, weighted: bool = False, **options: Any
 ) -> tuple[ul.Learner, Shaped]:
-    """A core and an oracle that have learned the same stream."""
+    """Learn the same stream with a core and an oracle, and compare them."""
     baseline = rule in ("gd", "ag")
     raw, y = problem(loss, rows, seed, plain=baseline)
     weight = some_weights(rows) if weighted else None
@@ -74,8 +74,8 @@ def check(
     raw[:, 4] = codes(m, raw[:, 4])
     oracle = Shaped(model_type, rule, REFERENCE_LOSSES[loss], rate, text=TEXT, **options)
     expected = oracle.run(raw, y, weight)
-    # A plain step of a baseline does not depend on other features: members are the same where a row has no leaves, but
-    # for rounding, by which losses of any size are judged.
+    # A plain step of a baseline does not depend on other features. Members therefore agree where a row has no leaves,
+    # up to rounding, and that rounding would decide between losses of any size.
     if not (baseline and loss in ("hinge", "quantile") and model_type != "curves only"):
         close(p, expected, 1e-11 if loss == "hinge" else 1e-12)
     same_state(m, oracle)
@@ -90,7 +90,7 @@ def codes(m: ul.Learner, values: np.ndarray) -> np.ndarray:
 
 
 def same_state(m: ul.Learner, oracle: Shaped) -> None:
-    """The same thresholds and questions, to the last bit; the same weights of leaves, to rounding."""
+    """Compare thresholds and split questions to the last bit, and the weights of leaves up to rounding."""
     state = m._snapshot()["form"]
     curves = [oracle.curves.curves.get(j) for j in range(len(state["curve.leaves"]))]
     assert state["curve.leaves"].tolist() == [len(curve.intervals) if curve else 0 for curve in curves]
@@ -115,7 +115,7 @@ def same_leaves(state: dict[str, Any], member: Member) -> None:
         number = of * most + place if kind == "tree" else first + of * 33 + (32 if place < 0 else place)
         w, G = [lane.w[leaf] for lane in lanes], [head.G[leaf] for head in member.heads]
         np.testing.assert_allclose(weights.get(number, np.zeros(len(w))), w, rtol=1e-10, atol=1e-12)
-        if adaptive(lanes[0].terms):  # of other rules it is not looked at
+        if adaptive(lanes[0].terms):  # other rules do not use it
             np.testing.assert_allclose(evidence.get(number, np.zeros(len(G))), G, rtol=1e-10, atol=1e-12)
 
 

@@ -29,7 +29,7 @@ def losses_of(loss: str, p: Any, y: Any) -> Any:
     if loss == "quantile":
         return np.abs(y - p) / 2
     if loss == "poisson":
-        return np.exp(p) - y * p + y * np.log(np.maximum(y, 1)) - y  # the deviance's half: never below 0
+        return np.exp(p) - y * p + y * np.log(np.maximum(y, 1)) - y  # half of the deviance, which is never below 0
     return np.square(p - y)
 
 
@@ -38,7 +38,7 @@ def learner(model_type: Any, loss: Any = "squared", **options: Any) -> ul.Learne
 
 
 def late_loss(model_type: str, loss: str, X: Any, y: np.ndarray, **options: Any) -> float:
-    """Of the last quarter, each row predicted before it is learned."""
+    """The progressive loss over the last quarter of the rows."""
     p = learner(model_type, loss, **options).learn(X, y)
     assert np.isfinite(p).all()
     return float(losses_of(loss, p, y)[-len(y) // 4 :].mean())
@@ -63,7 +63,7 @@ def scene(name: str, loss: str) -> tuple[np.ndarray, np.ndarray]:
 def test_a_mixture_recovers_as_well_as_a_linear_model(name: str, loss: str) -> None:
     X, y = scene(name, loss)
     linear = late_loss("linear", loss, X, y)
-    for model_type in ("curves", "trees"):  # measured: at most 1.001 of it; Cauchy 0.18 to 0.69
+    for model_type in ("curves", "trees"):  # measured: at most 1.001 times as large; Cauchy 0.18 to 0.69
         assert late_loss(model_type, loss, X, y) <= (0.9 if name == "cauchy" else 1.05) * linear, model_type
 
 
@@ -91,7 +91,7 @@ def test_uninformative_columns_cost_little(model_type: str) -> None:
     useless = np.column_stack(
         [
             np.full(ROWS, 3.7),
-            np.arange(ROWS),  # a row's number
+            np.arange(ROWS),  # the row number
             rng.integers(0, 2**63, size=ROWS).astype(float),
             np.zeros(ROWS),
         ]
@@ -142,7 +142,7 @@ def test_few_rows(model_type: str, loss: str, rows: int) -> None:
 def test_rows_that_are_all_equal(model_type: str, loss: str) -> None:
     model = learner(model_type, loss)
     p = model.learn(np.full((500, 3), 2.5), np.ones(500))
-    assert losses_of(loss, p, np.ones(500))[-1] < 0.05  # hinge and logistic: far on the right side
+    assert losses_of(loss, p, np.ones(500))[-1] < 0.05  # hinge and logistic: far on the correct side
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -1,9 +1,9 @@
-"""Digests of what models predict and of what they keep: a change that is to change no bit is held to that.
+"""Digests of predictions and model files, which detect any change of a single bit.
 
-Each configuration below is written in words: the rule, the loss, further options, the kind of model, and how its rows
-come. `tests/models/digests.json` has the SHA-256 digests of its predictions and of the content of its model file; every
-instruction set must give the same ones. If bits are meant to change, `python tests/models/test_digests.py --accept`
-takes new digests, and lists whose have changed; say in the changelog why they did.
+Each configuration below is a list of words: the rule, the loss, further options, the kind of model, and the form of its
+rows. `tests/models/digests.json` stores the SHA-256 digests of its predictions and of the content of its model file;
+every instruction set must give the same ones. If bits are meant to change, `python tests/models/test_digests.py
+--accept` stores new digests and lists the configurations whose digests changed; the changelog must explain why.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 ARRAYS = ("dense", "single", "whole", "fortran", "csr")
 IN_MEMORY = (*ARRAYS, "mappings", "frame")
 TRAINED = ("table", "csv", "parquet", "vwtext", "libsvm")  # by ul.train
-# Rows have weights; there are many; a sweep over the paper's grid; rows in random order.
+# Options of a stream: rows have weights; there are many rows; a sweep over the paper's grid; rows in random order.
 OTHERS = ("weights", "long", "auto-grid", "fitted")
 
 ROWS, LONG, COLUMNS = 300, 2300, 9
@@ -232,14 +232,14 @@ COEFFICIENTS = (1.0, -2.0, 0.5, 0.0, 1.5, -1.0, 0.75, -0.25, 1.0)
 COLUMN_NAMES = tuple("abcdefghi")
 CLASSES = ("red", "green", "blue", "none")
 RATES = (0.02, 0.1, 0.5, 1.0, 4.0)
-BREAKS = (0, 1, 2, 9, 73, 137)  # where the stream is cut into calls; its rest is one more
+BREAKS = (0, 1, 2, 9, 73, 137)  # where the stream is cut into calls; the remaining rows are one more call
 
 
 class Stream(NamedTuple):
     """Rows in plain arrays."""
 
     X: np.ndarray
-    score: np.ndarray  # what labels are made of
+    score: np.ndarray  # the numbers from which labels are made
     weight: np.ndarray
 
 
@@ -268,7 +268,8 @@ def stream(rows: int, seed: int, unit_free: bool, whole: bool) -> Stream:
         if r < rows // 3:
             plain[7] = 0.0
         score = 0.4 * (next(random) - 0.5)
-        for coefficient, x in zip(COEFFICIENTS, plain, strict=True):  # in order: `sum` rounds as its version of Python
+        # in order: the result of `sum` depends on the version of Python
+        for coefficient, x in zip(COEFFICIENTS, plain, strict=True):
             score += coefficient * x
         scores.append(score)
         if unit_free and r >= rows // 2:
@@ -291,7 +292,7 @@ def labels(loss: str, score: np.ndarray, classes: bool) -> Any:
 
 
 def mappings(X: np.ndarray) -> list[dict[str, float]]:
-    """Rows by name; most zeros are left out, and the names are in another order in every third row."""
+    """Rows by name. Most zeros are left out, and every third row has its names in another order."""
     rows = []
     for r, values in enumerate(X.tolist()):
         row = {name: x for j, (name, x) in enumerate(zip(COLUMN_NAMES, values, strict=True)) if x or (r + j) % 5 == 0}
@@ -364,7 +365,7 @@ def _cell(value: Any) -> str:
 
 
 class Configuration:
-    """A configuration, from its words."""
+    """A configuration, parsed from its words."""
 
     def __init__(self, name: str) -> None:
         self.words = name.split()
@@ -392,7 +393,7 @@ class Configuration:
         return stream(rows, seed, self.rule not in ("gd", "ag"), self.kind == "whole")
 
     def rate(self) -> float:
-        return {"gd": 0.02, "ag": 0.02, "newton": 0.5}.get(self.rule, 0.3)  # newton has none: the default
+        return {"gd": 0.02, "ag": 0.02, "newton": 0.5}.get(self.rule, 0.3)  # newton has no such option: use the default
 
     def make(self) -> Any:
         options = self.options()
@@ -405,14 +406,14 @@ class Configuration:
         return ul.Learner(**options)
 
     def digests(self, folder: Path) -> dict[str, str]:
-        """What it learns, predicts and keeps."""
+        """Digest the learned state, the predictions and the model file."""
         result = self.trained(folder) if self.kind in TRAINED else self.fed()
         model = result.pop("model")
         model.save(folder / "m.unitless")
         return {what: digest(values) for what, values in result.items()} | {"model": content(folder / "m.unitless")}
 
     def fed(self) -> dict[str, Any]:
-        """Rows in memory, in several calls."""
+        """Learn rows in memory, in several calls."""
         data, later = self.stream(seed=1), self.stream(seed=2)
         y, model = labels(self.loss, data.score, self.several), self.make()
         learned: list[Any] = []
@@ -434,7 +435,7 @@ class Configuration:
         return {"learned": learned, "predicted": predicted, "model": model}
 
     def trained(self, folder: Path) -> dict[str, Any]:
-        """Tables and files, by `train`. Numbers that go through an exponential of NumPy's are left out."""
+        """Learn tables and files with `train`. Numbers that depend on NumPy's exponential are left out."""
         data = self.stream(seed=3)
         y = labels(self.loss, data.score, self.several)
         source = written(self.kind, data, y, self.weighted, folder)
@@ -461,7 +462,7 @@ class Configuration:
 
 
 def digest(values: list[Any]) -> str:
-    """Of arrays, numbers and text in a form that says their bits and nothing of how they are held."""
+    """Digest arrays, numbers and text by their values, independent of their containers."""
     result = hashlib.sha256()
     for value in values:
         array = np.asarray(value)
@@ -474,7 +475,7 @@ def digest(values: list[Any]) -> str:
 
 
 def content(path: Path) -> str:
-    """Of a model file: its arrays, and what its header means; not how that is written, nor when and where."""
+    """Digest a model file: its arrays and the meaning of its header, without formatting, place and time."""
     data = path.read_bytes()
     length = int.from_bytes(data[:8], "little")
     header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unitless"])
@@ -511,7 +512,7 @@ def test_every_word_occurs_several_times() -> None:
 
 
 def accept() -> None:
-    """Take the digests of this version, if all instruction sets agree on them."""
+    """Store the digests of this version if all instruction sets agree on them."""
     old = stored() if STORED.exists() else {}
     new = {}
     for name in NAMES:

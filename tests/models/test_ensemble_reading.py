@@ -1,4 +1,4 @@
-"""A model of several members as plain objects: what they say together is what the core says."""
+"""A model of several members as plain objects: their mixture predicts what the core predicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import unitless as ul
 
 
 def said(model: Any, x: np.ndarray) -> np.ndarray:
-    """Of a row of numbers, by head; without centering."""
+    """The prediction for a row of numbers, by head, without centering."""
     reading = model._form_reading()
     heads = len(model.classes) if isinstance(model, ul.OneVsAll) else 1
     values = {0: 1.0, **{1 + j: value for j, value in enumerate(x.tolist())}}
@@ -36,7 +36,7 @@ def agree(m: Any) -> None:
         assert said(m, x) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-PLAIN = ("center", "target", "interactions")  # what changes the values that members see is not for `said`
+PLAIN = ("center", "target", "interactions")  # `said` does not apply to options that change the values that members see
 OF_SHAPES = {"linear": [], "curves": ["curves"], "trees": ["curves", "trees"]}
 EXTRA_MEMBERS = {"snag": ["snag"], "newton": ["newton", "forgetting"], "softmax": ["softmax"]}
 
@@ -82,7 +82,7 @@ def test_a_model_alone_has_one_member() -> None:
     assert ul.Learner().members == {"linear": 1.0}
     m = ul.OneVsAll(model_type="curves")
     m.learn(ensembles.problem()[0], np.arange(300) % 3)
-    assert list(m.members) == ["curves", "linear"]  # none that was not asked for
+    assert list(m.members) == ["curves", "linear"]  # no member that was not requested
 
 
 def test_importance_is_the_mean_over_the_members_by_their_shares() -> None:

@@ -1,4 +1,4 @@
-"""Quantiles of errors: the core beside the plain ones, exactness, and what they promise."""
+"""Quantiles of errors: the core and the plain Python oracle agree, exactness, and coverage guarantees."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ streams = st.lists(st.tuples(sizes, st.just(0.0) | st.floats(1e-3, 100)), max_si
 
 def followed(errors: Any, weight: Any = None) -> ErrorQuantiles:
     quantiles = ErrorQuantiles()
-    quantiles.follow(np.array(errors, np.float64), None if weight is None else np.array(weight, np.float64))
+    quantiles.update(np.array(errors, np.float64), None if weight is None else np.array(weight, np.float64))
     return quantiles
 
 
@@ -53,7 +53,7 @@ def test_quantiles_of_any_level_agree_with_the_oracle() -> None:
 def test_no_weights_are_weights_of_one_among_others(stream: list[tuple[float, float]], later: list[float]) -> None:
     errors, weights = [one for one, _ in stream], [one for _, one in stream]
     whole, parts = followed([*errors, *later], [*weights, *([1.0] * len(later))]), followed(errors, weights)
-    parts.follow(np.array(later))
+    parts.update(np.array(later))
     assert parts._state.tolist() == whole._state.tolist()
 
 
@@ -61,8 +61,8 @@ def test_no_weights_are_weights_of_one_among_others(stream: list[tuple[float, fl
 def test_it_does_not_matter_how_a_stream_is_cut(stream: list[tuple[float, float]], cut: int) -> None:
     errors, weights = np.array([one for one, _ in stream]), np.array([one for _, one in stream])
     whole, parts = followed(errors, weights), ErrorQuantiles()
-    reaches = ErrorQuantiles().follow_at(0.9, errors, weights)
-    said = [parts.follow_at(0.9, errors[:cut], weights[:cut]), parts.follow_at(0.9, errors[cut:], weights[cut:])]
+    reaches = ErrorQuantiles().update_at(0.9, errors, weights)
+    said = [parts.update_at(0.9, errors[:cut], weights[:cut]), parts.update_at(0.9, errors[cut:], weights[cut:])]
     assert parts._state.tolist() == whole._state.tolist()
     assert np.concatenate(said).tolist() == reaches.tolist()
 
@@ -88,10 +88,10 @@ def test_equal_weights_change_nothing_and_weight_zero_is_no_row() -> None:
     assert followed(with_gaps, weights)._state.tolist() == followed(errors)._state.tolist()
 
 
-def test_a_row_of_enormous_weight_takes_quantiles_to_its_error_and_no_further() -> None:
+def test_a_row_of_huge_weight_moves_quantiles_no_further_than_its_error() -> None:
     quantiles = followed(noise(1000), np.ones(1000))
     before = quantiles._state[3:11].copy()
-    quantiles.follow(np.array([1.5]), np.array([1e6]))
+    quantiles.update(np.array([1.5]), np.array([1e6]))
     after, step = quantiles._state[3:11], 0.2 * quantiles._state[2]
     below = before < 1.5
     assert below.any()
@@ -108,7 +108,7 @@ JUMPS = np.repeat([1.0, 30.0, 0.1, 1e3], 5000)
 @pytest.mark.parametrize(("sizes", "within"), [(1.0, 0.01), (DRIFT, 0.01), (DRIFT * JUMPS, 0.03)])
 def test_the_share_of_rows_within_reach_is_about_the_level(sizes: Any, within: float, level: float) -> None:
     errors = noise(20_000) * sizes
-    reach = ErrorQuantiles().follow_at(level, errors)
+    reach = ErrorQuantiles().update_at(level, errors)
     assert abs(np.mean(errors <= reach) - level) < within
 
 
@@ -116,7 +116,7 @@ def test_the_share_of_rows_within_reach_is_about_the_level(sizes: Any, within: f
 def test_too_few_rows_reach_to_infinity(level: float, least: int) -> None:
     assert followed(noise(least - 1)).reach(level) == math.inf
     assert followed(noise(least)).reach(level) < math.inf
-    with pytest.raises(ul.OptionError, match=f"at least {least} rows .* it has those of {least - 1}"):
+    with pytest.raises(ul.OptionError, match=f"at least {least} rows, .* has those of {least - 1}"):
         followed(noise(least - 1)).known_reach(level)
 
 
@@ -129,11 +129,11 @@ def test_a_higher_level_never_reaches_less_far(stream: list[tuple[float, float]]
 
 @pytest.mark.parametrize("level", [0.5, 0.65, 0.8, 0.9, 0.95])
 def test_steady_quantiles_are_right_at_any_moment(level: float) -> None:
-    """Those that follow are right in the long run alone: where they stand at a moment is chance."""
+    """Adaptive quantiles are correct only in the long run: their value at one moment depends on chance."""
     quantiles, after, found = ErrorQuantiles(), noise(20_000, seed=1), []
-    quantiles.follow(noise(1000))
+    quantiles.update(noise(1000))
     for seed in range(50):
-        quantiles.follow(noise(100, seed))
+        quantiles.update(noise(100, seed))
         found.append((np.mean(after <= quantiles.reach(level)), np.mean(after <= quantiles.steady_reach(level))))
     at_once, steady = np.std(np.array(found) - level, axis=0)
     assert steady < 0.025
@@ -143,7 +143,7 @@ def test_steady_quantiles_are_right_at_any_moment(level: float) -> None:
 def test_errors_that_are_not_finite_are_beyond_and_leave_the_size() -> None:
     quantiles = followed(noise(100))
     size, reach = quantiles._state[2], quantiles.reach(0.9)
-    quantiles.follow(np.array([math.inf, math.nan]))
+    quantiles.update(np.array([math.inf, math.nan]))
     assert quantiles._state[2] == size
     assert reach < quantiles.reach(0.9) < math.inf
     followed([1.7e308] * 2000).plain()
@@ -174,7 +174,7 @@ def test_calibrated_intervals_cover_at_their_level() -> None:
 
 def test_streaming_continues_from_the_calibration() -> None:
     quantiles = ErrorQuantiles.calibrated(noise(1000))
-    reach = quantiles.follow_at(0.9, noise(5000, seed=1))
+    reach = quantiles.update_at(0.9, noise(5000, seed=1))
     assert reach[0] == ErrorQuantiles.calibrated(noise(1000)).reach(0.9)
     assert abs(np.mean(noise(5000, seed=1) <= reach) - 0.9) < 0.01
 
@@ -196,7 +196,7 @@ def test_error_quantiles_continue_exactly_after_a_file() -> None:
     again = model.copy()
     assert again._errors.plain() == model._errors.plain()
     for quantiles in (model._errors, again._errors):
-        quantiles.follow(noise(50, seed=2))
+        quantiles.update(noise(50, seed=2))
     assert again._errors.plain() == model._errors.plain()
     assert model.copy()._errors is not model._errors
     assert ul.Learner().copy()._errors is None
@@ -235,7 +235,7 @@ def test_errors_of_numbers_counts_and_classes() -> None:
     assert two == pytest.approx([0.5, 0.0, 1.0])
     model = ul.OneVsAll(["a", "b"])
     several = errors(model, [[0.0, 0.0], [50.0, -50.0]], [1, 2])
-    assert several.tolist() == [0.5, 1.0]  # a class that is not known had no probability
+    assert several.tolist() == [0.5, 1.0]  # an unknown class had no probability
 
 
 def test_prediction_sets_contain_likely_labels_and_are_never_empty() -> None:
@@ -261,9 +261,9 @@ def test_levels_rise() -> None:
 
 @given(streams)
 def test_parts_without_weights_are_parts_with_weights_of_one(stream: list[tuple[float, float]]) -> None:
-    """A stream in which some rows weigh more: it does not matter which parts of it were said to be unweighted."""
+    """In a stream where some rows have weights, it makes no difference which parts are passed without weights."""
     errors, weight = np.array([*(row[0] for row in stream), *noise(20)]), [*(row[1] for row in stream), *([1.0] * 20)]
     whole = followed(errors, weight)
     parts = followed(errors[:-20], weight[:-20])
-    parts.follow(errors[-20:])
+    parts.update(errors[-20:])
     assert parts.plain() == whole.plain()

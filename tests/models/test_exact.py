@@ -1,4 +1,4 @@
-"""The exact properties: what must not change a single bit."""
+"""The exact properties: changes of the input that must not change a single bit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def same_bits(a: object, b: object) -> bool:
 
 
 def small(rule: str, loss: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    baseline = rule in ("gd", "ag")  # compared where they work: near unit scales
+    baseline = rule in ("gd", "ag")  # compared near unit scales, where they work
     return stream(loss, rows=120, features=13, seed=seed, spread=0.5 if baseline else 12, growth=not baseline)
 
 
@@ -88,7 +88,7 @@ def test_appending_all_zero_columns_changes_no_bit(rule: str, loss: str, columns
 
 
 @given(rule=st.sampled_from(("ag", "nag", "snag")), power=st.integers(-60, 60))
-def test_scaling_label_and_rate_by_a_power_of_two_scales_predictions_exactly(rule: str, power: int) -> None:
+def test_power_of_two_scaling_of_label_and_rate_scales_predictions(rule: str, power: int) -> None:
     X, y = small(rule, "squared")
     factor = float(np.ldexp(1.0, power))
     a = ul.Learner(rule, learning_rate=0.5).learn(X, y)
@@ -112,7 +112,7 @@ def csr(X: np.ndarray) -> sp.csr_matrix:
 
 
 def shuffled_csr(X: np.ndarray) -> sp.csr_matrix:
-    """Indices out of order, explicit zeros, and duplicates to be added up."""
+    """Indices out of order, explicit zeros, and duplicates that must be added up."""
     rng = np.random.default_rng(5)
     values, indices, starts = [], [], [0]
     for row in X:
@@ -291,7 +291,7 @@ def test_every_instruction_set_gives_the_same_bits(rule: str, loss: str, monkeyp
             dense = m.learn(X, y, weight).tobytes() + m.predict(X * 1.5).tobytes()
             sparse = ul.Learner(rule, loss, 0.05, importance_aware=aware).learn(csr(X), y, weight)
             results.add((aware, dense, sparse.tobytes()))
-    assert len(results) == 2  # one with, one without importance-aware steps
+    assert len(results) == 2  # one with importance-aware steps, one without
 
 
 @given(options=st.sampled_from(OPTIONS), cut=st.integers(0, 120))
@@ -366,7 +366,7 @@ def test_names_can_be_the_same_objects_or_only_the_same_text(options: dict[str, 
         weight = float(rng.integers(0, 3))
         row = dict(zip(names, values, strict=False))
         rows = [row, {"".join(list(name)): value for name, value in row.items()}]
-        if step % 7 == 3:  # a bad row, of which nothing remains
+        if step % 7 == 3:  # a bad row, which leaves no trace
             for model, good in zip((kept, copied), rows, strict=True):
                 with pytest.raises(ul.InputError, match="'name z' is nan"):
                     model.learn_one({**good, "name z": float("nan")}, 1.0)

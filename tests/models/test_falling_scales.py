@@ -1,4 +1,4 @@
-"""Scales that fall: a column whose values become far smaller for good is followed, and nothing else changes."""
+"""Falling scales: the model adapts to a column whose values become far smaller for good, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from unitless.paper import algorithms as reference
 
 ALGORITHMS = {"ng": reference.NG, "nag": reference.NAG, "snag": reference.SNAG}
 NAMES = ["a", "b", "c"]
-CHANGE, FALL, ROWS = 4200, 12_000, 12_500  # when the unit changes, when the scale falls, and the end
+CHANGE, FALL, ROWS = 4200, 12_000, 12_500  # the change of the unit, the fall of the scale, and the end
 MODELS: dict[str, Callable[..., Any]] = {
     "learner": lambda **options: ul.Learner(center=True, falling_scales=True, **options),
     "auto": lambda **options: ul.Learner(learning_rate="auto", center=True, falling_scales=True, **options),
@@ -64,7 +64,7 @@ def frame(X: np.ndarray) -> pd.DataFrame:
 
 
 def named(X: np.ndarray) -> Iterator[dict[str, float]]:
-    """Rows of names; a value that is not a number is left out."""
+    """Rows by name. A NaN value is left out."""
     for row in X.tolist():
         yield {name: x for name, x in zip(NAMES, row, strict=True) if not np.isnan(x)}
 
@@ -92,7 +92,7 @@ def error(falling_scales: bool, change: int, factor: float, rule: str = "nag") -
 
 
 @pytest.mark.parametrize("rule", UNIT_FREE)
-def test_millimetres_become_metres(rule: str) -> None:
+def test_millimeters_become_meters(rule: str) -> None:
     before, after = error(False, 15_000, 1000, rule)
     assert before < 0.29
     assert after > 1.2
@@ -101,7 +101,7 @@ def test_millimetres_become_metres(rule: str) -> None:
     assert after < 0.29
 
 
-def test_metres_become_millimetres_as_before() -> None:
+def test_meters_become_millimeters_as_before() -> None:
     assert error(True, 15_000, 0.001) == error(False, 15_000, 0.001)
     assert error(True, 15_000, 0.001)[1] < 0.29
 
@@ -121,7 +121,7 @@ def test_nothing_changes_where_no_scale_falls() -> None:
 
 
 def fallen(X: np.ndarray, **options: Any) -> bool:
-    """Does the scale of the first column fall, one that had begun at about 3,000?"""
+    """Whether the scale of the first column, which began at about 3,000, has fallen."""
     model = ul.Learner(center=True, falling_scales=True, **options)
     model.learn(X, np.zeros(len(X)))
     scale = model.scales[0]
@@ -208,7 +208,7 @@ def test_core_equals_oracle(rule: str, weights: str) -> None:
     weight[5:900:7] = 0
     if weights == "missing values":
         X[1:][rng.random((len(X) - 1, 3)) < 0.4] = np.nan
-    oracle = falling.Centerd(ALGORITHMS[rule](0.5))
+    oracle = falling.Centered(ALGORITHMS[rule](0.5))
     expected = np.array([oracle.learn_one(*row) for row in zip(X, y, weight, strict=True)])
     model = ul.Learner(rule, center=True, falling_scales=True)
     p = [model.learn(frame(X[:1]), y[:1], weight[:1])]
@@ -225,7 +225,7 @@ def test_core_equals_oracle(rule: str, weights: str) -> None:
 def test_the_average_equals_the_oracles(rule: str) -> None:
     X, y = problem()
     algorithm = ALGORITHMS[rule](0.5)
-    oracle = falling.Centerd(algorithm, reference.Average(algorithm))
+    oracle = falling.Centered(algorithm, reference.Average(algorithm))
     model = ul.Learner(rule, center=True, falling_scales=True, average=True)
     done = 0
     for end in (FALL - 1, FALL, FALL + 1, ROWS):  # just before and after the scale falls, and between two looks
@@ -280,7 +280,7 @@ def test_one_call_is_many_calls(kind: str) -> None:
         expected = whole.learn(form(X), y, weight)
         edges = [0, *cuts, len(y)]
         pieces = [parts.learn(form(X[a:b]), y[a:b], weight[a:b]) for a, b in itertools.pairwise(edges)]
-        if kind == "open":  # classes join on the way
+        if kind == "open":  # classes join during the stream
             pieces = [np.pad(piece, ((0, 0), (0, 3 - piece.shape[1]))) for piece in pieces]
             expected = np.where(np.concatenate(pieces) == 0, 0, expected)
         assert same_bits(expected, np.concatenate(pieces))

@@ -1,4 +1,4 @@
-"""Names that were chosen to meet in one place of a table whose hash is known are read as quickly as any others."""
+"""Names chosen to collide in a hash table with a known hash are read as quickly as any others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Model files that somebody made to mislead: refused with a message, or as good as any, but never a traceback.
+"""Forged model files are refused with a message or work like any other file, but never end in a traceback.
 
-Values of the header and arrays are replaced by hostile ones, with a digest that fits. What loads is used in all ways
-that there are. Only the package's own errors may come out, soon, and without much memory.
+Values of the header and arrays are replaced by hostile ones, with a digest that fits. A file that loads is then used in
+every way. Only errors of the package may be raised, soon, and without much memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from unitless.cli import inspect as cli_inspect
 from unitless.cli import main
 from unitless.models import file as model_file
 
-# Numbers that overflow on the way to an answer do not count as tracebacks.
+# Overflow while a prediction is computed does not count as a traceback.
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 
 HOSTILE: list[Any] = [
@@ -67,7 +67,7 @@ DEEP = json.loads("[" * 400 + "]" * 400)
 
 
 class Trained:
-    """A model that `train` made and interrupted, the data that it was made from, and its file."""
+    """A model whose training was interrupted, its training data, and its file."""
 
     def __init__(self, folder: pathlib.Path, name: str, text: str, **options: Any) -> None:
         self.data, self.model = str(folder / name), str(folder / f"{name}.model")
@@ -94,7 +94,7 @@ class Trained:
         pathlib.Path(self.forged).write_bytes(safetensors.numpy.save(arrays, {"unitless": json.dumps(header)}))
 
     def uses(self) -> Iterator[Callable[[], object]]:
-        """All that can be done with a model's file."""
+        """Everything that can be done with a model file."""
         yield lambda: list(ul.Predictor(ul.load(self.forged)).batches(self.data))
         yield lambda: ul.train(self.data, resume=self.forged, output=self.out, **self.plan).asdict()
         yield lambda: ul.to_json(ul.load(self.forged))
@@ -106,7 +106,7 @@ class Trained:
         yield lambda: cli_inspect.ranked(ul.load(self.forged), None, None)
 
     def commands(self) -> Iterator[Callable[[], object]]:
-        """The same from the command line, which takes longer."""
+        """Everything that the command line can do with a model file; this takes longer."""
         for command in (["inspect", "FORGED", "--all"], ["inspect", "FORGED", "--json"], ["predict", "FORGED", "DATA"]):
             words = [self.forged if word == "FORGED" else self.data if word == "DATA" else word for word in command]
             yield lambda words=words: self.run(words)  # type: ignore[misc]
@@ -114,7 +114,7 @@ class Trained:
         yield lambda: self.run(["convert", self.forged, f"{self.out}.json"])
 
     def run(self, words: list[str]) -> None:
-        """A command, whose output is bounded."""
+        """Run a command with bounded output."""
         raw = io.BytesIO()
         out = io.TextIOWrapper(raw, "utf-8")
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
@@ -180,7 +180,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
 
 
 def paths(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where all values of nested lists and mappings are; of long lists, the first and the last."""
+    """The paths of all values in nested lists and mappings; of a long list only the first and the last value."""
     yield before
     inside: list[Any] = list(value.items()) if isinstance(value, dict) else []
     if isinstance(value, list):
@@ -200,7 +200,7 @@ def replaced(header: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 def survive(one: Trained, what: object, thorough: bool = False) -> bool:
-    """Use the forged file in all ways; whether it was accepted."""
+    """Use the forged file in every way; return whether it was accepted."""
     start = time.perf_counter()
     try:
         ul.load(one.forged)
@@ -224,7 +224,7 @@ def test_no_value_of_the_header_makes_a_traceback(trained: dict[str, Trained], n
     for k, (path, value) in enumerate(chosen):
         one.forge(replaced(one.header, path, value), one.arrays)
         accepted += survive(one, (path, value), thorough=k % 20 == 0)
-    assert 0 < accepted < len(chosen)  # what an evaluation counted is looked at when training goes on
+    assert 0 < accepted < len(chosen)  # training validates the stored evaluation when it resumes
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 10**400, 2**63, -1, 1.5, "1", None, [], DEEP], ids=str)
@@ -295,7 +295,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, time.perf_cou
 
 
 def many(columns: int, **options: Any) -> bytes:
-    """A small file with a learner of so many columns."""
+    """A small file with a learner of very many columns."""
     m = ul.Learner(interactions=2, **options)
     m.learn([[1.0, 2.0]], [1.0])
     data = model_file.to_bytes(m)
@@ -312,7 +312,7 @@ def many(columns: int, **options: Any) -> bytes:
 
 @pytest.mark.parametrize("columns", [4_294_967_000, 1_000_000_000, 50_000_000])
 @pytest.mark.parametrize("rate", [0.5, "auto"])
-def test_a_small_file_with_billions_of_columns_takes_neither_time_nor_memory(
+def test_a_small_file_with_billions_of_columns_is_handled_cheaply(
     tmp_path: pathlib.Path, columns: int, rate: Any
 ) -> None:
     path = tmp_path / "m.unitless"

@@ -1,4 +1,4 @@
-"""A model's state as plain objects: what they add up to is what the core says."""
+"""A model's state as plain objects: their sums equal the core's predictions."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def some_rows(count=2500):
 
 
 def scores(reading, x):
-    """By member and head, of a row of numbers, without centering."""
+    """The scores of a row of numbers by member and head, without centering."""
     said = []
     for member in reading.members:
         terms = member.terms

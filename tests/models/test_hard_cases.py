@@ -1,4 +1,4 @@
-"""Cases that once went wrong or nearly did: hostile objects, numbers at the end of the range, threads."""
+"""Cases that once failed or nearly did: hostile objects, numbers at the end of the range, threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interactions: the same learner as one that is fed explicit products."""
+"""Interactions: the learner equals one that receives explicit products."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def explicit(X: np.ndarray, pairs: list[tuple[int, int]]) -> np.ndarray:
 
 
 def mappings(X: np.ndarray) -> list[dict[str, float]]:
-    """The first row names all, in order; later ones leave out zeros and have no order."""
+    """Rows by name. The first row has all names in order; later rows leave out zeros and have no fixed order."""
     rng = np.random.default_rng(4)
     rows = [dict(zip(NAMES, X[0].tolist(), strict=True))] if len(X) else []
     for row in X[1:].tolist():
@@ -68,7 +68,7 @@ def mappings(X: np.ndarray) -> list[dict[str, float]]:
 
 
 def shuffled_csr(X: np.ndarray) -> sp.csr_matrix:
-    """Indices out of order, explicit zeros, and halves to be added up before they are multiplied."""
+    """Indices out of order, explicit zeros, and halves that must be added up before they are multiplied."""
     rng = np.random.default_rng(5)
     order = np.concatenate([rng.permutation(np.repeat(np.arange(6), 2)) for _ in X] or [np.zeros(0, int)])
     values = X[np.repeat(np.arange(len(X)), 12), order] / 2
@@ -519,7 +519,7 @@ def test_names_of_a_refused_mapping_leave_no_trace(interactions: object) -> None
 def test_after_divergence_exactly_the_rows_before_are_learned(form: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 6)) * 30
-    X[:, 5] *= np.arange(300) >= 40  # whose products are new in the middle
+    X[:, 5] *= np.arange(300) >= 40  # the second half adds products
     y = X @ np.ones(6)
     options = {"rule": "gd", "learning_rate": 1.0, "importance_aware": False, "schedule": "constant"}
     m, expected = (ul.Learner(interactions=2, **options) for _ in range(2))  # type: ignore[arg-type]

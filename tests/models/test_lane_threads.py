@@ -1,4 +1,4 @@
-"""Many learners over one stream: no bit depends on the number of threads, or on the rows of each call."""
+"""Many learners over one stream: no bit depends on the number of threads or on the number of rows per call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers at the limits of what learners take leave a model that goes on; larger ones are refused everywhere."""
+"""A model keeps working after numbers at the limits of the accepted range; larger numbers are refused everywhere."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_the_poisson_oracle_is_exact_for_a_large_label_and_a_small_rate() -> Non
 
 @given(p=st.floats(-600, 600), y=st.sampled_from([-1.0, 1.0]), power=st.floats(-10, 10))
 def test_logistic_change_solves_its_equation(p: float, y: float, power: float) -> None:
-    """The margin gains δ with δ + exp(m)(exp(δ) − 1) = τ: also far out, where the textbook formula is noise."""
+    """The margin grows by δ with δ + exp(m)(exp(δ) − 1) = τ, also where the textbook formula is noise."""
     tau = 10.0**power
     delta = y * core("logistic", CHANGE, p, y, tau)
     if core("logistic", SLOPE, p, y) == 0:

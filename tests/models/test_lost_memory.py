@@ -1,4 +1,4 @@
-"""Memory that runs out in mid-call: what was learned stays, with its names; the rest has never been."""
+"""Memory that runs out during a call: learned rows and their names stay; the rest leaves no trace."""
 
 from __future__ import annotations
 

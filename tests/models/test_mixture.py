@@ -1,4 +1,4 @@
-"""Members become one prediction: core = oracle, without units, and about as good as the best of them or better."""
+"""The mixture of members: core = oracle, no dependence on units, and about as good as the best member or better."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Row(NamedTuple):
 
 
 def rows(kind: str, members: int, count: int, weighted: bool = False, seed: int = 0) -> Iterator[Row]:
-    """Members that are wrong each in its way, the later ones more."""
+    """Members with different errors, the later members with larger ones."""
     rng = np.random.default_rng(seed)
     noise, tilt = 0.3 + 0.3 * np.arange(members), 1 + 0.2 * np.arange(members)
     for _ in range(count):
@@ -54,7 +54,7 @@ def run(mixture: Any, stream: Iterator[Row]) -> np.ndarray:
 
 
 def loss(kind: str, said: np.ndarray, y: float) -> float:
-    """Of log odds, or of a number."""
+    """The loss of log odds, or of a number."""
     if kind == "squared":
         return float((said[0] - y) ** 2)
     if kind == "logistic":
@@ -142,7 +142,7 @@ def test_members_that_are_all_wrong_for_sure(kind: str) -> None:
         mixture.learn(members, {"logistic": -1.0, "classes": 1.0}.get(kind, 0.0), 1.0, np.array([1e300, 1e300]))
         assert np.isfinite(mixture.say(members)).all()
     if kind in ("logistic", "classes"):
-        assert mixture.say(members)[0] < 0  # what they say is turned round
+        assert mixture.say(members)[0] < 0  # the sign of the predictions is reversed
 
 
 def test_classes_that_no_member_thinks_possible_are_equally_likely() -> None:
@@ -220,7 +220,7 @@ def test_the_mixture_is_hardly_worse_than_the_best_member(kind: str, shift: int)
         said = run(_core.Mixture(kind, 3), iter(stream))
         mixed = sum(loss(kind, p, row.y) for p, row in zip(said[1:], stream[1:], strict=True))
         alone = [sum(loss(kind, row.members[k], row.y) for row in stream[1:]) for k in range(3)]
-        assert mixed < 1.01 * min(alone) + 2 * max(alone) / len(stream)  # two rows to find out
+        assert mixed < 1.01 * min(alone) + 2 * max(alone) / len(stream)  # two rows in which the mixture can detect it
 
 
 def test_two_halves_of_the_truth_are_put_together() -> None:

@@ -1,4 +1,4 @@
-"""Model files: written whole or not at all, and trusted in nothing."""
+"""Model files are written completely or not at all, and every value in them is validated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DATA = model_file.to_bytes(model())
 
 
 def forged(data: bytes = DATA, **changes: object) -> bytes:
-    """A file with other content and a digest that matches it: what only validation can refuse."""
+    """A file with other content and a matching digest: only validation can refuse it."""
     length = struct.unpack("<Q", data[:8])[0]
     header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unitless"])
     arrays = safetensors.numpy.load(data)
@@ -264,7 +264,7 @@ def test_the_message_names_the_file(tmp_path: pathlib.Path) -> None:
     path.write_text("shopping")
     with pytest.raises(ul.ModelFileError, match=r"notes\.txt: this is not a model file of unitless"):
         ul.load(path)
-    with pytest.raises(ul.ModelFileError, match=r"cannot read .*missing"):
+    with pytest.raises(ul.ModelFileError, match=r"there is no file .*missing"):
         ul.load(tmp_path / "missing")
     with pytest.raises(ul.ModelFileError, match="cannot write the model"):
         model().save(tmp_path / "no such folder" / "m.unitless")
@@ -316,7 +316,7 @@ def test_a_large_hashed_model_is_small_on_disk_and_in_memory(tmp_path: pathlib.P
 
 
 def test_the_smallest_value_that_a_feature_can_have_is_a_scale(tmp_path: pathlib.Path) -> None:
-    """A file with it is not forged: a learner takes every number that is not zero."""
+    """A file with this scale is not forged: a learner accepts every number that is not zero."""
     m = ul.Learner()
     m.learn([[5e-324], [5e-324]], [1.0, 2.0])
     m.save(tmp_path / "m.unitless")

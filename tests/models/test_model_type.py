@@ -1,4 +1,4 @@
-"""Shapes: which options go with them, what a model says of its model_type, and what its file keeps of it."""
+"""Model types: the options that go with them, what a model reports of its model_type, and what its file stores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def header_of(data: bytes) -> dict[str, Any]:
 
 
 def forged(data: bytes, arrays: dict[str, Any] | None = None, **changes: Any) -> bytes:
-    """A file with other content, whose digest matches."""
+    """A file with other content and a matching digest."""
     header, content = {**header_of(data), **changes}, {**safetensors.numpy.load(data), **(arrays or {})}
     header = {name: value for name, value in header.items() if name != "digest" and value != "left out"}
     header["digest"] = model_file._digest(header, content)
@@ -163,7 +163,7 @@ def test_a_model_goes_back_to_what_it_remembers(model_type: Any) -> None:
 
 
 @pytest.mark.parametrize("model_type", SHAPES)
-def test_a_file_has_the_shape_that_was_asked_for_and_the_one_that_was_settled(model_type: Any) -> None:
+def test_a_file_stores_the_requested_and_the_chosen_model_type(model_type: Any) -> None:
     model = learned(model_type=model_type)
     header = header_of(model_file.to_bytes(model))
     assert (header["options"]["model_type"], header["settled"]) == (model_type, model.model_type)
@@ -220,7 +220,7 @@ def test_a_forged_shape_is_refused(model_type: Any, arrays: dict[str, Any], chan
 
 
 def beyond_the_columns(form: dict[str, Any]) -> None:
-    """Trees that ask for a column that rows do not have."""
+    """Trees that split on a column that rows do not have."""
     form["curve.leaves"] = np.append(form["curve.leaves"], np.zeros(900))
     form["tree.column"] = np.where(np.isfinite(form["tree.low"]), 900.0, 0.0)
 

@@ -1,4 +1,4 @@
-"""The exact properties, for every kind of model: lanes, classes, automatic rates."""
+"""The exact properties for every kind of model: lanes, classes, automatic rates."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_a_forked_process_learns_too() -> None:
     expected = _in_child(0)  # the threads are running now
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map_async(_in_child, range(3)).get(timeout=60) == [expected] * 3
-        pool.close()  # children that end by themselves need no signal, which libraries may have taken over
+        pool.close()  # children that end by themselves need no signal, which libraries may handle in their own way
         pool.join()
 
 
@@ -245,7 +245,7 @@ def test_bad_rows_leave_the_model_as_it_was(model: tuple[str, Make]) -> None:
     labels = y.copy()
     if task == "classes":
         labels = labels.astype(object)
-        labels[10] = "new"  # and yet the rows are bad
+        labels[10] = "new"  # although the rows are invalid
     with pytest.raises(ul.InputError, match=r"nan at row 149, column 3|which is not one of"):
         m.learn(worse, labels)
     with pytest.raises(ul.InputError):
@@ -259,7 +259,7 @@ def test_bad_rows_leave_the_model_as_it_was(model: tuple[str, Make]) -> None:
 
 def test_predict_is_what_learn_would_have_predicted_for_new_features_too() -> None:
     X, y = data("logistic", rows=300)
-    X = X * np.tri(300, 7, -20)  # a column after another begins
+    X = X * np.tri(300, 7, -20)  # a new column begins after another
     for options in ({"rule": "ng"}, {"rule": "nag", "interactions": 2}, {"rule": "snag", "interactions": "ordered"}):
         m = ul.Learner(loss="logistic", learning_rate="auto", **options)  # type: ignore[arg-type]
         n = ul.Learner(loss="logistic", learning_rate="auto", **options)  # type: ignore[arg-type]
@@ -349,6 +349,10 @@ def test_a_frame_of_unknown_columns_is_refused() -> None:
 
 
 def test_misspelt_options_get_a_hint() -> None:
+    with pytest.raises(ul.OptionError, match="there is no option 'shape'; did you mean 'model_type'"):
+        ul.Learner(shape="trees")
+    with pytest.raises(ul.OptionError, match=r"there is no option 'seed'$"):
+        ul.Learner(seed=1)
     with pytest.raises(ul.OptionError, match="there is no option 'centre'; did you mean 'center'"):
         ul.OneVsAll(centre=True)
     with pytest.raises(ul.OptionError, match="did you mean 'interactions'"):

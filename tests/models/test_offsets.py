@@ -1,4 +1,4 @@
-"""Offsets: a number per row that is added to the score, before the loss sees it and in every prediction."""
+"""Offsets: a number per row that is added to the score, before the loss is computed and in every prediction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORACLE_LOSSES = {
     "quantile": reference.Quantile(0.3),
     "poisson": reference.Poisson(),
 }
-# Every engine: one learner, rates side by side, curves and trees with their mixture.
+# Every engine: one learner, a grid of learning rates, curves and trees with their mixture.
 ENGINES: dict[str, dict[str, Any]] = {
     "single": {},
     "average": {"average": True},
@@ -40,7 +40,7 @@ def same_bits(a: object, b: object) -> bool:
 
 
 def problem(loss: str, rows: int = 240, features: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Labels whose score has a part that only the offset knows."""
+    """Labels whose score has a part that is only in the offset."""
     rng = np.random.default_rng(5)
     X = np.round(rng.normal(size=(rows, features)), 2)
     offset = np.where(rng.random(rows) < 0.2, 0.0, 1.5 * rng.normal(size=rows))
@@ -134,7 +134,7 @@ def test_offsets_of_zero_change_no_bit(loss: str, engine: str) -> None:
 @pytest.mark.parametrize("target", [None, "auto"])
 @pytest.mark.parametrize("loss", ["squared", "quantile"])
 def test_an_equal_offset_for_all_rows_is_a_shift_of_the_label(loss: str, target: Any, engine: str) -> None:
-    """Labels and the shift are such that their sums are exact, so that no bit may differ."""
+    """The labels and the shift have exact sums, so that no bit may differ."""
     X, y, _ = problem(loss)
     y = np.round(y * 2**20) / 2**20
     options = {"loss": loss, "target": target, **ENGINES[engine]}
@@ -217,7 +217,7 @@ def test_core_and_oracle_mixtures_agree_with_offsets() -> None:
 
 
 def test_stackers_do_not_weigh_the_offset() -> None:
-    """Members that say nothing beside the offset: the offset is what is said, however much was learned."""
+    """Members predict 0 without the offset: the prediction stays equal to the offset, however many rows are learned."""
     rng = np.random.default_rng(0)
     both = _core.Mixture("logistic", 2)
     for _ in range(200):

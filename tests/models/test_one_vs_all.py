@@ -1,4 +1,4 @@
-"""Many classes: separate learners over one pass, and classes that join on the way."""
+"""Many classes: separate learners over one pass, and classes that join during the stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Core = oracle: the fast learner computes what the paper says."""
+"""Core = oracle: the compiled learner computes the algorithms of the paper."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def weight_pattern(name: str, rows: int) -> np.ndarray | None:
 
 
 def problem(rule: str, loss: str) -> tuple[np.ndarray, np.ndarray, float]:
-    # The baselines' own arithmetic is meaningless far from unit scales (G overflows, or one feature is all there is),
-    # so they are compared where they work.
+    # Far from unit scales, the arithmetic of the baselines is meaningless (G overflows, or one feature outweighs all
+    # others), so they are compared near unit scales.
     if rule in ("gd", "ag"):
         X, y = stream(loss, spread=0.5, growth=False)
         return X, y, 0.1
@@ -63,9 +63,9 @@ def test_core_equals_oracle(rule: str, loss: str, weights: str, aware: bool) -> 
     assert np.max(np.abs(m.learn(X, y, weight) - expected) / size) <= 1e-12
 
 
-# Far from unit scales the baselines are kept where they neither diverge nor amplify rounding. Left out are GD with
-# plain squared steps and both with poisson loss (they diverge), and AG with logistic loss or plain steps, where core
-# and oracle differ by up to 2.5e-12 (squared, plain: 2.4e-9).
+# Far from unit scales the baselines are compared only where they neither diverge nor amplify rounding. Left out are GD
+# with plain squared steps and both with poisson loss (they diverge), and AG with logistic loss or plain steps, where
+# core and oracle differ by up to 2.5e-12 (squared, plain: 2.4e-9).
 @pytest.mark.parametrize("weights", ["none", "whole", "zeros", "fractions"])
 @pytest.mark.parametrize(
     ("rule", "loss", "aware"),

@@ -1,4 +1,4 @@
-"""Predictions by many threads: one call uses all of them, and threads that predict do not wait for one another."""
+"""Predictions by many threads: one call uses all of them, and threads that predict do not wait for each other."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def some_rows(X: Any, first: int, end: int) -> Any:
 
 
 def learned(name: str, kind: str) -> tuple[Any, Any]:
-    """A model that has learned, and rows to predict."""
+    """A model that has learned rows, and rows to predict."""
     X, model = array(), MODELS[name]()
     given = INPUTS[kind](X)
     model.learn(some_rows(given, 0, 2000), labels_for(model, X[:2000]))
@@ -111,14 +111,14 @@ def test_a_large_call_gives_what_small_calls_give(name: str, kind: str) -> None:
 
 
 def digest() -> str:
-    """Of the predictions of all models, for a process that has another number of threads."""
+    """Digest the predictions of all models, in a process with another number of threads."""
     all_of_it = hashlib.sha256()
     for name in MODELS:
         for kind in ("array", "matrix", "frame"):
             if not taken(kind, name) or (kind == "frame" and "listed" in name):
                 continue
             model, X = learned(name, kind)
-            rows = 12_000 if name == "one rate" else 2000  # so many that there is work for several threads
+            rows = 12_000 if name == "one rate" else 2000  # enough rows for several threads
             all_of_it.update(np.ascontiguousarray(model.predict(some_rows(X, 0, rows))).tobytes())
     return all_of_it.hexdigest()
 
@@ -162,7 +162,7 @@ def test_the_first_bad_row_is_named_whichever_thread_finds_it(name: str, kind: s
 
 
 def test_every_row_is_predicted_with_a_state_between_two_calls() -> None:
-    """One row many times: the results are those of states that the model went through, in their order."""
+    """One row is predicted many times: the results are those of the model's successive states, in order."""
     X, y = array(200), np.arange(200.0) % 2
     same = np.repeat(X[:1], 200_000, axis=0)
     twin, model = (ul.Learner(loss="logistic", learning_rate="auto", center=True) for _ in range(2))
@@ -274,7 +274,7 @@ def test_a_model_that_knows_no_class_yet_gives_no_score(model_type: Any) -> None
 
 
 def test_columns_that_become_known_in_the_middle_of_a_call() -> None:
-    """Rows before that are those of a model that knows none of the columns, and not what lay in memory."""
+    """Earlier rows are predicted by a model that knows none of the columns, and never from uninitialized memory."""
     big = pd.DataFrame({"c": np.ones(400_000)})
     for _ in range(5):
         model = ul.Learner()

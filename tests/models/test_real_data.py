@@ -1,4 +1,7 @@
-"""The exact properties on real data: Shuttle, which is bundled, and the paper's larger sets where they are at hand."""
+"""The exact properties on real data:
+
+Shuttle, which is bundled, and the paper's larger data sets if they are available.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def test_units_and_storage_change_no_bit(name: str, rule: str, request: pytest.F
     units = np.ldexp(1.0, np.random.default_rng(0).integers(-400, 400, size=X.shape[1]))
     assert ul.Learner(rule, "logistic").learn(X * units, y).tobytes() == p.tobytes()
     assert ul.Learner(rule, "logistic").learn(sp.csr_matrix(X), y).tobytes() == p.tobytes()
-    if np.array_equal(X, X.astype(np.float32)):  # census has a column that float32 cannot hold
+    if np.array_equal(X, X.astype(np.float32)):  # census has a column that float32 cannot represent
         assert ul.Learner(rule, "logistic").learn(X.astype(np.float32), y).tobytes() == p.tobytes()
 
 
@@ -52,7 +55,7 @@ def test_it_learns(name: str, request: pytest.FixtureRequest) -> None:
 
 
 def whole(name: str, request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray]:
-    """All rows, numeric columns in the order of the file, with the label as it is."""
+    """All rows, numeric columns in the order of the file, and the unchanged labels."""
     if name == "shuttle":
         return load_shuttle()
     folder: pathlib.Path = request.getfixturevalue("data_directory")

@@ -1,4 +1,4 @@
-"""Rows that have the names of the row before, which take a way of their own: the same bits as any other way."""
+"""Rows with the same names as the row before use a separate fast path, which gives the same bits as any other path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streams import LOSSES, RULES, stream
 import unitless as ul
 
 NAMES = [f"name {j}" for j in range(13)]
-MET = [*NAMES[5:], *NAMES[:5]]  # in this order: places are not those in the row
+MET = [*NAMES[5:], *NAMES[:5]]  # in this order the places differ from the positions in the row
 
 
 def same_bits(a: object, b: object) -> bool:
@@ -35,14 +35,14 @@ def _hard_stream(baseline: bool, loss: str) -> tuple[np.ndarray, np.ndarray, np.
     X, y = stream(loss, rows=70, features=13, seed=3, spread=0.5 if baseline else 12, growth=not baseline)
     rng = np.random.default_rng(3)
     X[rng.random(X.shape) < 0.2] = 0
-    X[10:15] = 0  # whole rows, and chunks of others
+    X[10:15] = 0  # complete rows, and pieces of other rows
     X[30:40, :8] = -0.0
     return X, y, rng.choice([0.0, 0.5, 1.0, 3.0], len(y))
 
 
 @functools.cache
 def read_frames(baseline: bool, loss: str) -> tuple[pd.DataFrame, list[Any]]:
-    """The stream as a frame, and each row as a frame of its own, read."""
+    """Read the stream as one frame, and each row as a separate frame."""
     frame = pd.DataFrame(_hard_stream(baseline, loss)[0], columns=NAMES)
     return frame, [ul.Learner()._data(frame[r : r + 1]) for r in range(len(frame))]
 
@@ -63,7 +63,7 @@ def test_one_at_a_time_gives_the_same_bits_as_frames(rule: str, loss: str, bits:
         given += [single.predict_one(row), single.predict_one(row, extrapolate=True)]
         expected.append(framed.learn(one, y[r : r + 1], weight[r : r + 1])[0])
         given.append(single.learn_one(row, float(y[r]), weight[r]))
-        if r % 25 == 24:  # another way in between
+        if r % 25 == 24:  # rows in another form in between
             for model in (framed, single):
                 model.learn(frame[:5], y[:5])
     assert same_bits(expected, given)
@@ -177,7 +177,7 @@ def test_threads_can_share_a_learner_one_row_at_a_time() -> None:
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
-    m.learn(pd.DataFrame([rows[3]] * 50_000), np.ones(50_000))  # holds the learner, but not the interpreter
+    m.learn(pd.DataFrame([rows[3]] * 50_000), np.ones(50_000))  # it locks the learner but not the interpreter
     for thread in threads:
         thread.join()
     assert m.examples == 4 * 200 * 10 + 50_000

@@ -1,4 +1,4 @@
-"""What cannot come of learning is refused, when it is learned or when it is loaded."""
+"""States that learning cannot produce are refused when they are learned or loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of names one at a time, in any order, with names missing or new and values of any type: the bits of a batch."""
+"""Rows by name, one at a time: any order, missing or new names and values of any type give the same bits as a batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def in_other_order(row: Row, place: int, chance: random.Random) -> Row:
 
 def with_names_missing(row: Row, place: int, chance: random.Random) -> Row:
     kept = [item for item in row.items() if chance.random() > 0.15]
-    return dict(kept if place % 20 else [])  # now and then nothing is left
+    return dict(kept if place % 20 else [])  # some rows are empty
 
 
 def with_few_names(row: Row, place: int, chance: random.Random) -> Row:
@@ -105,9 +105,9 @@ def test_rows_one_at_a_time_have_the_bits_of_a_batch(make: Callable[[], Any], ch
             asked = single.predict_one(row)
             assert place % 10 or same_bits(asked, single.predict([row])[0])
         made = single.learn_one(row, label, w)
-        if not isinstance(single, ul.OneVsAll):  # classes that join have no scores before
+        if not isinstance(single, ul.OneVsAll):  # classes that join later have no scores yet
             assert same_bits(made, expected[place])
-        if place == 100:  # what is remembered of names is not part of a model
+        if place == 100:  # the cache of names is not part of a model
             single = pickle.loads(pickle.dumps(single))
     assert pickle.dumps(single) == pickle.dumps(together)
 

@@ -1,4 +1,4 @@
-"""Rule "newton": the core is what the recipe says, and nothing that must not change a bit does."""
+"""Rule "newton": the core equals the NumPy implementation, and the exact properties."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def close(p: Any, expected: np.ndarray, tolerance: float = 1e-9) -> None:
 
 
 def problem(loss: str, rows: int = 1300, features: int = 9, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of several units that hang together, some mostly zero; largest values come now and then."""
+    """Correlated columns of several units, some mostly zero; values beyond all earlier ones come now and then."""
     rng = np.random.default_rng(seed)
     plain = rng.standard_t(4, size=(rows, features)) @ (np.eye(features) + 0.3 * rng.normal(size=(features, features)))
     plain[:, ::3] *= rng.random((rows, len(range(0, features, 3)))) < 0.4
@@ -54,7 +54,7 @@ def problem(loss: str, rows: int = 1300, features: int = 9, seed: int = 0) -> tu
 
 
 def several_classes(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Four classes, the later ones first met in the course of time."""
+    """Four classes; the later ones appear during the stream."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 5))
     y = np.argmax(X @ rng.normal(size=(5, 4)) + rng.gumbel(size=(rows, 4)), axis=1).astype(float)
@@ -63,7 +63,7 @@ def several_classes(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def of_classes(classes: int = 0) -> ul.Softmax:
-    """0: they join when they are first learned."""
+    """0: classes join when they are first learned."""
     return ul.Softmax([*range(classes)] or None, rule="newton")
 
 
@@ -85,7 +85,7 @@ def test_squared_loss_agrees_with_the_oracle(options: dict[str, Any], weighted: 
     )
     model = newton(**options)
     close(model.learn(X, y, weight), oracle.run(X, y, weight))
-    assert [*model.rates] == [lane.how for lane in oracle.lanes]  # lanes were dropped, and taken up, alike
+    assert [*model.rates] == [lane.how for lane in oracle.lanes]  # lanes were dropped and restored in the same way
     assert len(oracle.lanes) < len(WALKS)
 
 
@@ -318,7 +318,7 @@ def test_a_row_that_counts_twice_is_two_rows() -> None:
     twice.learn(X, y, np.full(len(y), 2.0))
     rows.learn(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     lanes = len(WALKS)
-    for lane in range(3):  # those that do not walk: steps of squared loss are exact
+    for lane in range(3):  # those that do not forget: steps of squared loss are exact
         np.testing.assert_allclose(
             *(model._snapshot()["v"].reshape(-1, lanes)[:, lane] for model in (twice, rows)), rtol=1e-8, atol=1e-12
         )
@@ -371,7 +371,7 @@ def test_a_hundred_features_are_taken_and_one_more_is_refused() -> None:
     model.learn(X[:, :-1], y)
     with pytest.raises(ul.InputError, match="takes at most 100 features"):
         newton().learn(X, y)
-    X[:, 3] = 0.0  # a column that is never other than zero is not one
+    X[:, 3] = 0.0  # a column of zeros only is not counted
     newton().learn(X, y)
 
 

@@ -1,4 +1,4 @@
-"""Several classes under one softmax: the oracle, exact properties, classes that join on the way."""
+"""Several classes under one softmax: the oracle, exact properties, classes that join during the stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ORACLES = {"gd": reference.GD, "ag": reference.AG, "ng": reference.NG, "nag": re
 
 
 def data(rows: int = 300, features: int = 7, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Rows in units from 1e-12 to 1e12, some of which grow on the way, and four classes in a row."""
+    """Rows in units from 1e-12 to 1e12, some of which grow during the stream, and four classes in a row."""
     X, y = stream(rows=rows, features=features, seed=seed)
     return X, np.digitize(y, np.quantile(y, [0.2, 0.5, 0.8]))
 
@@ -116,7 +116,7 @@ def test_one_class_alone_is_certain_once_it_is_met_and_others_find_it_so() -> No
     assert scores[0, 0] == 0
     assert np.all(np.diff(scores[:, 0]) > 0)
     joined = m.learn([[1.0], [1.0]], ["other", "only"])
-    assert joined[0, 1] < -1  # what was said before it was met
+    assert joined[0, 1] < -1  # the prediction before the class was met
     assert m.classes == ["only", "other"]
     with pytest.raises(ul.OptionError, match="at least two"):
         ul.Softmax(["only"])
@@ -125,7 +125,7 @@ def test_one_class_alone_is_certain_once_it_is_met_and_others_find_it_so() -> No
 def test_probabilities_of_ordered_classes_are_better_than_one_vs_all() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(4000, 1))
-    y = (X[:, 0] * 6).astype(int)  # four of the six have others on both sides
+    y = (X[:, 0] * 6).astype(int)  # four of the six classes have neighbors on both sides
     losses = []
     for kind in (ul.Softmax, ul.OneVsAll):
         m = kind(range(6))

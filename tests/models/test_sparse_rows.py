@@ -1,4 +1,4 @@
-"""Rows with few of many features: however they are written down, the same bits on every instruction set."""
+"""Rows with few of many features give the same bits in every form and on every instruction set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS, COLUMNS = 300, 700  # too few values among the columns to be spread over a
 
 
 def rows_of_all_kinds() -> tuple[sp.csr_matrix, np.ndarray]:
-    """Empty rows, rows of up to 300 features, scales from 1e-3 to 1e3, values beyond all before and near the ends."""
+    """Empty rows, rows of up to 300 features, scales from 1e-3 to 1e3, new largest values, and extreme values."""
     rng = np.random.default_rng(3)
     X = sp.lil_matrix((ROWS, COLUMNS))
     scales = 10.0 ** rng.uniform(-3, 3, COLUMNS)

@@ -1,4 +1,4 @@
-"""Sparse models: the oracle, what changes no bit, and what pruning keeps."""
+"""Sparse models: the oracle, the exact properties, and pruning."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_core_is_the_oracle(loss: str, l1: float, l2: float) -> None:
     np.testing.assert_allclose([m.weights[j] for j in range(X.shape[1])], oracle.w[1:], rtol=1e-8, atol=0)
 
 
-def test_without_penalties_the_oracle_is_nag_without_importance_aware_steps() -> None:
+def test_the_oracle_without_penalties_is_nag_with_plain_steps() -> None:
     X, y = stream("logistic", spread=3)
     plain = reference.run(reference.NAG(0.5, reference.Logistic(), aware=False), X, y)
     np.testing.assert_allclose(reference.run(reference.Sparse(0.5, reference.Logistic()), X, y), plain, rtol=1e-9)
@@ -226,7 +226,7 @@ def test_a_larger_penalty_keeps_fewer_weights() -> None:
 
 def test_penalties_beyond_the_first_are_taken_up() -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(40_000, 40))  # of which the label knows nothing
+    X = rng.normal(size=(40_000, 40))  # the label does not depend on these
     m = ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto")
     m.learn(X, rng.random(40_000) < 0.5)
     assert m.sparsity >= 10
@@ -267,7 +267,7 @@ def test_pruning_keeps_every_bit_of_predictions_and_frees_memory(bits: int | Non
     assert pickle.dumps(pickle.loads(pickle.dumps(small))) == pickle.dumps(small)
 
 
-def test_a_pruned_model_learns_on_and_tries_neighbours_again() -> None:
+def test_a_pruned_model_learns_on_and_tries_neighbors_again() -> None:
     X, y = clicks(6000)
     m = ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto")
     m.learn(X[:3000], y[:3000])
@@ -407,7 +407,7 @@ def test_only_sparse_models_are_pruned() -> None:
         ul.Learner().prune()
 
 
-# ------------------------------------------------------------------------------------------------- beside the model
+# ------------------------------------------------------------------------------------------------- reports and files
 
 
 def test_what_is_read_off_the_weights_agrees_with_predictions() -> None:

@@ -19,7 +19,7 @@ ADAPTIVE = {"nag": reference.NAG, "snag": reference.SNAG, "ag": reference.AG}
 
 
 def after(examples: float, rule: str) -> ul.Learner:
-    """A learner as it is after so many examples with x = 1 and |slope| = 1."""
+    """Make a learner that has learned this number of examples with x = 1 and |slope| = 1."""
     m = ul.Learner(rule, "logistic", bias=False)
     m.learn([[1.0]], [1])
     state = m._snapshot()
@@ -86,7 +86,7 @@ def test_threads_that_share_a_learner_do_not_corrupt_it() -> None:
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
 def test_learning_releases_the_interpreter(kind: object) -> None:
-    """While one thread learns in the core, another gets on with Python."""
+    """While one thread learns in the core, another thread can run Python code."""
     X = kind(np.random.default_rng(0).normal(size=(300_000, 20)))  # type: ignore[operator]
     y = np.zeros(300_000)
     m = ul.Learner()
@@ -97,7 +97,7 @@ def test_learning_releases_the_interpreter(kind: object) -> None:
         done.set()
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1000)  # a thread that holds the interpreter's lock now keeps it
+    sys.setswitchinterval(1000)  # a thread that has the interpreter's lock now keeps it
     try:
         thread = threading.Thread(target=learn)
         thread.start()

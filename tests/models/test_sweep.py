@@ -1,4 +1,4 @@
-"""Lanes are what separate learners would have been."""
+"""The lanes of a sweep equal separate learners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The label without its unit and offset: y → a·y + b maps predictions the same way."""
+"""Automatic target: changing the label to a·y + b changes predictions in the same way."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def same_bits(a: object, b: object) -> bool:
 
 
 class Limited(reference.Loss):
-    """A loss that sees predictions within a range."""
+    """A loss with predictions limited to a range."""
 
     def __init__(self, loss: reference.Loss) -> None:
         self.loss, self.low, self.high = loss, np.inf, -np.inf

@@ -1,4 +1,4 @@
-"""One model, several threads: what one learns while another predicts, and what a forked child may do."""
+"""One model in several threads: learning while another thread predicts, and the use of a model in a forked child."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import unitless as ul
 
 
 def beside(action: Callable[[int], Any], others: list[Callable[[], Any]], times: int) -> None:
-    """The action so many times, while others go on in threads of their own; their errors are raised here."""
+    """Run the action this many times while other threads run the other functions; their errors are raised here."""
     stop, failed = threading.Event(), []
 
     def repeat(other: Callable[[], Any]) -> None:
@@ -53,7 +53,7 @@ def test_classes_join_while_others_predict(rate: Any) -> None:
     model = ul.OneVsAll(learning_rate=rate)
     model.learn(X[:2], ["x", "y"])
 
-    def unguarded() -> None:  # what the core gives fits itself, without any lock outside of it
+    def unguarded() -> None:  # the core's results are consistent without any lock outside the core
         flat = model._predict_dense(X, False)
         assert flat.size % len(X) == 0
         assert flat.size >= 2 * len(X)
@@ -117,7 +117,7 @@ def test_a_forked_child_can_use_a_model_that_another_thread_was_using(make: Call
                 model.predict(X[:10])
                 model.learn(X[:2000], y[:2000])
             finally:
-                os._exit(0 if model.examples % 20_000 == 2000 else 1)  # all of a call was learned, or nothing
+                os._exit(0 if model.examples % 20_000 == 2000 else 1)  # either all rows of a call were learned, or none
         for _ in range(2000):
             done, status = os.waitpid(child, os.WNOHANG)
             if done:

@@ -1,4 +1,4 @@
-"""An independent implementation: Vowpal Wabbit's wheel, with its order, its clipping, its defaults' arithmetic."""
+"""Agreement with an independent implementation: Vowpal Wabbit's package, with its order, clipping and defaults."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def problem(loss: str, scales: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]
         X *= 10.0 ** np.linspace(-3, 3, features)
     if scales == "drifting":
         X *= np.exp(np.linspace(0, 5, rows))[:, None]
-    # What both read must be the same numbers, and Vowpal Wabbit reads float32.
+    # Both must read the same numbers, and Vowpal Wabbit reads float32.
     return X.astype(np.float32).astype(float), y.astype(np.float32).astype(float), rng.integers(1, 5, rows) * 0.5
 
 
@@ -80,7 +80,7 @@ def test_offsets_are_vowpal_wabbits_initial_predictions(loss: str) -> None:
 
 
 def test_the_papers_order_is_not_vowpal_wabbits() -> None:
-    """A jump in scale: the paper's order takes it calmly, Vowpal Wabbit's predicts wildly once."""
+    """A jump in scale: the paper's order predicts it moderately; Vowpal Wabbit's predicts one extreme value."""
     X = np.r_[np.ones(200), 1000.0][:, None]
     y = np.full(201, 10.0)
     calm = ul.Learner(bias=False).learn(X, y)

@@ -1,4 +1,4 @@
-"""A prediction that `learn` gives back is the one that `predict` would have given just before, whatever the weight."""
+"""The predictions that `learn` returns equal those of `predict` just before, whatever the weight."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_classes_and_sweeps_do_not_know_the_weight_either(options: dict[str, Any
     for j, rate in enumerate([0.1, 0.5, 1.0]):
         alone = ul.Learner(learning_rate=rate, **options)
         assert np.allclose(alone.learn(X, y, h), said[:, j], rtol=1e-9, atol=1e-12)
-    losses = (h[:, None] * (said - y[:, None]) ** 2).sum(axis=0) / h.sum()  # of the predictions that were given
+    losses = (h[:, None] * (said - y[:, None]) ** 2).sum(axis=0) / h.sum()  # of the predictions that were returned
     assert np.allclose(sweep.losses, losses)
 
 
@@ -98,7 +98,7 @@ def test_weights_do_not_tell_the_label(options: dict[str, Any]) -> None:
     stepwise = ul.Learner(loss="logistic", learning_rate=0.5, **options)
     said = ul.Learner(loss="logistic", learning_rate=0.5, **options).learn(X, y, weight)
     blind = []
-    for i in range(len(X)):  # asked before the label or its weight is known
+    for i in range(len(X)):  # predicted before the label or its weight is known
         blind.append(float(stepwise.predict(X[i : i + 1])[0]))
         stepwise.learn(X[i : i + 1], y[i : i + 1], weight[i : i + 1])
     assert said.tolist() == blind

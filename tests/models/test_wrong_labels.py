@@ -1,4 +1,4 @@
-"""One wrong label does not ruin a regressor, and labels that are right are learned as they are."""
+"""One wrong label does not ruin a regressor, and correct labels are learned unchanged."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the core must compute, in plain NumPy. The oracles of the paper's algorithms are in `unitless.paper`."""
+"""Plain NumPy implementations of what the core computes. Those of the paper's algorithms are in `unitless.paper`."""

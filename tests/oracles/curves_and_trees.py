@@ -1,8 +1,9 @@
-"""Curves and trees in plain NumPy: the oracle of the core's shapes.
+"""Curves and trees in plain NumPy: the oracle of the core's model types.
 
 A row has *leaves*: the intervals of its columns' curves that its values fall into, and the leaves of trees that it
-reaches. Each is a feature of scale 1 beside the linear terms, which are those of `reference`. Everything is float64 and
-literal, one lane and one leaf at a time; the compiled core computes the same and is tested against this module.
+reaches. Each is a feature of scale 1 in addition to the linear terms, which are those of `unitless.paper.algorithms`.
+Everything is float64 and literal, one lane and one leaf at a time; the compiled core computes the same and is tested
+against this module.
 
     >>> import numpy as np
     >>> from oracles.curves_and_trees import Shaped
@@ -47,18 +48,18 @@ Leaf: TypeAlias = tuple[str, int, int]
 
 
 class Division(NamedTuple):
-    """A leaf has become two: a share of its rows stays, the others go to a new one."""
+    """A division of a leaf: a share of its rows stays, and the others go to a new leaf."""
 
     leaf: Leaf
     right: Leaf
     share: float
     first: bool  # before, there was no feature
-    means: dict[int, tuple[float, float]] = {}  # noqa: RUF012  by head: the mean residuals of those that stay and go
+    means: dict[int, tuple[float, float]] = {}  # noqa: RUF012  by head: the mean residuals of the rows that stay and go
 
 
 @dataclass
 class Interval:
-    """A leaf of a curve: its place, the last values that fell into it, and how many did since it was made."""
+    """A leaf of a curve: its place, the last values that fell into it, and their number since it was made."""
 
     place: int
     values: deque[float] = field(default_factory=lambda: deque(maxlen=32))
@@ -66,10 +67,10 @@ class Interval:
 
 
 class Curve:
-    """One column, cut at values that it has shown. Only comparisons of values with values: their order is all it sees.
+    """The curve of one column, which is cut at observed values and depends only on the order of values.
 
-    m = 32 values make a leaf large enough to be cut; beyond K = 16 leaves only those are cut that get their share of
-    the t rows; a tree of 4·K nodes has 32 leaves.
+    A leaf with m = 32 values is large enough to be cut. Beyond K = 16 leaves, only leaves that get their share of the t
+    rows are cut. A tree of 4·K nodes has 32 leaves.
     """
 
     m, K, most = 32, 16, 32
@@ -80,17 +81,17 @@ class Curve:
         self.intervals = [Interval(0)]
 
     def interval(self, x: float) -> int:
-        """Which interval a value falls into: as many thresholds are below it."""
+        """The interval of a value: the number of thresholds below it."""
         return sum(threshold < x for threshold in self.thresholds)
 
     def leaf(self, x: float) -> Leaf | None:
-        """The feature of a value. A missing value has its own; a column that was never cut has none."""
+        """The feature of a value. A missing value has a feature of its own; a column that was never cut has none."""
         if math.isnan(x):
             return ("curve", self.column, -1)
         return ("curve", self.column, self.intervals[self.interval(x)].place) if self.thresholds else None
 
     def learn(self, x: float, t: int) -> Division | None:
-        """After the t-th row has been learned."""
+        """Update the curve after the t-th row."""
         if math.isnan(x) or len(self.intervals) == self.most:
             return None
         at = self.interval(x)
@@ -131,7 +132,7 @@ class Curves:
         return [leaf for leaf in leaves if leaf is not None]
 
     def learn(self, x: Float64, t: int) -> list[Division]:
-        """After the t-th row has been learned."""
+        """Update the curves after the t-th row."""
         divisions = [curve.learn(float(x[j]), t) for j, curve in self.curves.items()]
         return [division for division in divisions if division is not None]
 
@@ -146,15 +147,15 @@ class Random:
         self.state = seed
 
     def draw(self) -> int:
-        """The next number."""
+        """Draw the next number."""
         self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
         return self.state >> 33
 
 
 class Watch:
-    """What a leaf of a tree knows: q candidates for a split, and the residuals on the right side of each.
+    """The state of a leaf of a tree: q candidates for a split, and the residuals on the right side of each.
 
-    Sums are of 32 bits, which is where the core saves memory; so they are here, or other candidates would win.
+    Sums have 32 bits, as in the core, which saves memory in this way. With other sums, other candidates would win.
     """
 
     P, m, longest = 5, 24, 2**22
@@ -166,7 +167,7 @@ class Watch:
         self.begin()
 
     def begin(self) -> None:
-        """Candidates are drawn anew."""
+        """Draw new candidates from here on."""
         self.stage = self.rows = 0
         self.fixed = [False] * self.q
         self.N, self.SS = np.float32(0), np.float32(0)
@@ -174,7 +175,7 @@ class Watch:
         self.sR = np.zeros((self.q, self.heads), np.float32)
 
     def draw(self, x: Float64, text: Sequence[bool], random: Random) -> None:
-        """A row on which candidates are drawn. What is missing is below all numbers, and no text."""
+        """Draw candidates from a row. A missing value is below all numbers and is no text."""
 
         def value(column: int) -> float:
             return -math.inf if math.isnan(x[column]) else float(x[column])
@@ -200,14 +201,14 @@ class Watch:
             self.low[z], self.high[z] = value(column), math.inf
         self.stage += 1
         if self.stage == self.P:
-            for z in range(self.q):  # text that was always the same is told from what will be
+            for z in range(self.q):  # a text that never varied is separated from other texts that come later
                 if not self.fixed[z] and text[self.column[z]] and self.low[z] != -math.inf:
                     enclose(z, float(self.low[z]))
 
     def add(self, x: Float64, r: Float64, h: float) -> None:
-        """A row on which candidates are watched, with residuals r by head."""
+        """Watch the candidates on a row with residuals r by head."""
         seen = x[self.column]
-        right = (self.low < seen) & (seen <= self.high)  # not where it is missing
+        right = (self.low < seen) & (seen <= self.high)  # not where the value is missing
         self.rows += 1
         self.N += np.float32(h)
         self.S += (h * r).astype(np.float32)
@@ -224,14 +225,15 @@ class Watch:
             gain = np.sum(apart**2, axis=1) * nL * nR / N
         best, largest = -1, -1.0
         for z in np.flatnonzero((nL > 0) & (nR > 0)):
-            if gain[z] > (1 + 2.0**-10) * largest:  # clearly better: rounding does not choose among equals
+            # clearly better, so that rounding does not decide between equal candidates
+            if gain[z] > (1 + 2.0**-10) * largest:
                 best, largest = int(z), float(gain[z])
         return best, largest
 
 
 @dataclass
 class Node:
-    """A leaf, or a question: low < x <= high goes to `yes`, all else (what is missing, too) to `no`."""
+    """A leaf, or a question: low < x <= high goes to `yes`; everything else, missing values too, goes to `no`."""
 
     place: int
     watch: Watch
@@ -243,7 +245,7 @@ class Node:
 
 
 class Tree:
-    """One tree, which looks at some of the heads."""
+    """One tree, which uses the residuals of some heads."""
 
     conf = 2.5
 
@@ -260,11 +262,11 @@ class Tree:
         return node
 
     def leaf(self, node: Node) -> Leaf | None:
-        """As a feature. A root alone is none."""
+        """The leaf as a feature. A root without children has none."""
         return ("tree", self.number, node.place) if self.leaves > 1 else None
 
     def learn(self, node: Node, x: Float64, text: Sequence[bool], r: Float64, h: float) -> Division | None:
-        """After a row has been learned that reached this leaf, with residuals r by head."""
+        """Update the tree after a row with residuals r by head that reached this leaf."""
         if self.leaves == self.most:
             return None
         u = node.watch
@@ -292,13 +294,17 @@ class Tree:
 
 
 class Trees:
-    """Trees over all columns. Of classes each looks at up to eight heads; with more, trees take turns."""
+    """Trees over all columns.
+
+    With classes, a tree uses at most eight heads; with more heads, trees take turns.
+    """
 
     def __init__(self, heads: int, classes: bool, size: tuple[int, int]) -> None:
         self.T, self.most = size  # trees, and leaves of each
         self.count, self.watched = heads, WATCHED if classes else 1
         self.trees: list[Tree] = []
-        self.unit = 0.0  # of the residuals: a power of two, from the first that is not 0 on; before, nothing is drawn
+        # the scale of the residuals: a power of two, from the first nonzero one on; until then nothing is drawn
+        self.unit = 0.0
 
     def find(self, x: Float64) -> list[Node]:
         """The leaves that a row reaches."""
@@ -311,7 +317,7 @@ class Trees:
         return [tree.reach(x) for tree in self.trees]
 
     def leaves(self, nodes: list[Node]) -> list[Leaf]:
-        """As features."""
+        """The leaves as features."""
         leaves = [tree.leaf(node) for tree, node in zip(self.trees, nodes, strict=True)]
         return [leaf for leaf in leaves if leaf is not None]
 
@@ -324,7 +330,7 @@ class Trees:
         h: float,
         active: set[int] | None = None,
     ) -> Iterator[Division]:
-        """After a row has been learned; by the trees of active groups of heads alone, if there are such groups."""
+        """Update the trees after a row; if only some groups of heads are active, update the trees of these groups."""
         if not self.unit and r.any():
             self.unit = 2.0 ** (math.frexp(np.abs(r).max())[1] - 1)
         for tree, node in zip(self.trees if self.unit else (), nodes, strict=False):
@@ -340,7 +346,7 @@ class Trees:
 
 
 class Seen(NamedTuple):
-    """A row as a lane sees it: ŷ, and the linear terms' share and values."""
+    """The values of a row in one lane: ŷ, and the part and values of the linear terms."""
 
     p: float
     share: float
@@ -353,12 +359,12 @@ class Lane:
     def __init__(self, rate: int, eta: float, terms: reference.Algorithm) -> None:
         self.rate, self.eta, self.terms = rate, eta, terms
         self.w: defaultdict[Leaf, float] = defaultdict(float)
-        # Of selection: the losses, later ones counting for more; and how far they are behind the leader's, since
-        # rates were last dropped and before.
+        # For the choice of a rate: the losses, in which later rows count more, and the distance to the leader's loss,
+        # since rates were last dropped and before.
         self.loss = self.recent = self.gap = self.square = self.total_gap = self.total_square = 0.0
 
     def observe(self, x: Float64, leaves: list[Leaf], h: float) -> Seen:
-        """Steps (a) to (c). Each leaf is a feature of scale 1: N counts it once."""
+        """Steps (a) to (c). Each leaf is a feature of scale 1, which N counts once."""
         terms, more = self.terms, len(x) - len(self.terms.w)
         terms.w, terms.s, terms.G = (np.append(array, np.zeros(more)) for array in (terms.w, terms.s, terms.G))
         terms.t += h
@@ -367,14 +373,14 @@ class Lane:
         return Seen(share * float(terms.w @ seen) + sum(self.w[leaf] for leaf in leaves), share, seen)
 
     def foresee(self, x: Float64, leaves: list[Leaf]) -> float:
-        """ŷ of a row that is not learned."""
+        """Predict ŷ for a row without learning it."""
         terms = copy.copy(self.terms)
         p = self.observe(x, leaves, 1.0).p
         self.terms = terms
         return p
 
     def leaf_rate(self, G: float) -> float:
-        """What `terms.rate` would be of a feature of scale 1."""
+        """The value that `terms.rate` would have for a feature of scale 1."""
         terms = self.terms
         damp = terms.t / terms.N if isinstance(terms, reference.NG) else 1.0
         if not adaptive(terms):
@@ -382,7 +388,7 @@ class Lane:
         return math.sqrt(damp) / math.sqrt(G) if G > 0 else 0.0
 
     def step(self, row: Seen, p: float, y: float, h: float, pace: float, leaves: dict[Leaf, float]) -> None:
-        """Step (d), p being ŷ within the labels' range. `leaves`: with their G."""
+        """Step (d), where p is ŷ limited to the labels' range. `leaves` maps leaves to their G."""
         terms, loss, slope = self.terms, self.terms.loss, self.terms.loss.slope(p, y)
         terms.G = terms.G + h * (slope * row.x) ** 2
         if slope == 0 or (isinstance(terms, reference.NG) and terms.N == 0):
@@ -400,25 +406,25 @@ class Lane:
             self.w[leaf] += u * of_leaf
 
     def lost(self) -> bool:
-        """To the leader, beyond doubt, lately and in all."""
+        """Whether the loss is significantly larger than the leader's, both recently and over the whole stream."""
         total, square = self.total_gap + self.gap, self.total_square + self.square
         return self.gap > 6 * math.sqrt(self.square) and total > 6 * math.sqrt(square)
 
 
 def adaptive(terms: reference.Algorithm) -> bool:
-    """Does it have rates 1/√G?"""
+    """Whether the rule has rates 1/√G."""
     return isinstance(terms, (reference.AG, reference.NAG))
 
 
 class Coupled(NamedTuple):
-    """What the other heads of a softmax mean to one, by lane (see `research.softmax`)."""
+    """The influence of the other heads of a softmax on one head, by lane (see `oracles.softmax`)."""
 
-    offsets: list[float]  # of its score: minus log Σ exp(o) over the others
+    offsets: list[float]  # added to its score: minus log Σ exp(o) over the others
     losses: list[float]  # −log p of the row's class, the same for all heads
 
 
 class Head:
-    """What one number is said by: several rates, of which the one with the smallest loss so far leads."""
+    """The predictor of one number: several rates, of which the one with the smallest loss so far leads."""
 
     def __init__(self, lanes: list[Lane], choosing: bool) -> None:
         self.lanes, self.choosing = lanes, choosing
@@ -426,11 +432,11 @@ class Head:
 
     @property
     def leader(self) -> Lane:
-        """The lane that speaks."""
+        """The lane whose prediction is used."""
         return min(self.lanes, key=lambda lane: lane.recent)
 
     def foresee(self, x: Float64, leaves: list[Leaf], limits: Limits) -> float:
-        """ŷ of a row that is not learned."""
+        """Predict ŷ for a row without learning it."""
         return limits.limit(self.leader.foresee(x, leaves))
 
     def learn(
@@ -443,7 +449,10 @@ class Head:
         limits: Limits,
         coupled: Coupled | None = None,
     ) -> tuple[float, float]:
-        """One row; gives ŷ of the leader, and its slope. Under a softmax ŷ is a margin, and all heads have one loss."""
+        """Learn one row; return the leader's ŷ and slope.
+
+        Under a softmax ŷ is a margin, and all heads have one loss.
+        """
         leader = self.leader
         seen = [lane.observe(x, leaves, h) for lane in self.lanes]
         p = [limits.limit(row.p) for row in seen]
@@ -477,7 +486,7 @@ class Head:
             lane.square += (value - leading) ** 2
 
     def divide(self, division: Division, kick: tuple[float, float]) -> None:
-        """Both halves take the weight, and of G their share; a first division has the bias's G to share."""
+        """Both halves get the weight and their share of G; a first division shares the G of the bias."""
         leaf, right = division.leaf, division.right
         if division.first:
             bias = self.leader.terms.G
@@ -489,7 +498,7 @@ class Head:
             lane.w[leaf] += kick[0]
 
     def look(self, examples: int) -> None:
-        """At powers of two rates that have lost are dropped; at every look the leader gets its neighbours back."""
+        """At powers of two, drop the rates that have lost; at every look, restore the neighbors of the leader."""
         dropping = examples & (examples - 1) == 0
         leader, there = self.leader, {lane.rate: lane for lane in self.lanes}
         near = {rate for rate in range(leader.rate - 1, leader.rate + 2) if 0 <= rate < len(AUTO_RATES)}
@@ -506,14 +515,14 @@ class Head:
 
 
 def anew(leader: Lane, rate: int) -> Lane:
-    """Another rate with the leader's state."""
+    """Make another rate with the state of the leader."""
     lane = copy.deepcopy(leader)
     lane.rate, lane.eta = rate, AUTO_RATES[rate]
     return lane
 
 
 def is_look(examples: int) -> bool:
-    """At 1,024 examples, and from then on at eighths of powers of two."""
+    """Whether rates are compared: at 1,024 examples, and from then on at eighths of powers of two."""
     if examples <= 1024:
         return examples == 1024
     step = (1 << ((examples - 1).bit_length() - 1)) // 8
@@ -529,12 +538,12 @@ class Limits:
     high: float = -math.inf
 
     def limit(self, p: float) -> float:
-        """A prediction within it."""
+        """Limit a prediction to the range."""
         return min(max(p, self.low), self.high) if self.on and self.low <= self.high else p
 
 
 class Member:
-    """One model over linear terms and, if it has them, leaves of curves and of trees; a head for each class.
+    """One model over linear terms and, depending on its type, leaves of curves and trees; it has a head for each class.
 
     `coupled`: the heads share a softmax.
     """
@@ -551,13 +560,13 @@ class Member:
         return nodes, leaves + (self.trees.leaves(nodes) if self.trees else [])
 
     def foresee(self, x: Float64, raw: Float64, curve_leaves: list[Leaf], limits: Limits) -> Float64:
-        """What it says of a row that is not learned."""
+        """Predict a row without learning it."""
         _, leaves = self.find(raw, curve_leaves)
         said = [head.foresee(x, leaves, limits) for head in self.heads]
         return np.array([o - against(said, k) for k, o in enumerate(said)] if self.coupled else said)
 
     def couple(self, x: Float64, leaves: list[Leaf], y: int) -> list[Coupled]:
-        """What the heads mean to each other on a row of class y."""
+        """The influence of the heads on each other in a row of class y."""
         outputs = np.array([[lane.foresee(x, leaves) for lane in head.lanes] for head in self.heads])
         offsets = [[-against(one, k) for one in outputs.T] for k in range(len(outputs))]
         losses = np.logaddexp(0.0, -(outputs[y] + offsets[y])).tolist()
@@ -568,13 +577,13 @@ class Row(NamedTuple):
     """A row that is learned."""
 
     x: Float64  # linear terms, the bias first
-    raw: Float64  # values as they came
+    raw: Float64  # unchanged values
     text: Sequence[bool]
     y: Float64  # by head
     h: float
-    relative: float  # h over the mean of all so far
+    relative: float  # h divided by the mean of all weights so far
     pace: float
-    examples: int  # with this one
+    examples: int  # including this row
 
 
 def learn_by_some(
@@ -603,7 +612,7 @@ def learn_by_some(
 
 
 def learn_row(member: Member, row: Row, curve_leaves: list[Leaf], cuts: list[Division], limits: Limits) -> Float64:
-    """A row for an member, after which curves were cut; gives what was said by head."""
+    """Learn a row with a member, after curves were cut; return the predictions by head."""
     nodes, leaves = member.find(row.raw, curve_leaves)
     others: list[Coupled | None] = [None] * len(member.heads)
     active: set[int] | None = None
@@ -643,12 +652,12 @@ RULES: dict[str, type[reference.Algorithm]] = {
 
 
 class Shaped:
-    """A learner of a shape: members, and the mixture of what they say.
+    """A learner with a model type: members, and the mixture of their predictions.
 
-    A row is its values as they came, not-a-number where there is none. `text` says which columns are of text: their
-    values are codes, equal where the text is. `classes`: how many there are, the labels being their numbers. `limited`:
-    predictions stay within the labels so far, as they do with a target, or between -1 and 1 where there are classes.
-    `coupled`: classes share a softmax; the loss is logistic.
+    A row has unchanged values, NaN where a value is missing. `text` marks the columns of text: their values are codes
+    that are equal where the texts are equal. `classes` is the number of classes; labels are their numbers. `limited`:
+    predictions stay within the labels so far, as they do with a target, or between -1 and 1 for classes. `coupled`:
+    classes share a softmax; the loss is logistic.
     """
 
     def __init__(
@@ -674,8 +683,8 @@ class Shaped:
         self.classes, self.target, self.center, self.text = classes, target, center, text
         self.windows = falling.Windows() if falling_scales else None
         self.linear_numbers = shape != "curves only"
-        # A mean residual over the loss's largest curvature is how far the predictions of a leaf are to move; each tree
-        # does its part of it. The residual is the slope: of squared loss 2(y - p).
+        # A mean residual divided by the loss's largest curvature is the distance that the predictions of a leaf should
+        # move; each tree moves them by its part. The residual is the slope: for squared loss 2(y - p).
         squared, logistic = isinstance(self.loss, reference.Squared), isinstance(self.loss, reference.Logistic)
         kick = (0.5 if squared else 4.0 if logistic else 0.0) / n_trees
         kinds = {"linear": ["l"], "curves": ["l", "c"], "trees": ["l", "c", "t"], "curves only": ["c"]}[shape]
@@ -711,7 +720,7 @@ class Shaped:
         return Head([lane(k, AUTO_RATES[k]) for k in range(AUTO_START[0], AUTO_START[1] + 1)], choosing=True)
 
     def terms(self, raw: Float64, text: Sequence[bool], h: float) -> Float64:
-        """The linear terms: the bias, columns of numbers, perhaps without their means, and indicators of texts."""
+        """The linear terms: the bias, columns of numbers (centered if requested), and indicators of texts."""
         more = len(raw) - len(self.means)
         self.means, self.masses = np.append(self.means, np.zeros(more)), np.append(self.masses, np.zeros(more))
         numbers = ~np.isnan(raw) & ~np.array(text, dtype=bool)
@@ -728,7 +737,7 @@ class Shaped:
             known.setdefault(code, len(known))
         indicators = np.zeros(len(known))
         indicators[[known[code] for code in met]] = 1.0
-        # Places of columns and of texts must not depend on how many there are so far: even and odd ones.
+        # Places of columns and texts must not depend on their numbers so far: columns have odd places, texts even ones.
         both = np.zeros(2 * max(len(x), len(indicators)))
         if self.linear_numbers:
             both[0 : 2 * len(x) : 2] = x
@@ -736,7 +745,7 @@ class Shaped:
         return np.append(1.0, both)
 
     def learn_one(self, values: Any, y: float, h: float = 1.0) -> Float64:
-        """What is said of a row, by class if there are any; then it is learned. A weight of 0 changes nothing."""
+        """Predict a row, by class if there are classes, then learn it. A weight of 0 changes nothing."""
         raw = np.asarray(values, dtype=np.float64)
         text = [j < len(self.text) and bool(self.text[j]) for j in range(len(raw))]
         x, known = self.terms(raw, text, h), self.first is not None
@@ -750,7 +759,7 @@ class Shaped:
             self.first = y if self.first is None else self.first
             y -= self.first
             self.square += h * y * y
-            # Where a plain step follows the label by itself, it needs no pace.
+            # A plain step that adapts to the label needs no pace.
             own = isinstance(self.loss, reference.Squared) and self.rule in ("gd", "ng")
             pace = 1.0 if own else math.sqrt(self.square / self.t)
         negative = 0.0 if isinstance(self.loss, reference.Poisson) else -1.0
@@ -789,7 +798,8 @@ class Shaped:
         windows.begin(scales(), fallen)
 
     def _agreed(self, members: Float64) -> Float64:
-        """As yet the linear one and the next are the same but for rounding, by which losses would be judged."""
+        """While the linear member and the next differ only by rounding, make them equal, since rounding would affect
+        losses."""
         if len(members) > 1 and not self.curved:
             members[0] = members[1]
         return members

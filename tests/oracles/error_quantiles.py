@@ -1,8 +1,8 @@
-"""Quantiles of errors that follow a stream, in plain Python: the oracle of core/calibration/error_quantiles.hpp.
+"""Adaptive quantiles of the errors of a stream, in plain Python: the oracle of core/calibration/error_quantiles.hpp.
 
 R += (|r| - R) / min(n, 1000);  q = max(0, q + g R (1[|r| > q] - (1 - level)))
 
-where r is the error of row n, R the mean size of the errors of late, g the gain, and q the quantile of a level; and
+where r is the error of row n, R the mean size of recent errors, g the gain, and q the quantile of a level; and
 S += (q - S) · 2/min(n, 1000), the steady quantile. See
 Angelopoulos, Candès, Tibshirani, "Conformal PID control for time series prediction" (2023), equation (4).
 """
@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable
 
 LEVELS = (0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
-MEMORY = 1000  # rows over which R is a mean
+MEMORY = 1000  # number of rows over which R is a mean
 GAIN = 0.2
 
 
@@ -34,7 +34,7 @@ class PlainErrorQuantiles:
         self.quantiles, self.steady = [0.0] * len(LEVELS), [0.0] * len(LEVELS)
 
     def follow(self, errors: Iterable[float], weights: Iterable[float] | None = None) -> None:
-        """Rows in order; a weight counts relative to the mean of the weights so far."""
+        """Update with rows in order; a weight counts relative to the mean of the weights so far."""
         errors = list(errors)
         for error, weight in zip(errors, [1.0] * len(errors) if weights is None else weights, strict=True):
             if weight > 0:
@@ -53,10 +53,10 @@ class PlainErrorQuantiles:
             self.steady[k] += (self.quantiles[k] - self.steady[k]) * min(1.0, 2 * part)
 
     def reach(self, level: float, steady: bool = False) -> float:
-        """How far from a prediction the truth lies at most, with this probability; infinite while nobody can say."""
+        """The largest distance of the label from a prediction with this probability; infinite until it is known."""
         if (self.rows + 1) * level > self.rows * (1 + 1e-12):
             return math.inf
-        rising = [0.0]  # a level never reaches less far than a smaller one
+        rising = [0.0]  # the quantile of a higher level is never smaller
         for quantile in self.steady if steady else self.quantiles:
             rising.append(max(rising[-1], quantile))
         places = [-math.log1p(-one) for one in (0.0, *LEVELS)]
@@ -67,7 +67,7 @@ class PlainErrorQuantiles:
 
 
 def _moved(q: float, level: float, step: float, share: float, error: float) -> float:
-    """A quantile after a row. Many rows at once would turn back at their own error: so does a row of large weight."""
+    """Update a quantile with a row. A row of large weight stops at its own error, as many equal rows would."""
     one = step * level if error > q else step * (1 - level)
     way = min(share * one, max(one, abs(error - q)))
     return max(0.0, q + way if error > q else q - way)

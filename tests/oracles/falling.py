@@ -1,15 +1,15 @@
 """Scales that fall, in plain NumPy: the oracle of `core/encoding/window.hpp`.
 
-A scale is the largest value so far, so that a column whose unit becomes larger (millimetres, now metres) would keep the
-scale of the old unit for ever. Every 4,000 examples the values of these examples are looked at. If there are at least
+A scale is the largest value so far, so that a column whose unit becomes larger (millimeters, now meters) would keep the
+scale of the old unit forever. Every 4,000 examples, the values of these examples are examined. If there are at least
 1,000 of them, not all equal, and the largest distance from their mean is below a thirtieth of the scale, then that
-distance is the scale from then on, and their mean the column's mean. What was learned stays learned: v = w·s and
-H = G/s² are kept.
+distance is the scale from then on, and their mean the column's mean. The learned state is unchanged: v = w·s and H =
+G/s² are kept.
 
-A scale that comes from an outlier, or from a slow drift, is always far larger than the values around it. So only a
-scale can fall that was proven: in some window, the root mean square of the first 128 values' distances from their mean
-was an eighth of it or more. One that has grown more than sixteenfold since then falls only if the values have gone
-elsewhere, their mean being a sixteenth of the scale or more from the column's.
+A scale that comes from an outlier, or from a slow drift, is always far larger than the values around it. So a scale can
+fall only if it was proven: in some window, the root mean square of the first 128 values' distances from their mean was
+an eighth of it or more. One that has grown more than sixteenfold since then falls only if the mean of the values has
+moved from the column's mean by a sixteenth of the scale or more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LENGTH, PROOF, SPREAD, ENOUGH, FALL, GROWN = 4000, 128, 8, 1000, 30, 16
 
 
 class Windows:
-    """The values of centered columns since the last multiple of 4,000 examples, nan where one is missing."""
+    """The values of centered columns since the last multiple of 4,000 examples, NaN where a value is missing."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[Float64, float]] = []
@@ -35,14 +35,15 @@ class Windows:
         self.proven: dict[int, float] = {}
 
     def add(self, values: Float64, h: float) -> None:
-        """Values of a row that is learned."""
+        """Add the values of a row that is learned."""
         self.rows.append((values, h))
 
     def end(self, scales: Float64, means: Float64) -> dict[int, tuple[float, float, float, float]]:
-        """By column whose scale falls: its mean, its weight, the largest deviation and the root mean square.
+        """For each column whose scale falls: its mean, its weight, the largest deviation and the root mean square.
 
         Settled: a column takes part only if the values are also closer together than its scale at the beginning of the
-        window allows, and the first 1,000 of them vary, so that most columns need not be watched to the end.
+        window allows, and the first 1,000 of them vary, so that most columns need not be examined to the end of the
+        window.
         """
         found = {}
         for j, scale in enumerate(self.scales):
@@ -61,7 +62,7 @@ class Windows:
         return found
 
     def begin(self, scales: Float64, fallen: Iterable[int]) -> None:
-        """A new window, at these scales; those that have just fallen are proven."""
+        """Start a new window with these scales; those that have just fallen are proven."""
         self.proven |= {j: float(scales[j]) for j in fallen}
         self.rows, self.scales = [], scales.copy()
 
@@ -73,7 +74,7 @@ def _moments(x: Float64, weight: Float64) -> tuple[float, float]:
 
 
 def lower(algorithm: reference.Algorithm, i: int, largest: float, root_mean_square: float) -> float:
-    """Give feature i a smaller scale, keeping v and H; gives what its unit has been multiplied by."""
+    """Give feature i a smaller scale and keep v and H; return the factor by which its unit changed."""
     before = float(algorithm.unit()[i])
     squares = isinstance(algorithm, reference.SNAG)
     algorithm.s = algorithm.s.copy()
@@ -85,8 +86,8 @@ def lower(algorithm: reference.Algorithm, i: int, largest: float, root_mean_squa
     return ratio
 
 
-class Centerd:
-    """An algorithm over a bias and columns less their running means, with scales that fall."""
+class Centered:
+    """An algorithm over a bias and centered columns, with falling scales."""
 
     def __init__(self, algorithm: reference.Algorithm, average: reference.Average | None = None) -> None:
         self.algorithm, self.average, self.windows = algorithm, average, Windows()
@@ -95,7 +96,7 @@ class Centerd:
         self.examples = 0
 
     def learn_one(self, values: Float64, y: float, h: float = 1.0) -> float:
-        """The prediction for a row, made before it is learned. A value that is nan is missing."""
+        """Predict a row, then learn it. A NaN value is missing."""
         if not len(self.means):
             self.means, self.masses = np.zeros(len(values)), np.zeros(len(values))
         there = ~np.isnan(values)

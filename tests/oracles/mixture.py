@@ -1,6 +1,6 @@
-"""How members become one prediction, in plain NumPy: the oracle of the core's mixture.
+"""The mixture of members' predictions, in plain NumPy: the oracle of the core's mixture.
 
-What is said is made from *speakers*: the members, and two stackers, which are small second-order learners over the
+The prediction is made from *speakers*: the members, and two stackers, which are small second-order learners over the
 members' predictions. A *top* weighs the speakers by their losses so far. Everything is float64 and literal; the
 compiled core computes the same and is tested against this module.
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 Float64 = NDArray[np.float64]
 
-MOST_CERTAIN = float(np.log(1e15))  # scores of classes go no further
+MOST_CERTAIN = float(np.log(1e15))  # limit of the scores of classes
 
 # ---------------------------------------------------------------------------------------------------------------- tops
 
@@ -37,7 +37,7 @@ class Bayes:
         self.w = np.full(speakers, 1 / speakers)
 
     def learn(self, p: Float64, h: float, t: int) -> None:
-        """p(y) by speaker, of row t, which counts h times."""
+        """Learn from p(y) by speaker, of row t, whose weight is h."""
         a = min(0.5, 1 / t)
         w = self.w * (p / p.max()) ** h
         self.w = (1 - a) * w / w.sum() + a / len(w)
@@ -46,21 +46,21 @@ class Bayes:
 class AdaHedge:
     """AdaHedge (de Rooij, van Erven, Grünwald, Koolen 2014) with a share and fading losses.
 
-    L: the speakers' losses; Δ: what mixing has cost beyond the mix loss.
+    L: the speakers' losses; Δ: the cost of mixing beyond the mix loss.
     """
 
     def __init__(self, speakers: int) -> None:
         self.L, self.delta = np.zeros(speakers), 0.0
 
     def weights(self, t: int) -> Float64:
-        """For row t."""
+        """The weights for row t."""
         behind = self.L - self.L.min()
         w = np.exp(-np.log(len(behind)) / self.delta * behind) if self.delta > 0 else (behind == 0).astype(float)
         a = min(0.5, 1 / t)
         return np.asarray((1 - a) * w / w.sum() + a / len(w))
 
     def learn(self, losses: Float64, t: int) -> None:
-        """Row t."""
+        """Learn from the losses of row t."""
         w, best = self.weights(t), float(losses.min())
         mix = best
         if self.delta > 0:
@@ -82,24 +82,24 @@ def sigmoid(x: Float64 | float) -> Float64:
 class LogisticStacker:
     """Second-order logistic regression over the members' log odds x: m = o + mean(x) + u·x, u ~ Normal(0, C).
 
-    o is the row's offset, and x what the members say beside it.
+    o is the row's offset, and x the members' predictions without it.
     """
 
     def __init__(self, members: int, q: float) -> None:
         self.q, self.u, self.C = q, np.zeros(members), 0.1 * np.eye(members)
 
     def look(self, x: Float64, o: float) -> tuple[float, Float64, float]:
-        """m, k = Cx and v = x·Cx. Since the row before, u may have moved: C has q·I more."""
+        """m, k = Cx and v = x·Cx. Since the row before, u may have moved, so C grows by q·I."""
         k = (self.C + self.q * np.eye(len(x))) @ x
         return float(o + x.mean() + self.u @ x), k, float(x @ k)
 
     def say(self, x: Float64, o: float) -> float:
-        """The log odds, nearer to 0 for what is not known about u."""
+        """The log odds, closer to 0 the less is known about u."""
         m, _, v = self.look(x, o)
         return float(m / np.sqrt(1 + np.pi * v / 8))
 
     def learn(self, x: Float64, y: float, h: float, o: float) -> None:
-        """The implicit step: y·m grows by d, to where d = h·v·g and g is the loss's slope."""
+        """The implicit step: y·m grows by d, where d = h·v·g and g is the slope of the loss."""
         m, k, v = self.look(x, o)
         low, high = 0.0, h * v
         while low < (d := (low + high) / 2) < high:  # d - h·v/(1 + e^(y·m+d)) grows with d
@@ -111,7 +111,7 @@ class LogisticStacker:
 
 
 def mean(p: Float64) -> float:
-    """Taken relative to the first, so that the mean of equal numbers is that number."""
+    """The mean, computed relative to the first number, so that the mean of equal numbers is that number."""
     return float(p[0] + (p - p[0]).mean())
 
 
@@ -123,7 +123,7 @@ class SquaredStacker:
         self.A, self.b, self.V, self.N = np.zeros((members, members)), np.zeros(members), 0.0, 0.0
 
     def say(self, p: Float64, low: float, high: float) -> float:
-        """Of the members' predictions p; low and high are the smallest and largest label so far."""
+        """Predict from the members' predictions p; low and high are the smallest and largest label so far."""
         m = mean(p)
         x, s = p - m, self.V / self.N if self.N else 0.0
         if s > 0:
@@ -132,7 +132,7 @@ class SquaredStacker:
         return min(max(m, low), high) if low <= high else m
 
     def learn(self, p: Float64, said: float, y: float, h: float, t: int) -> None:
-        """Row t, of which `said` was said."""
+        """Learn row t, whose prediction was `said`."""
         m = mean(p)
         x, f = p - m, max(0.0, 1 - self.forgetting / t)
         self.V = f * self.V + h * (said - y) ** 2
@@ -153,7 +153,7 @@ class ClassStacker:
         return np.asarray(p / p.sum())
 
     def say(self, x: Float64) -> Float64:
-        """The probabilities, nearer to one another for what is not known about the two highest scores."""
+        """The probabilities, closer to one another the less is known about the two highest scores."""
         score, C = self.w @ x, self.C + self.q * np.eye(len(x))
         kappa = 1.0
         if len(score) > 1:
@@ -163,7 +163,7 @@ class ClassStacker:
         return self.softmax(kappa * score)
 
     def learn(self, x: Float64, y: int, h: float) -> None:
-        """Three Newton steps on (w'-w)ᵀC⁻¹(w'-w)/2 - h·log p_y(w'), each weight's at most a half."""
+        """Three Newton steps on (w'-w)ᵀC⁻¹(w'-w)/2 - h·log p_y(w'), each limited to a half per weight."""
         precision = np.linalg.inv(self.C + self.q * np.eye(len(x)))
         w = self.w
         for _ in range(3):
@@ -185,18 +185,18 @@ class ClassStacker:
 class Mixing(abc.ABC):
     """One kind of mixture.
 
-    Predictions are [member, head]; h: how many times a row counts; t: its number, from 1; o: its offset, which is part
-    of all predictions. Where labels are numbers the offset has been taken from both, and elsewhere it goes through
-    unchanged: only the stackers of log odds need to know it.
+    Predictions are [member, head]; h: the weight of a row; t: its number, from 1; o: its offset, which is part of all
+    predictions. Where labels are numbers, the offset was subtracted from labels and predictions; otherwise it is
+    included in them, and only the stackers of log odds use it.
     """
 
     @abc.abstractmethod
     def say(self, members: Float64, t: int, o: float) -> Float64:
-        """What is said, by head."""
+        """Predict, by head."""
 
     @abc.abstractmethod
     def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
-        """The row's label."""
+        """Learn the label of the row."""
 
 
 def log_odds(p: Float64, others: Float64) -> Float64:
@@ -230,7 +230,7 @@ class Logistic(Mixing):
 class Squared(Mixing):
     """Numbers: AdaHedge over the members and their stackers.
 
-    Row 1 is charged to nobody, because no member can know the label's offset: all are taken to have said y.
+    Row 1 adds no loss, because no member can know the label's offset: all members are assumed to have predicted y.
     """
 
     def __init__(self, members: int) -> None:
@@ -239,7 +239,7 @@ class Squared(Mixing):
         self.low, self.high = np.inf, -np.inf
 
     def speak(self, p: Float64) -> Float64:
-        """What all speakers say."""
+        """The predictions of all speakers."""
         return np.append(p, [stacker.say(p, self.low, self.high) for stacker in self.stackers])
 
     def say(self, members: Float64, t: int, o: float) -> Float64:
@@ -262,13 +262,13 @@ class Classes(Mixing):
         self.top = Bayes(members + 2)
 
     def probabilities(self, members: Float64) -> Float64:
-        """The members' sigmoids, which are made to add up to 1; where all vanish, classes are equally likely."""
+        """The members' sigmoids, normalized to the sum 1; where all vanish, classes are equally likely."""
         p = sigmoid(members)
         total = p.sum(axis=1, keepdims=True)
         return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1 / members.shape[1])
 
     def logs(self, p: Float64) -> Float64:
-        """Log probabilities as the stackers take them."""
+        """Log probabilities as input of the stackers."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(np.log(p), -30))
 
@@ -311,14 +311,14 @@ KINDS: dict[str, type[Logistic] | type[Squared] | type[Classes] | type[Other]] =
 class Mixture:
     """A mixture of members: "logistic" (y = ±1), "squared", "classes" (y counts from 0) or "other".
 
-    One member alone speaks for itself. A row that counts 0 times changes nothing.
+    With one member, its prediction is the mixture's. A row of weight 0 changes nothing.
     """
 
     def __init__(self, kind: str, members: int) -> None:
         self.mixing, self.members, self.t = KINDS[kind](members), members, 0
 
     def say(self, members: Float64, offset: float = 0.0) -> Float64:
-        """What is said of a row, by head. `members`: their predictions [member, head], the row's offset included."""
+        """Predict a row, by head. `members`: their predictions [member, head], the row's offset included."""
         return members[0].copy() if self.members == 1 else self.mixing.say(members, self.t + 1, offset)
 
     def learn(

@@ -1,4 +1,4 @@
-"""The grids that models choose from, written down apart from the package."""
+"""The grids of candidate rates that models choose from, written independently of the package."""
 
 from __future__ import annotations
 

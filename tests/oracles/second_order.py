@@ -1,22 +1,23 @@
 """Second order (rule="newton") in plain NumPy: the oracle of core/engine/newton/.
 
-A lane believes that the weights v are normal with mean v and covariance P. z is x over the largest |x| so far, the bias
-is a feature that is 1. For a row of weight h:
+In a lane, the weights have a normal distribution with mean v and covariance P. z is x divided by the largest |x| so
+far; the bias is a feature with value 1. For a row of weight h:
 
-    k = P z;  var = z·k;  m = v·z                      says m, or what its uncertainty makes of it
-    a scale grows, ρ = s before / s now:               w is kept, and what was believed at first holds in the new unit
+    k = P z;  var = z·k;  m = v·z                      predicts m, or m shrunk by its variance
+    a scale grows, ρ = s before / s now:               w is kept, and the prior is that of the new unit
         v_i /= ρ;  P[i, :] /= ρ;  P[:, i] /= ρ
         c = λ(1 - ρ²);  f = c/(1 + c·P_ii);  v -= f·P_i·v_i;  P -= f·P_i·P_iᵀ
     k, var, m again;  v += g·k;  P -= f·k·kᵀ;  diag(P) += h·q, for the bias h·q_b
 
 where g and f follow from the loss: the implicit step, and the curvature at its end.
 
-    squared      says m or m/(1 + var);  g = h(y - m)/(1 + h·var);  f = h/(1 + h·var)
-    logistic     says m/√(1 + π·var/8);  σ = 1/(1 + exp(y·m + h·var·σ));  g = h·y·σ;  c = h·σ(1 - σ);  f = c/(1 + c·var)
-    classes      o = V z, one row of V a head, says o/√(1 + π·var/8);  o' = o + h·var·(onehot(y) - softmax(o'));
-                 each head g = h(onehot - p);  c = h·½Σp(1 - p), p = softmax(o');  f as above
+                 squared predicts m or m/(1 + var); g = h(y - m)/(1 + h·var); f = h/(1 + h·var) logistic predicts m/√(1
+                 + π·var/8); σ = 1/(1 + exp(y·m + h·var·σ)); g = h·y·σ; c = h·σ(1 - σ); f = c/(1 + c·var) classes o = V
+                 z, one row of V a head, predicts o/√(1 + π·var/8); o' = o + h·var·(onehot(y) - softmax(o')); each head
+                 g = h(onehot - p); c = h·½Σp(1 - p), p = softmax(o'); f as above
 
-Lanes differ in λ, q and q_b. The one with the smallest loss speaks, later rows counting for more, as rates are chosen.
+Lanes differ in λ, q and q_b. The lane with the smallest loss makes the prediction; later rows count more, as in the
+choice of rates.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ Kind = Literal["squared", "logistic", "classes"]
 
 
 def softmax(o: Float64) -> Float64:
-    """The probabilities that scores stand for."""
+    """The probabilities of scores."""
     e = np.exp(o - o.max())
     return np.asarray(e / e.sum())
 
 
 def log_odds(o: Float64) -> Float64:
-    """Of each head against all others; 0 where there is no other."""
+    """The log odds of each head against all others; 0 if there is no other head."""
     if len(o) == 1:
         return np.zeros(1)
     others = [np.logaddexp.reduce(np.delete(o, head)) for head in range(len(o))]
@@ -66,7 +67,7 @@ def implicit_slope(margin: float, tau: float) -> float:
 def implicit_scores(o: Float64, y: int, tau: float) -> Float64:
     """The scores that solve o' = o + τ(onehot - softmax(o')), the minimum of |o' - o|²/2 - τ·log p_y(o').
 
-    Newton's method, each step halved until the minimum is nearer.
+    Newton's method; each step is halved until it decreases the objective.
     """
     onehot = np.arange(len(o)) == y
 
@@ -89,7 +90,7 @@ def implicit_scores(o: Float64, y: int, tau: float) -> Float64:
 
 @dataclass
 class Lane:
-    """One way to begin and to forget, and its scores."""
+    """One lane: a prior, a rate of forgetting, and their losses."""
 
     number: int
     V: Float64  # [head, feature], the bias first
@@ -104,20 +105,20 @@ class Lane:
 
     @property
     def how(self) -> Walk:
-        """How it begins and forgets."""
+        """The prior and the rate of forgetting."""
         return WALKS[self.number]
 
     def lost(self) -> bool:
-        """Beyond doubt, lately and in all."""
+        """Whether the loss is significantly larger than the leader's, both recently and over the whole stream."""
         total_gap, total_square = self.total_gap + self.gap, self.total_square + self.square
         return self.gap > 6 * math.sqrt(self.square) and total_gap > 6 * math.sqrt(total_square)
 
     def meet(self, i: int) -> None:
-        """A feature is met for the first time."""
+        """Add a feature that is met for the first time."""
         self.P[i, i] = 1 / self.how.prior
 
     def grow(self, i: int, rho: float) -> None:
-        """The scale of a feature grows."""
+        """Adapt to the grown scale of a feature."""
         self.V[:, i] /= rho
         self.P[i, :] /= rho
         self.P[:, i] /= rho
@@ -128,14 +129,14 @@ class Lane:
         self.P -= f * np.outer(k, k)
 
     def say(self, kind: Kind, z: Float64, offset: float) -> list[Float64]:
-        """What it says of a row: scores by head; for squared loss also the shrunk ones, if it does not walk."""
+        """Predict a row: scores by head; for squared loss also the shrunk ones, if the lane does not forget."""
         o, variance = self.V @ z, z @ self.P @ z
         if kind == "squared":
             return [o, o if self.how.walk > 0 else o / (1 + variance)]
         return [o / math.sqrt(1 + math.pi * variance / 8) + offset]
 
     def learn(self, kind: Kind, z: Float64, y: float, h: float, offset: float, met: Float64) -> None:
-        """A row; `met` says which features there are."""
+        """Learn a row; `met` marks the features that are known."""
         k = self.P @ z
         variance, o = float(z @ k), self.V @ z
         if kind == "squared":
@@ -148,7 +149,7 @@ class Lane:
         else:
             after = implicit_scores(o, int(y), h * variance)
             p = softmax(after)
-            others = [np.delete(p, head).sum() for head in range(len(p))]  # 1 - p, where that is next to nothing too
+            others = [np.delete(p, head).sum() for head in range(len(p))]  # 1 - p, accurate also where it is nearly 0
             g, c = (after - o) / variance, h * 0.5 * float(p @ others)
             f = c / (1 + c * variance)
         self.V += np.outer(g, k)
@@ -160,9 +161,9 @@ class Lane:
 class SecondOrder:
     """A learner of rule "newton".
 
-    `classes`: how many there are, the labels being their numbers; None with kind "classes": they join when they are
-    first learned, and the last head, of a class that no row has, is what they begin with. `target` takes the first
-    label away from all and limits predictions to the labels so far, as `limited` does.
+    `classes` is the number of classes; labels are their numbers. None with kind "classes": classes join when they are
+    first learned, and start as a copy of the last head, whose class no row has. `target` subtracts the first label from
+    all labels and limits predictions to the labels so far, as `limited` does.
     """
 
     def __init__(
@@ -187,7 +188,7 @@ class SecondOrder:
 
     @property
     def leader(self) -> Lane:
-        """The lane that speaks."""
+        """The lane whose prediction is used."""
         return min(self.lanes, key=lambda lane: lane.recent)
 
     def _speaker(self, lane: Lane) -> int:
@@ -226,12 +227,13 @@ class SecondOrder:
             return said
         odds = log_odds(said)
         met = len(said) - self.open
-        # Classes are told from those that were met; the spare one stands for the others only where there is no other.
+        # The probabilities of known classes are relative to known classes; the spare head stands for the others only if
+        # there is no other known class.
         known = log_odds(said[:met]) if self.open and met > 1 else odds
         return np.append(known[:met], np.full(classes, odds[-1]))[:classes]
 
     def learn_one(self, values: Any, y: float, h: float = 1.0, offset: float = 0.0, classes: int = 0) -> Float64:
-        """What is said of a row, then it is learned. Open to classes, `classes` says of how many it is to be said."""
+        """Predict a row, then learn it. If classes may join, `classes` is the number of classes of the prediction."""
         classes = classes or len(self.lanes[0].V)
         x = np.append(1.0, self._centered(np.asarray(values, dtype=np.float64), h))
         self._widen(len(x))
@@ -285,7 +287,7 @@ class SecondOrder:
                 lane.speakers = [s * (1 - share) + loss for s, loss in zip(lane.speakers, losses, strict=True)]
 
     def _look(self) -> None:
-        """At powers of two lanes that have lost are dropped; at every look the leader gets its neighbours back."""
+        """At powers of two, drop the lanes that have lost; at every look, restore the neighbors of the leader."""
         dropping = self.examples & (self.examples - 1) == 0
         leader, there = self.leader, {lane.number: lane for lane in self.lanes}
         near = {k for k in range(leader.number - 1, leader.number + 2) if 0 <= k < len(WALKS)}

@@ -1,9 +1,9 @@
-"""Not in the paper: several classes under one softmax, in plain NumPy: the oracle of engine/softmax/.
+"""Several classes under one softmax (not in the paper), in plain NumPy: the oracle of core/engine/softmax/.
 
-Each class has a head, an algorithm of the paper with logistic loss, that learns "is it this class?". Heads know of each
-other by their offsets: with o_k = w_k·x, the score of head k is its margin o_k − log Σ_{j≠k} exp(o_j), the logarithm of
-the odds of its class under the softmax. So its slope is p_k − [k = y], that of the softmax, and its importance-aware
-step is that of logistic loss while the others stand still.
+Each class has a head, an algorithm of the paper with logistic loss, that learns "is it this class?". Heads depend on
+each other through their offsets: with o_k = w_k·x, the score of head k is its margin o_k − log Σ_{j≠k} exp(o_j), the
+logarithm of the odds of its class under the softmax. So its slope is p_k − [k = y], the slope of the softmax, and its
+importance-aware step is that of logistic loss while the other heads stay constant.
 """
 
 from __future__ import annotations
@@ -31,10 +31,8 @@ def against(outputs: Sequence[float], k: int) -> float:
 class Softmax:
     """Heads of one learning rate.
 
-    Args:
-        head: makes the algorithm of a class, with logistic loss.
-        classes: their number, if it is settled. None: classes join when the first row of them is learned, with a copy
-            of a spare head, whose class no row has.
+    Args: head: makes the algorithm of a class, with logistic loss. classes: their number, if it is fixed. None: a class
+    joins when its first row is learned, as a copy of a spare head, whose class no row has.
     """
 
     def __init__(self, head: Callable[[], Algorithm], classes: int | None = None) -> None:
@@ -43,7 +41,7 @@ class Softmax:
         self.spare = [head()] if self.open else []
 
     def scores(self, x: Float64, classes: int) -> Float64:
-        """The log odds of so many classes; of those that were not met yet, those of the spare head."""
+        """The log odds of this number of classes; classes that have not been met yet have those of the spare head."""
         outputs = [head.learn_one(x, 0.0, 0.0) for head in self.heads]
         spare = [head.learn_one(x, 0.0, 0.0) for head in self.spare]
         said = [o - against(outputs if len(outputs) > 1 else outputs + spare, k) for k, o in enumerate(outputs)]
@@ -53,7 +51,7 @@ class Softmax:
         return np.clip(said, -MOST_CERTAIN, MOST_CERTAIN)
 
     def learn_one(self, x: Float64, y: int, h: float = 1.0) -> float:
-        """One row of class y; gives its loss, −log p_y, before that."""
+        """Learn a row of class y; return its loss before learning, −log p_y."""
         if h == 0:
             return 0.0
         while self.open and y >= len(self.heads):
@@ -67,20 +65,20 @@ class Softmax:
 
 
 class Automatic:
-    """Several rates, of which the one with the smallest loss so far speaks, the n-th example counting by n.
+    """Several rates; the one with the smallest loss so far makes the prediction. The n-th example has weight n.
 
-    None is dropped: so it is for the first 1,024 examples.
+    No rate is dropped, as in the core during the first 1,024 examples.
     """
 
     def __init__(self, models: Sequence[Softmax]) -> None:
         self.models, self.recent, self.t = models, np.zeros(len(models)), 0.0
 
     def scores(self, x: Float64, classes: int) -> Float64:
-        """Those of the rate that leads."""
+        """The scores of the leading rate."""
         return self.models[int(np.argmin(self.recent))].scores(x, classes)
 
     def learn_one(self, x: Float64, y: int, h: float = 1.0) -> None:
-        """One row of class y, for all rates."""
+        """Learn a row of class y with all rates."""
         losses = np.array([model.learn_one(x, y, h) for model in self.models])
         self.t += h
         if h:

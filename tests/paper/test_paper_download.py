@@ -337,7 +337,7 @@ def test_shuttle_is_bundled_and_not_downloaded(server: uci.Server, tmp_path: pat
 
 def test_a_cache_that_cannot_be_made_is_an_error(server: uci.Server, tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DatasetError, match="cannot be kept"):
+    with pytest.raises(DatasetError, match="cannot be stored"):
         fetch(DATASETS["bank"], cache=tmp_path / "file" / "cache")
 
 
@@ -360,6 +360,6 @@ def test_an_archive_that_holds_too_much_is_refused_before_it_is_unpacked(
     archive.write_bytes(uci.zipped_files({"small.gz": gzip.compress(b"x" * (2 << 20)), name: bytes(4 << 20)}))
     folder = tmp_path / "unpacked"
     folder.mkdir()
-    with pytest.raises(DatasetError, match="the archive holds more than 3,145,728 bytes"):
+    with pytest.raises(DatasetError, match="the archive contains more than 3,145,728 bytes"):
         archives.extract(archive, "bank-full.csv", folder)
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 3 << 20

@@ -115,7 +115,7 @@ def test_the_bound_of_adaptive_gradient_is_within_a_factor_of_two(d: int) -> Non
     assert regret / theory.adaptive_gradient_bound(run, w_star) == pytest.approx((1 + 1 / d) / 2, rel=1e-12)
 
 
-def test_the_full_bound_of_adaptive_gradient_holds_in_the_axes_of_the_gradients() -> None:
+def test_adaptive_gradients_full_bound_holds_in_the_gradients_axes() -> None:
     for seed in range(0, SEQUENCES, 10):
         X, y = sequence(seed)
         X = X / np.where(theory.largest(X) > 0, theory.largest(X), 1.0)

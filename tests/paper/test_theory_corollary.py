@@ -76,7 +76,7 @@ def test_corollary_1_is_vacuous_for_a_feature_that_comes_late() -> None:
     assert theory.scale_ratio_bound(X, 0.2).tolist() == [1.0, math.inf]
 
 
-def test_in_random_order_early_scales_are_large_with_the_promised_probability() -> None:
+def test_random_order_makes_early_scales_large_as_often_as_promised() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_cauchy(size=(200, 3)) * [1e-3, 1.0, 1e3]
     delta, nu = 0.2, 0.1

@@ -174,7 +174,7 @@ def test_the_slope_of_truncated_predictions_bounds_their_regret(
             assert excess(theory.truncated_slope(loss, p, label, C), loss, p, label, C) <= 1e-12
 
 
-def test_the_simpler_slopes_do_not_bound_the_regret_of_truncated_predictions() -> None:
+def test_simpler_slopes_do_not_bound_the_regret_of_truncation() -> None:
     p, label, C = 3.0, 1.0, 1.0
     at_the_raw, at_the_truncated = Logistic().slope(p, label), Logistic().slope(C, label)
     assert excess(at_the_raw, Logistic(), p, label, C) > 0.05

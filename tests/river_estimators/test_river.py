@@ -89,7 +89,7 @@ def stepwise(model: Any, stream: list[Any], labels: list[Any]) -> list[Any]:
 
 
 def state(model: Any) -> bytes:
-    """Of the model behind an estimator, apart from what it knows of its errors: a plain model knows nothing of them."""
+    """The state of the model of an estimator, without its error quantiles, which a plain model does not have."""
     plain = model.model.copy()
     plain._errors = None
     return pickle.dumps(plain)
@@ -840,15 +840,15 @@ def test_intervals_cover_about_at_their_level() -> None:
 def test_sets_begin_with_the_prediction_and_hold_all_labels_at_first() -> None:
     stream = rows()
     model = UnitlessClassifier(["low", "middle", "high"], model_type="linear")
-    assert set(model.predict_set_one(stream[0])) == {"low", "middle", "high"}
-    assert UnitlessClassifier().predict_set_one(stream[0]) == []
+    assert set(model.predict_interval_one(stream[0])) == {"low", "middle", "high"}
+    assert UnitlessClassifier().predict_interval_one(stream[0]) == []
     for x, label in zip(stream, three(stream), strict=True):
         model.learn_one(x, label)
-        found = model.predict_set_one(x, 0.5)
+        found = model.predict_interval_one(x, 0.5)
         assert found[0] == model.predict_one(x)
         assert 1 <= len(found) <= 3
     with pytest.raises(NotImplementedError):
-        UnitlessClassifier(loss="hinge").predict_set_one(stream[0])
+        UnitlessClassifier(loss="hinge").predict_interval_one(stream[0])
 
 
 def test_a_batch_that_is_refused_leaves_no_errors_behind() -> None:

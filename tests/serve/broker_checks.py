@@ -1,4 +1,4 @@
-"""What must hold of messages that come from a broker, whichever it is."""
+"""Checks that apply to the messages of every broker."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def delayed(count: int) -> list[bytes]:
 
 
 async def plain_pass(messages: list[bytes], folder: Path) -> bytes:
-    """The model that learns the same messages one by one, as requests of their own."""
+    """The model that learns the same messages one by one, as separate requests."""
     store = ModelStore.open(folder, Settings.of(data=folder, durability="process", environment={}))
     await store.create("a", LINEAR)
     live = store.streams["a"]
@@ -57,7 +57,7 @@ async def plain_pass(messages: list[bytes], folder: Path) -> bytes:
 def primary(
     folder: Path, broker: Broker, do: Callable[[ModelStore, ingestion.Ingestions], Awaitable[None]], **given: Any
 ) -> None:
-    """A server that learns what the broker has."""
+    """A server that learns the messages of the broker."""
 
     async def run() -> None:
         settings = Settings.of(data=folder, ingest=[f"a={broker.url}"], durability="process", environment={}, **given)
@@ -77,7 +77,7 @@ def primary(
 
 
 def check_each_message_is_learned_once(broker: Broker, folder: Path) -> None:
-    """However often the server is killed on the way."""
+    """Each message is learned once, however often the server is killed."""
     messages = learned(300) + delayed(40) + learned(300, 1)
     broker.send(messages)
     for turn in range(4):
@@ -87,10 +87,10 @@ def check_each_message_is_learned_once(broker: Broker, folder: Path) -> None:
             live = store.streams["a"]
             before = live.stream.seq
             await until_async(lambda: live.stream.seq > before)
-            shutil.copytree(here, there)  # what a server would find that was killed now
+            shutil.copytree(here, there)  # the state that a server finds if it is killed now
 
         primary(here, broker, some)
-        for segment in there.glob("streams/*/log/*.seg"):  # the last record is not quite written
+        for segment in there.glob("streams/*/log/*.seg"):  # the last record is incomplete
             segment.write_bytes(segment.read_bytes()[:-3])
 
     async def rest(store: ModelStore, _: Any) -> None:
@@ -105,7 +105,7 @@ def check_each_message_is_learned_once(broker: Broker, folder: Path) -> None:
 
 
 def check_messages_that_are_no_events_are_left_out(broker: Broker, folder: Path) -> None:
-    """With a note, and those after them are learned."""
+    """Such messages are reported and left out, and later ones are learned."""
     bad = [b"not json", b"[1, 2]", b'{"features": {"a": 1}}', b'{"label": 3}', b'{"features": 3, "label": 1}']
     refused = [b'{"features": {"a": {}}, "label": 1}', b'{"label": 3, "id": "nobody"}']
     good = learned(10)
@@ -124,7 +124,7 @@ def check_messages_that_are_no_events_are_left_out(broker: Broker, folder: Path)
 
 
 def check_a_replica_has_the_same_bits(broker: Broker, folder: Path) -> None:
-    """As a primary that learns the same messages, whatever comes together."""
+    """The replica's state equals that of a primary that learns the same messages, however they are batched."""
     messages = [*learned(200), b"nonsense", *delayed(30), *learned(50, 1)]
     new = [f"a={json.dumps(LINEAR)}"]
 

@@ -1,7 +1,7 @@
-"""Clients that survive the crashes of their server: they send again what was not answered, and remember what was.
+"""Clients that survive crashes of their server: they repeat unanswered requests and remember all answers.
 
-Rows with an id are sent until they are answered, however often the server dies: they must be learned once. A row
-without an id whose answer did not come is not sent again, because nobody can know whether it was learned.
+Rows with an id are sent until they are answered, however often the server dies: they must be learned once. An
+unanswered row without an id is not sent again, because it is unknown whether it was learned.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ PAUSE = 0.05  # seconds before a request is sent again
 
 @dataclass
 class Sent:
-    """One row, and what the server has said about it."""
+    """One row, and the server's answers about it."""
 
-    serial: int  # stands in the features, so that the row is known again in the log
+    serial: int  # part of the features, which identifies the row in the log
     id: str | None
     features: dict[str, Any]
     label: bool
     predicted: dict[str, Any] | None = None  # the answer to its prediction
-    learned: dict[str, Any] | None = None  # an answer which says that it is learned, now or earlier
+    learned: dict[str, Any] | None = None  # an answer which reports that it is learned, now or earlier
     unknown: bool = False  # without an id: sent, but the answer did not come
 
     def row(self, *names: str) -> dict[str, Any]:
-        """Some of its fields."""
+        """A row with some of these fields."""
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 @dataclass
 class Ledger:
-    """What all clients have sent and were told."""
+    """The rows that all clients have sent, and the answers."""
 
     rows: list[Sent] = field(default_factory=list)
     waiting: list[Sent] = field(default_factory=list)  # predicted, the label is still to come
     retries: int = 0
     duplicates: int = 0
-    lost_predictions: int = 0  # labels that found no prediction: its record was never on the disk
-    wrong: list[str] = field(default_factory=list)  # answers that must not be
+    lost_predictions: int = 0  # labels whose prediction was lost: its record was not on the disk
+    wrong: list[str] = field(default_factory=list)  # answers that must not occur
 
     @property
     def acknowledged(self) -> int:
-        """Rows that the server has said to be learned."""
+        """Rows that the server reported as learned."""
         return sum(1 for row in self.rows if row.learned is not None)
 
 
@@ -64,11 +64,11 @@ class Connection:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, body: bytes, kind: str = "application/json") -> tuple[int, bytes]:
-        """Status and body of the answer."""
+        """Send a POST request; return the status and body of the answer."""
         return await self.ask("POST", path, body, kind)
 
     async def ask(self, method: str, path: str, body: bytes, kind: str = "application/json") -> tuple[int, bytes]:
-        """The same with any method."""
+        """Send a request of any method; return the status and body of the answer."""
         try:
             return await asyncio.wait_for(self._ask(method, path, body, kind), TIMEOUT)
         except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:
@@ -117,7 +117,7 @@ class Client:
         model: its name.
         serials: gives numbers to rows.
         chance: what it does next.
-        over: whether it should stop.
+        over: returns whether it should stop.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Client:
         self.second.close()
 
     def new_row(self, named: bool = True) -> Sent:
-        """A row that nobody has sent."""
+        """Make a new row."""
         serial, chance = next(self.serials), self.chance
         a, b, c = (chance.gauss(0, 1) for _ in range(3))
         features = {"serial": serial, "a": a, "b": 1000 * b, "town": chance.choice(["Bonn", "Rome", "Oslo"]), "c": c}
@@ -178,14 +178,17 @@ class Client:
         self.note(row, await self.send("learn", row.row("id", "features", "label")))
 
     async def learn_impatiently(self) -> None:
-        """The same request on two connections at once. Either answer counts, also one that says duplicate."""
+        """Send the same request on two connections at once.
+
+        Either answer counts, including one that reports a duplicate.
+        """
         row = self.new_row()
         asked = row.row("id", "features", "label")
         for answer in asyncio.as_completed([self.send("learn", asked), self.send("learn", asked, second=True)]):
             self.note(row, await answer)
 
     async def learn_nameless(self) -> None:
-        """The same without an id, once."""
+        """Learn a row without an id; send it once."""
         row = self.new_row(named=False)
         row.unknown = True
         try:
@@ -197,7 +200,7 @@ class Client:
             self.note(row, json.loads(body))
 
     async def learn_lines(self) -> None:
-        """Some rows in one request; all of them again if anything is missing."""
+        """Learn some rows in one request; send all of them again if an answer is missing."""
         rows = [self.new_row() for _ in range(self.chance.randrange(2, 30))]
         body = "".join(json.dumps(row.row("id", "features", "label")) + "\n" for row in rows).encode()
         while True:
@@ -217,14 +220,14 @@ class Client:
             await asyncio.sleep(PAUSE)
 
     async def predict(self) -> None:
-        """A prediction whose label somebody sends later."""
+        """Make a prediction whose label a client sends later."""
         row = self.new_row()
         row.predicted = await self.send("predict", row.row("id", "features"))
         if row.predicted is not None:
             self.ledger.waiting.append(row)
 
     async def label(self) -> None:
-        """The label of any prediction that waits; if the server lost it, features and label together."""
+        """Send the label of any waiting prediction; if the server lost it, send features and label together."""
         waiting = self.ledger.waiting
         if not waiting:
             return
@@ -238,7 +241,7 @@ class Client:
         self.note(row, answer)
 
     async def repeat(self) -> None:
-        """Something that was learned already."""
+        """Send again a row that was learned before."""
         done = [row for row in self.ledger.rows[-200:] if row.id and row.learned and row.predicted is None]
         if done:
             row = self.chance.choice(done)
@@ -247,7 +250,7 @@ class Client:
                 self.ledger.wrong.append(f"{row.id} was sent again after its answer and came to {answer}")
 
     def note(self, row: Sent, answer: dict[str, Any] | None) -> None:
-        """The row is learned, says the server."""
+        """Record that the server reported the row as learned."""
         if answer is None:
             return
         again = answer["status"] == "duplicate"
@@ -260,7 +263,7 @@ class Client:
     async def send(
         self, verb: str, row: dict[str, Any], missing: bool = False, second: bool = False
     ) -> dict[str, Any] | None:
-        """Send until there is an answer. None: the server refused it, which only `missing` allows (404)."""
+        """Send until there is an answer. None: the server refused it, which is allowed only with `missing` (404)."""
         body = json.dumps(row).encode()
         while True:
             try:
@@ -294,7 +297,7 @@ class Administrator:
         ledger: shared by all clients.
         port: of the server.
         chance: what it does next.
-        over: whether it should stop.
+        over: returns whether it should stop.
     """
 
     NAMES = ("small-1", "small-2", "small-3")

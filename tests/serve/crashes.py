@@ -1,8 +1,8 @@
-"""A server that is killed again and again under load, and what must be true of it afterwards.
+"""Kill a server repeatedly under load, and check its state afterwards.
 
 Kinds of crashes:
-    kill        kill -9 of the server alone, or of the server and the process beside it that writes snapshots
-    power       kill -9 of both, then each log is cut to what is on the disk for sure and a random part of the rest
+    kill        kill -9 of the server alone, or of the server and of its process that writes snapshots
+    power       kill -9 of both, then each log is cut to its synced part and a random part of the rest
     starting    kill -9 while it starts
     snapshots   kill -9 of the process that writes snapshots; the server goes on
 """
@@ -44,10 +44,10 @@ CHAMPION = "usual"  # the first of them
 
 
 class Server(server_process.Server):
-    """A server that is killed in many ways.
+    """A server that can be killed in several ways.
 
     Args:
-        folder: for its data, its output and a file that says what was synced.
+        folder: for its data, its output and a file that lists what was synced.
         settings: of the server.
     """
 
@@ -56,7 +56,7 @@ class Server(server_process.Server):
         super().__init__(folder / "data", *words, synced=folder / "synced")
 
     async def ready(self) -> float:
-        """Wait until it answers that it is ready; gives the seconds that it took."""
+        """Wait until the server reports that it is ready; return the seconds that this took."""
         begun = time.monotonic()
         while time.monotonic() - begun < START_SECONDS:
             assert self.process is not None
@@ -73,7 +73,7 @@ class Server(server_process.Server):
         raise AssertionError(f"the server was not ready after {START_SECONDS:g} s:\n{self.output()}")
 
     def call(self, method: str, path: str, body: Any = None) -> bytes:
-        """One request; an error of HTTP is an error."""
+        """Send one request; an HTTP error is raised."""
         request = urllib.request.Request(f"{self.url}{path}", method=method)
         if body is not None:
             request.data = json.dumps(body).encode()
@@ -95,7 +95,7 @@ class Server(server_process.Server):
                 os.kill(child, signal.SIGKILL)
 
     def cut_power(self, chance: random.Random) -> int:
-        """After everything was killed: what was not on the disk for sure is lost, in part; gives the bytes lost."""
+        """Drop a random part of the unsynced data of killed processes; return the number of lost bytes."""
         assert self.synced is not None
         synced, lost = power.synced_bytes(self.synced), 0
         for stream in self.data.glob("streams/[!.]*"):
@@ -107,7 +107,7 @@ class Server(server_process.Server):
 
 @dataclass
 class Story:
-    """What has happened in a run."""
+    """The events of a run."""
 
     crashes: Counter[str] = field(default_factory=Counter)
     starts: list[float] = field(default_factory=list)  # seconds until ready
@@ -125,7 +125,7 @@ async def crash_again_and_again(
     rows: int = 0,
     say: Callable[[int, Story], None] | None = None,
 ) -> Story:
-    """Clients work all the time, and models come and go; the server dies in the given ways, after random whiles.
+    """Crash a server at random times in the given ways, while clients work and models are created and deleted.
 
     Args:
         server: not started yet.
@@ -133,8 +133,8 @@ async def crash_again_and_again(
         seed: of all that is random.
         clients: how many.
         longest: seconds from ready to the next crash.
-        rows: that have to be acknowledged at least.
-        say: told after each crash.
+        rows: the smallest number of rows that must be acknowledged.
+        say: called after each crash.
     """
     chance, story, over = random.Random(seed), Story(), False
     server.start()
@@ -184,7 +184,7 @@ async def crash_again_and_again(
 
 
 async def stop_under_load(server: Server, *, clients: int = 32, seconds: float = 1.0) -> tuple[Story, float]:
-    """Clients learn rows without ids, as fast as they can, while the server is asked to end; gives how long it took."""
+    """Stop the server while clients learn rows without ids at full speed; return the seconds that the stop took."""
     story = Story()
     server.start()
     story.starts.append(await server.ready())
@@ -212,7 +212,7 @@ def _failed(workers: list[asyncio.Task[None]]) -> None:
 
 
 def unanswered(server: Server, story: Story) -> list[int]:
-    """The rows that stand in the log but whose client had no answer; and all that was answered must stand there."""
+    """Return logged rows whose client had no answer, and check that the log has all answered rows."""
     (folder,) = server.data.glob("streams/*")
     rows = []
     with Tail(folder / "log", 1) as tail:
@@ -226,7 +226,7 @@ def unanswered(server: Server, story: Story) -> list[int]:
 
 @dataclass
 class Checked:
-    """What was compared."""
+    """The numbers of compared things."""
 
     acknowledged: int
     learned: int
@@ -236,7 +236,7 @@ class Checked:
 
 
 def check(server: Server, story: Story) -> Checked:
-    """Stop the server, and compare its log, its answers, its models and its evaluations with a pass of plain calls."""
+    """Stop the server, and compare its log, answers, models and evaluations with a pass of plain calls."""
     ledger = story.ledger
     assert not ledger.wrong, ledger.wrong[:5]
     assert json.loads(server.call("GET", "/v1/models"))["quarantined"] == []

@@ -1,4 +1,4 @@
-"""A model store without its server, for tests that work on its streams directly."""
+"""A model store without its server, for tests that use its streams directly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Test: TypeAlias = Callable[[ModelStore, Upkeep], Awaitable[None]]
 
 
 def recovered(folder: Path, **settings: Any) -> ModelStore:
-    """What a server finds when it starts; closed already."""
+    """The streams that a server finds when it starts; they are closed again."""
     store = ModelStore.open(folder, Settings.of(environment={}, data=folder, **settings))
     store.close()
     return store
@@ -30,8 +30,8 @@ def with_store(folder: Path, test: Test, *, crash: bool = False, **settings: Any
 
     Args:
         folder: of the store.
-        test: gets the store and its background work.
-        crash: what is written at the end stays in the log alone, as after a crash.
+        test: receives the store and its background work.
+        crash: skip the final snapshot, so that the last records are only in the log, as after a crash.
         settings: of the server.
     """
 

@@ -1,7 +1,7 @@
-"""What the files of a log come to by plain calls of the library, without any code of the server.
+"""Learn the files of a log with plain calls of the library, without any code of the server.
 
-The format of the files and the rules of ids are written down here once more: an id is learned once; a label learns with
-the features of its prediction; time passes by ticks alone; what is refused changes nothing.
+This module implements the file format and the rules of ids a second time: an id is learned once; a label is learned
+with the features of its prediction; only ticks advance the time; refused rows change nothing.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ def records(log: Path) -> Iterator[Written]:
 
 
 class Offline:
-    """One model, and all that was counted of its predictions.
+    """One model, and the evaluation of its predictions.
 
     Args:
         task: "regression", "binary" (labels false and true) or "classes" (text).
-        options: of the learner, where they are not the usual ones.
+        options: of the learner, where they are not the defaults.
     """
 
     def __init__(self, task: str, **options: Any) -> None:
@@ -81,14 +81,18 @@ class Offline:
             self.model = ul.Learner(loss="squared", target="auto", **made)
         self.digest = self.learned = 0
         self._said: list[tuple[Any, Any, float]] = []  # score, label and weight; no score of the first number
-        self._served: list[tuple[Any, Any, Any, float]] = []  # of labels that came later: served, and at learning time
+        # of labels that came later: evaluated as served, and at learning time
+        self._served: list[tuple[Any, Any, Any, float]] = []
 
     def predict(self, features: dict[str, Any]) -> Any:
         """The score, or those of all classes."""
         return self.model.predict_one(_plain(features))
 
     def learn(self, features: dict[str, Any], label: Any, weight: float, served: Any) -> Any:
-        """A row, and what was served of it if its label came later. Gives the score, None if there was none."""
+        """Learn a row, with the served prediction if its label came later.
+
+        Return the score, or None if there was none.
+        """
         known = len(self.model.classes) if self.task == "classes" else 1
         blind = self.task == "regression" and not self.learned
         score = self._learned(_plain(features), label, weight)
@@ -110,7 +114,7 @@ class Offline:
         return self.model.learn(pd.DataFrame([row]), [label], [weight])[0]
 
     def compare(self, parts: dict[str, bytes]) -> None:
-        """The parts of the server's model are those of this one."""
+        """Compare the parts of the server's model with those of this one."""
         state = msgspec.json.decode(parts["state.json"])
         assert (state["learned"], state["digest"]) == (self.learned, self.digest)
         coverage = None
@@ -129,7 +133,7 @@ class Offline:
         expected = _as_json(baselines.state())
         assert {one: state["progressive"][one] for one in expected} == expected
         there = parts["model.unitless"]
-        self.model._training = from_bytes(there)._training  # what the features are is no part of what was learned
+        self.model._training = from_bytes(there)._training  # the column report is no part of what was learned
         assert to_bytes(self.model) == there
 
 
@@ -145,7 +149,7 @@ class Learned(NamedTuple):
 
 @dataclass
 class Passed:
-    """What there is after all records of a log."""
+    """The state after all records of a log."""
 
     models: dict[str, Offline]
     learned: list[Learned] = field(default_factory=list)
@@ -158,12 +162,9 @@ def offline(
 ) -> Passed:
     """Learn all rows of a log in their order.
 
-    Args:
-        log: its folder.
-        options: of the models that are there from the first row to the last, by name, each with its task. The first is
-            the champion.
-        skipped: rows that a model does not learn, and the last row up to which it does not learn labels of predictions
-            among them.
+    Args: log: its folder. options: by name, for the models that exist from the first row to the last, each with its
+    task. The first is the champion. skipped: rows that a model does not learn, and the last row up to which it does not
+    learn labels of predictions among them.
     """
     passed = Passed({name: Offline(**chosen) for name, chosen in options.items()})
     champion = passed.models[next(iter(options))]
@@ -220,7 +221,7 @@ def _is_skipped(skipped: tuple[Collection[int], int] | None, seq: int, predictio
 
 
 def _counted(evaluation: Evaluation, rows: list[tuple[Any, Any, float]]) -> Evaluation:
-    """Rows in as few calls as possible: those with scores of equally many classes together."""
+    """Count rows in few calls: those with scores of equally many classes together."""
     for _, group in itertools.groupby(rows, lambda row: np.size(row[0])):
         scores, labels, weights = zip(*group, strict=True)
         evaluation.add(np.array(scores), list(labels), list(weights))

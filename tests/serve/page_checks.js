@@ -3,7 +3,7 @@
   const complaints = [];
   const seen = (element) => element.checkVisibility({ visibilityProperty: true }) && !element.closest(".unseen");
   const named = (element) => {
-    const by = element.getAttribute("aria-labelledby");
+    const by = element.getAttribute("aria-labeledby");
     const labels = [...(element.labels ?? [])].map((label) => label.textContent).join(" ");
     const text = element.getAttribute("aria-label") ?? (by && document.getElementById(by)?.textContent) ?? element.getAttribute("alt") ?? "";
     return `${text}${labels}${element.matches("button, a, h1, h2, h3, th, summary") ? element.textContent : ""}`.trim() !== "";
@@ -37,9 +37,9 @@
 
   // Contrast of text, as WCAG computes it: at least 4.5, of large text 3.
   const painter = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  const rgba = (colour) => {
+  const rgba = (color) => {
     painter.clearRect(0, 0, 1, 1);
-    painter.fillStyle = colour;
+    painter.fillStyle = color;
     painter.fillRect(0, 0, 1, 1);
     const [r, g, b, a] = painter.getImageData(0, 0, 1, 1).data;
     return [r, g, b, a / 255];
@@ -50,8 +50,8 @@
     for (let at = element; at; at = at.parentElement) layers.unshift(rgba(getComputedStyle(at).backgroundColor));
     return layers.reduce((below, layer) => over(layer, below), [255, 255, 255]);
   };
-  const light = (colour) => {
-    const [r, g, b] = colour.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  const light = (color) => {
+    const [r, g, b] = color.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   for (const element of document.querySelectorAll("body *")) {

@@ -29,7 +29,7 @@ class PageServer:
     def start(self) -> None:
         command = [sys.executable, "-m", "unitless", "serve", "--data", str(self.folder), "--port", str(self.port)]
         command += ["--durability", "process", *self.options]
-        for _ in range(20):  # another program may hold the port for a moment
+        for _ in range(20):  # another program may use the port for a moment
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             assert self.process.stdout is not None
             printed = re.search(r"page http://127\.0\.0\.1:(\d+)/", self.process.stdout.readline())

@@ -1,4 +1,4 @@
-"""Power cuts, simulated: what the disk may hold of a log when the machine stops, given what was synced."""
+"""Simulated power cuts: the possible contents of a log on the disk when the machine stops, given what was synced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ PAGE = 4096
 
 
 def observer(synced: Path) -> Callable[[Path, int], None]:
-    """Writes down each sync of a log, before anybody else is told of it. Whoever opens the log must be observed."""
+    """Writes down each sync of a log before it is reported to other code.
+
+    Every process that opens the log must be observed.
+    """
     handle = os.open(synced, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
 
     def observe(path: Path, size: int) -> None:
@@ -28,7 +31,7 @@ def observer(synced: Path) -> Callable[[Path, int], None]:
 
 
 def observe_all_logs(synced: Path) -> None:
-    """From now on each log that this process opens is observed."""
+    """Observe each log that this process opens from now on."""
     open_log, observe = Log.open, observer(synced)
 
     def open_observed(folder: Path, **options: Any) -> Log:
@@ -38,13 +41,16 @@ def observe_all_logs(synced: Path) -> None:
 
 
 def synced_bytes(synced: Path) -> dict[Path, int]:
-    """Up to which byte each file was synced, as an observer has written it down."""
+    """The number of synced bytes of each file, as an observer has written it down."""
     lines = [line.split(" ", 1) for line in synced.read_text("utf-8").splitlines()]
     return {Path(path): int(size) for size, path in lines}
 
 
 def with_snapshots(stream: Path, synced: Mapping[Path, int]) -> dict[Path, int]:
-    """What was synced of a stream, with what the process that writes snapshots has synced: the log before each."""
+    """The synced parts of a stream, including those that the process for snapshots has synced:
+
+    the log before each snapshot.
+    """
     positions = [json.loads(path.read_text())["position"] for path in stream.glob("snapshots/[0-9]*/manifest.json")]
     found = dict(synced)
     for path in stream.glob("log/*.seg") if positions else ():
@@ -56,15 +62,15 @@ def with_snapshots(stream: Path, synced: Mapping[Path, int]) -> dict[Path, int]:
 
 
 def cut_power(folder: Path, synced: Mapping[Path, int], chance: random.Random) -> int:
-    """Leave of each file of a log what was synced, and of the rest what the system may have written by chance.
+    """Keep the synced part of each file of a log, and of the rest a random part that the system may have written.
 
-    Gives how many bytes are lost: those behind the first that is not as it was written.
+    Returns the number of lost bytes: all bytes from the first wrong one on.
     """
     lost = 0
     for path in sorted(folder.glob("*.seg")):
         kept, data = synced.get(path), path.read_bytes()
         if kept is None and chance.random() < 0.5:
-            path.unlink()  # nor was its name synced
+            path.unlink()  # its name was not synced either
             lost += len(data)
         elif kept is None or kept < len(data):
             kept = kept or 0
@@ -76,7 +82,7 @@ def cut_power(folder: Path, synced: Mapping[Path, int], chance: random.Random) -
 
 
 def unsynced(data: bytes, start: int, chance: random.Random) -> bytes:
-    """What may be left of bytes that begin at some place of a file and were never synced."""
+    """The possible rest of bytes that begin at some place of a file and were never synced."""
     left = bytearray(data[: chance.randint(0, len(data))])
     how = chance.choice(("as it is", "bits", "pages", "zeros", "size"))
     if how == "bits" and left:

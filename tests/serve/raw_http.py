@@ -1,4 +1,4 @@
-"""HTTP as it stands on the wire, for tests of what clients' libraries would not send."""
+"""HTTP at the level of bytes, for tests of requests that client libraries would not send."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Connection:
         return self.answer()
 
     def answer(self) -> Answer:
-        """The next answer; fails if the connection is closed before."""
+        """The next answer; fails if the connection is closed before it is complete."""
         while b"\r\n\r\n" not in self._held:
             self._more()
         head, _, self._held = self._held.partition(b"\r\n\r\n")
@@ -68,7 +68,7 @@ class Connection:
                 return found
 
     def line(self) -> bytes:
-        """The next line, as it stands on the wire."""
+        """The next line, as received."""
         while b"\n" not in self._held:
             self._more()
         line, _, self._held = self._held.partition(b"\n")
@@ -81,7 +81,7 @@ class Connection:
         self._held += data
 
     def is_closed(self, within: float = 5.0) -> bool:
-        """Whether the other side closes the connection; what it still sends does not count."""
+        """Whether the other side closes the connection; data that it still sends is ignored."""
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:
             self.socket.settimeout(max(0.01, deadline - time.monotonic()))
@@ -96,7 +96,7 @@ class Connection:
 
 
 def request(method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> bytes:
-    """A request; bodies that are not bytes become JSON."""
+    """A request; a body that is not bytes becomes JSON."""
     given = {"Host": "localhost"} | (headers or {})
     if body is not None:
         if not isinstance(body, bytes):

@@ -1,6 +1,6 @@
 """`unitless serve` in a process of its own: started, killed and started again on one folder and one port.
 
-The processes are forked from one that has read the library already, so that they start at once.
+The processes are forked from one that has already imported the library, so that they start quickly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORKS.set_forkserver_preload(["__main__", "unitless.cli.app", "unitless.cli.ser
 
 
 def free_port() -> int:
-    """A port of this machine on which nobody listens now."""
+    """A port of this machine on which no process listens now."""
     with socket.create_server(("127.0.0.1", 0)) as one:
         return int(one.getsockname()[1])
 
@@ -31,7 +31,7 @@ def free_port() -> int:
 def forked(
     words: tuple[str, ...], output: Path, synced: Path | None = None, environment: dict[str, str] | None = None
 ) -> ForkServerProcess:
-    """`unitless serve` with some words, started; what it says goes to the end of a file."""
+    """Start `unitless serve` with these arguments; its output is appended to a file."""
     process = _FORKS.Process(target=_serve, args=(words, output, synced, environment or {}))
     process.start()
     return process
@@ -53,7 +53,7 @@ class Server:
 
     Args:
         folder: of its data.
-        options: as on the command line.
+        options: arguments of the command line.
         synced: a file where each sync of a log is written down.
     """
 
@@ -65,27 +65,27 @@ class Server:
         self.process: ForkServerProcess | None = None
 
     def start(self) -> None:
-        """Start the process; it is ready later."""
+        """Start the process; the server is ready later."""
         self.process = forked(self._words, self._output, self.synced)
 
     @property
     def pid(self) -> int:
-        """Of the process that was started last."""
+        """The id of the process that was started last."""
         assert self.process is not None
         assert self.process.pid is not None
         return self.process.pid
 
     def output(self) -> str:
-        """The last that it has said."""
+        """The end of the server's output."""
         return self._output.read_text()[-3000:] if self._output.exists() else ""
 
     def children(self) -> list[int]:
-        """The processes that it has started."""
+        """The processes that the server has started."""
         tasks = Path(f"/proc/{self.pid}/task").glob("*/children")
         return [int(child) for task in tasks for child in task.read_text().split()]
 
     def kill(self, everything: bool = False) -> None:
-        """Kill -9: the server, or also what it has started."""
+        """Kill the server with signal 9, optionally with the processes that it has started."""
         assert self.process is not None
         if not self.process.is_alive():
             return
@@ -97,7 +97,7 @@ class Server:
         waiting.until(lambda: not any(map(_runs, children)))
 
     def stop(self, seconds: float = 15.0) -> int:
-        """SIGTERM; gives the exit code. A server that takes longer is killed, and that is a failure."""
+        """Send SIGTERM; return the exit code. A server that takes too long is killed, and the test fails."""
         assert self.process is not None
         self.process.terminate()
         self.process.join(seconds)
@@ -107,13 +107,13 @@ class Server:
         return code
 
     def abandon(self) -> None:
-        """Kill whatever still runs."""
+        """Kill all processes that still run."""
         if self.process is not None:
             self.kill(everything=True)
 
 
 def _runs(pid: int) -> bool:
-    """Whether a process is there and has not ended."""
+    """Whether a process exists and has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -1,8 +1,8 @@
-"""The data folder of a small server, to be stored for each version: later ones must read it.
+"""Write the data folder of a small server, which is stored for each version: later versions must read it.
 
     python tests/serve/stored_log.py    write tests/serve/stored/VERSION, once for each release
 
-expected.json beside the data says what the version that wrote it knew in the end.
+The file expected.json next to the data describes the final state in the version that wrote it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from unitless.serve.streams import snapshots
 from unitless.version import __version__
 
 STORED = Path(__file__).parent / "stored"
-ASKED = [{"x": 1.5, "town": "Bonn"}, {"x": -2.0, "town": "Rome", "old": True}, {}]  # what is predicted in the end
+ASKED = [{"x": 1.5, "town": "Bonn"}, {"x": -2.0, "town": "Rome", "old": True}, {}]  # rows that are predicted at the end
 PLAIN = {"model_type": "linear", "ensemble": False}
 
 
@@ -39,7 +39,7 @@ async def send(live: LiveStream, kind: Kind, form: Form, *rows: dict[str, Any]) 
 
 
 async def numbers(store: ModelStore) -> None:
-    """One stream of numbers with a challenger, labels that come later, and every form of rows."""
+    """One stream of numbers with a challenger, labels that come later, and rows in every form."""
     await store.create("prices", {})
     live = store.streams["prices"]
     for k in range(20):
@@ -60,7 +60,7 @@ async def numbers(store: ModelStore) -> None:
 
 
 async def classes(store: ModelStore) -> None:
-    """One stream of classes, whose labels are text of all kinds."""
+    """One stream of classes, whose labels are all kinds of text."""
     await store.create("mail", PLAIN)
     live = store.streams["mail"]
     for k in range(12):
@@ -79,7 +79,7 @@ def write_snapshot(store: ModelStore, name: str) -> None:
 
 
 def known(store: ModelStore) -> dict[str, Any]:
-    """What a server knows: all that later versions must find again, and what its models predict."""
+    """The server's state that later versions must find again, and the predictions of its models."""
     return {name: _known(live) for name, live in sorted(store.streams.items())}
 
 

@@ -1,7 +1,7 @@
-"""What a server has accepted survives a restart: the state after it is the state before it, to the last bit.
+"""Accepted rows survive a restart: the state after it equals the state before it, to the last bit.
 
 Rows of any content are sent through the whole application (JSON, JSON lines, CSV, Arrow), with labels, names, numbers,
-ids, weights and options of models that nobody chose with care. Some are refused; every answer says why.
+ids, weights and random options of models. Some rows are refused; every such answer gives a reason.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ options = st.sampled_from(
 
 @st.composite
 def rows(draw: st.DrawFn) -> dict[str, Any]:
-    """A row, most often with all that it needs."""
+    """A row, most often with everything that it needs."""
     row = {"features": draw(features), "label": draw(labels), "weight": draw(weights), "id": draw(ids)}
     missing = draw(st.sampled_from(["none", "none", "none", "label", "features", "weight", "id"]))
     return {name: value for name, value in row.items() if value is not None and name != missing}
@@ -114,7 +114,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _column(cells: list[Any]) -> pa.Array:
-    """Arrow's own type where there is one, else text."""
+    """Use Arrow's own type if there is one, else text."""
     try:
         return pa.array(cells)
     except (pa.ArrowException, OverflowError, UnicodeError, TypeError):
@@ -169,7 +169,7 @@ def survives(
     before: list[tuple[str, str, list[dict[str, Any]]]],
     after: list[tuple[str, str, list[dict[str, Any]]]],
 ) -> None:
-    """Send some requests, write a snapshot, send the others; then start from the snapshot, and from the log alone."""
+    """Send some requests, write a snapshot, send the others; then start from the snapshot, and from the log only."""
 
     async def run(store: ModelStore) -> dict[str, bytes]:
         for place, one in enumerate(made):
@@ -217,7 +217,7 @@ def test_a_label_is_kept_exactly(tmp_path: Path, kind: str, label: str) -> None:
 
 @pytest.mark.parametrize("label", [2**63, -(2**63) - 1, 10**400])
 def test_a_label_of_more_than_64_bits_is_refused_where_it_is_a_class(tmp_path: Path, label: int) -> None:
-    """No model file could have it."""
+    """No model file could store it."""
     rows = [{"features": {"x": 1}, "label": one} for one in ("a", label, 2**63 - 1)]
     survives(tmp_path, [{"task": "classes"}], [("learn", JSON, rows)], [])
     with opened(tmp_path) as store:

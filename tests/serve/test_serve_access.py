@@ -1,4 +1,4 @@
-"""Tokens, and what their roles allow."""
+"""Access tokens and the permissions of their roles."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ NEEDED = [
 @pytest.mark.parametrize(("method", "path", "body", "least"), NEEDED)
 def test_each_address_needs_its_role(guarded: Guarded, method: str, path: str, body: object, least: str | None) -> None:
     with Connection(guarded.port) as connection:
-        for _ in range(2):  # the second time heads are known
+        for _ in range(2):  # the second time, the head of the request is cached
             for role in (None, "read", "write", "admin"):
                 headers = {} if role is None else {"Authorization": f"Bearer {guarded.tokens[role]}"}
                 answer = connection.request(method, path, body, headers)
@@ -126,7 +126,7 @@ def test_bad_token_files_are_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_without_tokens_only_this_machine_is_answered(tmp_path: Path) -> None:
-    """A page of another site can make a browser send requests here, under that site's name."""
+    """A page of another site can make a browser send requests here, under the name of that site."""
     with (
         ul.serve.background(data=tmp_path / "data", port=0, create=["m"]) as server,
         Connection(server.port) as connection,

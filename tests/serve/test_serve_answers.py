@@ -1,4 +1,4 @@
-"""What answers say: probabilities of predictions, features that a model has never seen, messages of limited length."""
+"""The content of answers: probabilities, unknown features, and messages of limited length."""
 
 from __future__ import annotations
 

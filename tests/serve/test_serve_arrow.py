@@ -1,4 +1,4 @@
-"""Arrow columns of every type: numbers are numbers, dates are dates, and what is neither is refused by name."""
+"""Arrow columns of every type: numbers, dates, and other types, which are refused with the column's name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOMENT = datetime.datetime(2020, 2, 13, 10, 30, 0, 250000)
 
 
 def rows(table: pa.Table, label: str = "label") -> list[dict[str, Any]]:
-    """What a body of this table becomes."""
+    """The rows of a request body with this table."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

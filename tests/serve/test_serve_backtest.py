@@ -1,4 +1,4 @@
-"""A model that learns from history is the one that would have been there from the start, to the bit."""
+"""A model that learns from history equals one that exists from the start, to the last bit."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Pat
         with pytest.raises(Problem, match="learns from history"):
             store.find("late")
         k = 200
-        while "late" in store.backtests:  # the stream goes on meanwhile
+        while "late" in store.backtests:  # the stream continues meanwhile
             await history(store, k, k + 1)
             k += 1
             await asyncio.sleep(0.002)
@@ -87,7 +87,7 @@ def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Pat
     before: list[str] = []
     with_store(tmp_path, test)
     for path in snapshots.listed(next((tmp_path / "streams").iterdir())):
-        snapshots.remove(path)  # so that the log alone says what happened
+        snapshots.remove(path)  # so that only the log describes what happened
     store = recovered(tmp_path)
     assert store.streams["a"].stream.fingerprint() == before[0]
     assert state(store, "late") == state(store, "early")
@@ -131,7 +131,7 @@ def test_a_model_on_its_way_can_be_deleted(tmp_path: Path) -> None:
 
 
 def test_what_is_left_of_a_long_log_is_replayed_from_a_snapshot(tmp_path: Path) -> None:
-    """The log is cut; a model with its history is one that was created when the oldest snapshot was taken."""
+    """The log was cut; a model with its history equals one that was created when the oldest snapshot was taken."""
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})

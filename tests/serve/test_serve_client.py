@@ -1,4 +1,4 @@
-"""The client: what is learned is learned once, whatever the network does."""
+"""The client: each row is learned once, whatever the network does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from unitless.client.retries import Patience, retry_after
 
 
 class Server(ThreadingHTTPServer):
-    """A small server that remembers ids, as the real one does, and fails as it is told."""
+    """A small server that remembers ids, as the real one does, and fails on request."""
 
     daemon_threads = True
 
@@ -43,7 +43,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news."""
+        """Ignore clients that have disconnected."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -351,9 +351,7 @@ def test_waiting_for_a_model_that_learns_from_history(server: Server) -> None:
     ("value", "told"),
     [(float("nan"), "send None"), (float("inf"), "send None"), (object(), "numbers, text")],
 )
-def test_values_that_json_does_not_have_are_refused_before_anything_is_sent(
-    server: Server, value: Any, told: str
-) -> None:
+def test_values_that_json_lacks_are_refused_before_sending(server: Server, value: Any, told: str) -> None:
     with Client(server.url) as client, pytest.raises(ul.InputError, match=told):
         client.learn("m", {"x": value}, 1.0)
     assert server.requests == []

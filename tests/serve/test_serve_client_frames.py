@@ -1,4 +1,4 @@
-"""Frames as rows of the client, and how many requests it has under way."""
+"""The client sends frames as rows, with a limited number of concurrent requests."""
 
 from __future__ import annotations
 

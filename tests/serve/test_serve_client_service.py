@@ -1,4 +1,4 @@
-"""The client and the server together: every call, tokens, and a server that is killed in the middle."""
+"""The client and the server together: every call, tokens, and a server that is killed during requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that is killed under load, or whose machine loses power, loses nothing that it has acknowledged."""
+"""A server that is killed under load, or whose machine loses power, loses no row that it has acknowledged."""
 
 from __future__ import annotations
 

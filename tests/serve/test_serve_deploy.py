@@ -1,4 +1,4 @@
-"""What is there to deploy the server names only what exists."""
+"""The files for deployment refer only to existing options, addresses and metrics."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def alerts() -> list[dict[str, Any]]:
 
 
 def named(query: str) -> set[str]:
-    """The metrics of a query: what a choice of labels follows, or what has a name like one."""
+    """The metrics of a query: names before a choice of labels, and words that look like names of metrics."""
     return {*re.findall(r"\b([a-z]\w*)\{", query), *re.findall(r"\b(?:unitless|process)_\w+", query)}
 
 

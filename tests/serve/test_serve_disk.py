@@ -1,4 +1,4 @@
-"""What a server tells of its disk, and what it writes there."""
+"""The server reports its disk and what it writes there."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def test_a_full_disk_is_not_ready_until_there_is_room(http: httpx.Client, monkey
         assert 'unitless_writable{stream="a"} 0.0' in http.get("/metrics").text
         assert http.post("/v1/models/a/predict", json={"features": {"x": 1.0}}).status_code == 200
         room.append(True)
-        until(lambda: http.get("/health/ready").status_code == 200)  # nobody sends rows to a server that is not ready
+        # no load balancer sends rows to a server that is not ready
+        until(lambda: http.get("/health/ready").status_code == 200)
     assert http.post("/v1/models/a/learn", json=ROW).status_code == 200
 
 
@@ -106,7 +107,7 @@ def test_rows_that_come_during_a_sync_share_the_next_one(http: httpx.Client, mon
         assert not any(answer.done() for answer in answers)
         go_on.set()
         assert {answer.result(20).status_code for answer in answers} == {200}
-    assert len(syncs) < 10  # of the rows two, and those of ticks
+    assert len(syncs) < 10  # two records of rows, and those of ticks
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022])

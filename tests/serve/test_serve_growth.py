@@ -1,4 +1,4 @@
-"""Growth is bounded: rows and models have limits, the limits stand in the log, and predictions do not know them."""
+"""Limits on growth: rows and models have limits, the limits are stored in the log, and predictions ignore them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINES, CSV = {"Content-Type": "application/x-ndjson"}, {"Content-Type": "text/cs
 
 
 def settings(folder: Path, **given: Any) -> Settings:
-    """Of a server without disk durability, which tests do not need."""
+    """Settings of a server without disk durability, which tests do not need."""
     return Settings.of(data=folder, durability="process", environment={}, **given)
 
 
@@ -44,7 +44,7 @@ def served(options: dict[str, Any], **limits: Any) -> ServedModel:
 # ---------------------------------------------------------------------------------------------------- one model
 
 
-def test_a_row_with_too_many_new_features_is_refused_and_rows_without_any_are_learned() -> None:
+def test_only_rows_without_new_features_are_learned_beyond_the_limit() -> None:
     model = served(LINEAR, features=3)
     model.learn({"a": 1.0, "b": 2.0}, 1.0)
     with pytest.raises(
@@ -128,7 +128,7 @@ def test_hashed_features_have_no_limit_of_their_own() -> None:
 
 
 def in_store(folder: Path, work: Callable[[ModelStore], Coroutine[Any, Any, Any]], **given: Any) -> Any:
-    """What `work` gives with the models of a folder."""
+    """Run `work` with the model store of a folder, and return its result."""
 
     async def run() -> Any:
         store = ModelStore.open(folder, settings(folder, **given))
@@ -142,13 +142,13 @@ def in_store(folder: Path, work: Callable[[ModelStore], Coroutine[Any, Any, Any]
 
 
 async def learn(store: ModelStore, features: dict[str, Any], label: Any = 1.0) -> str | None:
-    """Learn a row; why not, if it was refused."""
+    """Learn a row; return the reason if it was refused."""
     payload = json.dumps({"features": features, "label": label}).encode()
     (outcome,) = await store.streams["m"].submitted(Kind.learn, Form.json, 1, payload)
     return None if outcome.problem is None else f"{outcome.problem.status} {outcome.problem.detail}"
 
 
-def test_a_server_with_smaller_limits_comes_to_the_same_state_and_takes_no_more(tmp_path: Path) -> None:
+def test_smaller_limits_replay_to_the_same_state_and_refuse_more(tmp_path: Path) -> None:
     async def first(store: ModelStore) -> str:
         await store.create("m", dict(LINEAR))
         for i in range(30):
@@ -183,7 +183,7 @@ def test_a_replay_refuses_the_same_rows(tmp_path: Path) -> None:
     assert True in refused
     assert False in refused
     assert in_store(tmp_path, again, max_features=8, max_classes=3) == state
-    assert in_store(tmp_path, again) == state  # the limits of the time count, not those of today
+    assert in_store(tmp_path, again) == state  # the limits at that time apply, not those of today
 
 
 def test_bytes_become_limits_of_features_and_classes(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
 
 
 def post(server: Background, what: str, body: Any, headers: dict[str, str] | None = None) -> Any:
-    """An answer."""
+    """Send a POST request and return the answer."""
     with Connection(server.port) as connection:
         return connection.request("POST", f"/v1/models/m/{what}", body, headers)
 
@@ -334,7 +334,7 @@ def test_messages_of_brokers_have_the_same_limits(tmp_path: Path) -> None:
 
 
 def test_rows_without_weight_bring_no_features() -> None:
-    """So that a model which is read from a snapshot takes the same rows as one that never stopped."""
+    """A model that is read from a snapshot then takes the same rows as one that never stopped."""
     limits = Limits(features=8)
     for together in (False, True):
         served = ServedModel("a", "champion", {"model_type": "linear", "ensemble": False, "task": "regression"})

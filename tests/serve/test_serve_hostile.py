@@ -1,4 +1,4 @@
-"""Requests that are wrong, odd or meant to do harm: the right answer, and a log that can be read."""
+"""Requests that are wrong, odd or malicious get the right answer and leave a readable log."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_list_among_rows_of_names_is_refused_alone(http: httpx.Client) -> None
 
 
 def test_what_is_nested_deeply_never_stops_a_start(tmp_path: Path) -> None:
-    """A row at the very depth that a reader can just take would stop another one, whose own calls are deeper."""
+    """A row at the greatest depth that one reader can take would stop another reader, whose own calls are deeper."""
     with background(data=tmp_path, port=0, durability="process") as server, httpx.Client(base_url=server.url) as http:
         http.put("/v1/models/a", json=PLAIN)
         for depth in (10, DEEPEST - 1, 900, 940, 960, *range(970, 1000, 2)):
@@ -124,9 +124,7 @@ def test_the_log_says_who_answered_whatever_the_request_says(
         assert json.loads(record.payload)["model"] == "b"
 
 
-def test_a_head_that_was_seen_before_another_request_is_not_taken_for_its_head(
-    server: Background, http: httpx.Client
-) -> None:
+def test_a_remembered_head_is_not_used_for_another_request(server: Background, http: httpx.Client) -> None:
     first = request("GET", "/v1/models/a/weights?most=7")
     second = request("POST", "/v1/models/a/predict", {"features": {"x": 1}})
     with Connection(server.port) as client:
@@ -155,7 +153,7 @@ UPGRADES = [
 def test_whoever_offers_another_protocol_is_answered_in_this_one(
     server: Background, wish: dict[str, str], kind: str
 ) -> None:
-    """As Java's own client and curl --http2 do with every first request, those with bodies too."""
+    """Java's own client and curl --http2 offer another protocol in every first request, including those with bodies."""
     row = b'{"features": {"x": 1}, "label": 1}'
     sent = request("POST", "/v1/models/a/learn", row, {"Content-Type": kind} | wish)
     for cut in (len(sent), len(sent) - 5, len(sent) - len(row)):
@@ -183,7 +181,7 @@ def in_store(folder: Path, test: Any, **more: Any) -> None:
     asyncio.run(whole())
 
 
-def test_a_model_that_is_promoted_and_deleted_at_once_leaves_a_stream_that_lives(tmp_path: Path) -> None:
+def test_a_stream_survives_a_model_promoted_and_deleted_at_once(tmp_path: Path) -> None:
     async def test(store: ModelStore) -> None:
         await store.create("a", PLAIN)
         for first, second in ((store.promote, store.delete), (store.delete, store.promote)):
@@ -206,7 +204,7 @@ def test_a_model_that_is_promoted_and_deleted_at_once_leaves_a_stream_that_lives
     in_store(tmp_path, again)
 
 
-def test_one_answer_that_fails_does_not_keep_the_others_of_its_group_from_being_learned(tmp_path: Path) -> None:
+def test_one_failing_answer_does_not_stop_the_rest_of_its_group(tmp_path: Path) -> None:
     async def test(store: ModelStore) -> None:
         await store.create("a", PLAIN)
         live: LiveStream = store.streams["a"]
@@ -426,7 +424,7 @@ def test_a_snapshot_whose_model_cannot_be_read_is_passed_over(tmp_path: Path) ->
 
 
 def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path: Path) -> None:
-    """Of rows that are learned in one call, those before are learned, that one is refused, and the others follow."""
+    """One call learns the rows before it, refuses that row, and learns the rows after it."""
     rows = [{"features": {"x": 1.0 * k, "y": -1.0 * k}, "label": 3.0 * k} for k in range(60)]
     sent = b"\n".join(json.dumps(row).encode() for row in rows)
     fingerprints = []
@@ -477,7 +475,7 @@ def test_a_model_that_is_deleted_during_a_request_is_not_found(
 
     def body() -> Iterator[bytes]:
         yield begin
-        time.sleep(0.3)  # the request has found its model by now
+        time.sleep(0.3)  # at this moment the request has found its model
         assert http.delete("/v1/models/leaves").status_code == 204
         yield end
 
@@ -515,6 +513,6 @@ def test_a_long_line_of_csv_is_refused_before_it_is_parsed(tmp_path: Path, monke
     found = list(table.feed(b"a,b\n1,2\n" + b"," * 2100 + b"\n3,4\n"))
     assert [one.status if isinstance(one, Problem) else "row" for one in found] == ["row", 413, "row"]
     assert list(table.feed(b"," * 1500)) == []
-    with pytest.raises(Problem, match="too large"):  # its end has not come
+    with pytest.raises(Problem, match="too large"):  # the end of the request has not arrived
         list(table.feed(b"," * 1500))
     assert parsed == ["a,b\n", "1,2\n", "3,4\n"]

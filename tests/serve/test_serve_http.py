@@ -1,4 +1,4 @@
-"""The HTTP API of one server: every address, one row or many, in every way that a client can send it."""
+"""The HTTP API of one server: every address, one row or many, in every form that a client can send."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def http(server: Background) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def name(http: httpx.Client) -> Iterator[str]:
-    """A new model of numbers, small and quick."""
+    """The name of a new model of numbers, small and quick."""
     name = f"m{next(COUNTER)}"
     assert http.put(f"/v1/models/{name}", json={"model_type": "linear", "ensemble": False}).status_code == 201
     yield name
@@ -56,7 +56,7 @@ def learn(http: httpx.Client, name: str, rows: int = 20) -> None:
         assert http.post(f"/v1/models/{name}/learn", json=row).status_code == 200
 
 
-def test_the_file_of_a_model_that_began_in_the_server_is_not_called_interrupted(
+def test_a_model_file_from_the_server_is_not_marked_interrupted(
     http: httpx.Client, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     learn(http, name)
@@ -64,7 +64,7 @@ def test_the_file_of_a_model_that_began_in_the_server_is_not_called_interrupted(
     file.write_bytes(http.get(f"/v1/models/{name}/file").content)
     assert main(["inspect", str(file)]) == 0
     said = capsys.readouterr().out
-    assert "examples  20" in said
+    assert "examples       20" in said
     assert "interrupted" not in said
 
 
@@ -81,7 +81,7 @@ def test_the_file_of_a_model_does_not_depend_on_when_its_rows_came(http: httpx.C
 # ----- one row
 
 
-def test_answers_end_with_a_line_break_for_those_who_read_them_in_a_terminal(http: httpx.Client, name: str) -> None:
+def test_answers_end_with_a_line_break(http: httpx.Client, name: str) -> None:
     one = {"features": {"a": 1}, "label": 2}
     answers = [http.post(f"/v1/models/{name}/{verb}", json=one) for verb in ("learn", "predict", "label")]
     answers += [http.get(f"/v1/models/{name}"), http.get("/v1/models/no-such-model"), http.get("/v2/models/" + name)]
@@ -283,7 +283,7 @@ def test_what_is_not_http_is_answered_and_closed(server: Background, junk: bytes
 
 
 def test_the_same_bytes_mean_the_same_wherever_they_are_cut(server: Background, name: str) -> None:
-    """Heads are remembered as bytes: that must not show."""
+    """Heads of requests are cached as bytes; this must have no visible effect."""
     row = request("POST", f"/v1/models/{name}/predict", {"features": {"a": 1.0}})
     odd = row.replace(b"Host: localhost\r\n", b"Host: localhost\r\nX: 1\r\n")
     with Connection(server.port) as connection:
@@ -503,8 +503,10 @@ def test_models_come_and_go(http: httpx.Client, name: str) -> None:
     assert http.post(f"/v1/models/{name}-b/promote").json()["role"] == "champion"
     learn(http, name, 3)
     assert http.post(f"/v1/models/{name}/predict", json={"features": {}}).json()["model"] == f"{name}-b"
-    assert http.delete(f"/v1/models/{name}-b").status_code == 409  # the champion stays while there are others
-    assert http.delete(f"/v1/models/{name}").status_code == 204  # a challenger now, though the stream has its name
+    # the champion cannot be deleted while there are other models
+    assert http.delete(f"/v1/models/{name}-b").status_code == 409
+    # it is a challenger now, though the stream has its name
+    assert http.delete(f"/v1/models/{name}").status_code == 204
     assert http.post(f"/v1/models/{name}/predict", json={"features": {}}).json()["model"] == f"{name}-b"
     assert http.delete(f"/v1/models/{name}-c").status_code == 204
     assert http.delete(f"/v1/models/{name}-b").status_code == 204
@@ -632,7 +634,7 @@ def test_the_description_is_consistent(http: httpx.Client) -> None:
 
 
 def test_answers_are_as_described(http: httpx.Client, name: str) -> None:
-    """Nothing is missing in an answer, and nothing is in it that its declaration does not have."""
+    """An answer has exactly the fields that its declaration has."""
     learn(http, name)
     row = {"features": {"size": 4, "kind": "new"}}
     one = f"/v1/models/{name}"

@@ -1,4 +1,4 @@
-"""Messages of Kafka topics, from the mock cluster that librdkafka, the client's library, has in itself.
+"""Messages of Kafka topics, from the mock cluster that is built into the client's library, librdkafka.
 
 It speaks the protocol over real sockets, in this process; no broker needs to be installed.
 """
@@ -65,7 +65,7 @@ def test_a_replica_has_the_same_bits(broker: Kafka, tmp_path: Path) -> None:
 
 
 def read(url: str, after: str | None, count: int = 1) -> list[Any]:
-    """So many messages, which may come one by one."""
+    """Read this many messages, which may arrive one by one."""
 
     async def run() -> list[Any]:
         source, found = KafkaTopic(url), []

@@ -1,4 +1,4 @@
-"""Clients that ask for too much, send nothing, or never end: they are told so, and the others do not notice."""
+"""Clients that send too much, nothing, or without end get an error, and other clients are not affected."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
 
 @pytest.fixture(autouse=True)
 def _lives(server: Background) -> Iterator[None]:
-    """Whatever a client does, the next one is answered, and nothing of it stays."""
+    """Whatever one client does, the next one is answered, and no resource of the first remains."""
     yield
     with Connection(server.port) as connection:
         assert connection.request("POST", "/v1/models/m/predict", ROW).status == 200
@@ -54,13 +54,13 @@ def _lives(server: Background) -> Iterator[None]:
 
 
 def memory() -> int:
-    """Of this process, in which the server runs too."""
+    """The memory of this process, in which the server runs too."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def flood(connection: Connection, piece: bytes, times: int) -> None:
-    """Send until it is over, or the other side has had enough."""
+    """Send until the time is over or the other side closes the connection."""
     with contextlib.suppress(OSError):
         for _ in range(times):
             connection.send(piece)
@@ -196,12 +196,12 @@ def test_a_client_is_not_too_slow_because_the_server_is(server: Background) -> N
 
     def hold() -> None:
         theirs.recv(1)
-        time.sleep(2.0)  # longer than a request can take
+        time.sleep(2.0)  # longer than the time limit of a request
 
     with ours, theirs, Connection(server.port) as connection:
         connection.send(whole[:-3])
         loop.call_soon_threadsafe(loop.add_reader, theirs, hold)
-        time.sleep(0.6)  # the server has read this
+        time.sleep(0.6)  # now the server has read this
         ours.send(b"x")
         time.sleep(0.1)
         connection.send(whole[-3:])

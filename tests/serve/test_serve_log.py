@@ -1,4 +1,4 @@
-"""The log: whatever happens to its files, it holds an exact prefix of what was written, or says what is wrong."""
+"""The log: after any damage to its files, it returns an exact prefix of what was written, or reports the damage."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def found(folder: Path, **options: Any) -> list[Record]:
 
 
 def tailed(folder: Path) -> list[Record]:
-    """The records as others see them, who change nothing."""
+    """The records as read by other processes, which change nothing."""
     with Tail(folder, 1) as tail:
         return everything(tail)
 
@@ -66,7 +66,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that open many logs and do not ask what is on the disk."""
+    """Skip disk syncs, for tests that open many logs and do not test durability."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
@@ -92,7 +92,10 @@ def test_records_come_back_as_they_were_written(folder: Path) -> None:
 
 
 def test_the_bytes_of_a_log_are_those_of_format_1() -> None:
-    """Logs outlive versions: whoever changes these bytes needs a new number of the format, and must read the old."""
+    """Logs outlive versions:
+
+    a change of these bytes needs a new format number, and the old format must stay readable.
+    """
     group = [(Kind.learn, Form.lines, 2, b"{}\n{}"), (Kind.tick, Form.json, 1, b"")]
     data, _, _ = record_module.encode(group, 3, 1_700_000_000_000_000, 0)
     records = """
@@ -177,7 +180,7 @@ def test_a_position_without_a_record_is_refused(folder: Path) -> None:
 
 
 def ends(folder: Path, written: Sequence[Record]) -> tuple[Path, bytes, list[tuple[int, int]]]:
-    """The last file, its bytes, and for each of the last three records its first byte and how many come before it."""
+    """The last file, its bytes, and for each of the last three records its first byte and its index."""
     path = last_file(folder)
     data = path.read_bytes()
     starts = [
@@ -188,7 +191,7 @@ def ends(folder: Path, written: Sequence[Record]) -> tuple[Path, bytes, list[tup
 
 
 def put(path: Path, data: bytes) -> None:
-    """The file with these bytes is the last one of its log again."""
+    """Replace the last file of its log by these bytes."""
     for later in path.parent.glob("*.seg"):
         if later > path:
             later.unlink()
@@ -196,7 +199,7 @@ def put(path: Path, data: bytes) -> None:
 
 
 def valid(starts: Sequence[tuple[int, int]], byte: int) -> int:
-    """How many records come before a damaged byte."""
+    """The number of records before a damaged byte."""
     return max(count for start, count in starts if start <= byte)
 
 
@@ -215,7 +218,7 @@ def test_every_cut_of_the_last_three_records_leaves_the_exact_prefix(folder: Pat
 
 
 @pytest.mark.usefixtures("fast_disk")
-def test_every_bit_of_the_last_three_records_flipped_leaves_the_exact_prefix(folder: Path) -> None:
+def test_a_flipped_bit_in_the_last_records_leaves_the_exact_prefix(folder: Path) -> None:
     written = filled(folder, segment_bytes=500)
     path, data, starts = ends(folder, written)
     for byte in range(starts[0][0], len(data)):
@@ -526,7 +529,7 @@ def test_only_whole_files_are_dropped_and_never_the_last(folder: Path) -> None:
 
 @pytest.fixture
 def file_limit() -> Iterator[Callable[[int], None]]:
-    """Lets no file of this process grow beyond some bytes: a write stops half-way, the next one fails."""
+    """Let no file of this process grow beyond some bytes: a write stops half-way, and the next one fails."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def limit(size: int) -> None:
@@ -564,19 +567,19 @@ def test_a_disk_without_room_for_a_new_file_leaves_nothing_of_it(folder: Path, m
     with Log.open(folder, segment_bytes=300) as log:
         before = contents(folder)
         for call in ("write", "fsync"):
-            failing = iter([no_room])  # what is called after the new file has failed succeeds
+            failing = iter([no_room])  # calls after the failure of the new file succeed
             with monkeypatch.context() as patched:
                 patched.setattr(os, call, lambda *_, failing=failing: next(failing, lambda: None)())
                 with pytest.raises(OSError, match="No space left"):
                     log.append([event(1, size=300)], time=1)
             assert contents(folder) == before
-        written += log.append([event(2)], time=1)  # there is room for a small one in the last file
+        written += log.append([event(2)], time=1)  # the last file has enough space for a small one
         written += log.append([event(1, size=300)], time=1)
     assert found(folder) == written
 
 
 def test_a_new_file_that_cannot_be_removed_ends_the_log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the last file would go on beside it, with the same sequence numbers."""
+    """Otherwise the last file would continue, and both files would have the same sequence numbers."""
     written = filled(folder)
     with Log.open(folder, segment_bytes=300) as log:
         with monkeypatch.context() as patched:
@@ -614,7 +617,7 @@ def test_a_failed_sync_is_final(folder: Path, monkeypatch: pytest.MonkeyPatch) -
                 log.sync()
         with pytest.raises(LogError, match="the disk failed: No space left on device; check the disk"):
             log.append([event(3)], time=1)
-        with pytest.raises(OSError, match="No space left"):  # the disk would work again, but has forgotten the record
+        with pytest.raises(OSError, match="No space left"):  # the disk would work again, but has lost the record
             log.sync()
         assert log.synced_end == kept.end
 
@@ -655,7 +658,7 @@ def test_a_file_is_not_closed_while_it_is_synced(folder: Path, monkeypatch: pyte
         assert syncs[-1].result(20) == log.synced_end == log.end
 
 
-# Readers beside a writer
+# Readers and a concurrent writer
 
 
 def everything(tail: Tail, most_bytes: int = 1 << 20) -> list[Record]:
@@ -915,7 +918,7 @@ def test_a_reader_brings_what_it_read_to_the_disk(folder: Path, monkeypatch: pyt
     assert synced == [last_file(folder).stat().st_ino]
 
 
-# Any history
+# Random histories
 
 
 ACTIONS = st.one_of(
@@ -928,7 +931,7 @@ ACTIONS = st.one_of(
 @pytest.mark.usefixtures("fast_disk")
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=st.lists(ACTIONS, max_size=25), segment_bytes=st.sampled_from([150, 400, 1 << 20]))
-def test_after_any_history_the_log_holds_what_was_synced_and_a_prefix_of_the_rest(
+def test_any_history_leaves_synced_records_and_a_prefix_of_the_rest(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, Any]], segment_bytes: int
 ) -> None:
     folder = tmp_path_factory.mktemp("any") / "log"

@@ -1,4 +1,4 @@
-"""`unitless log`: the log of a server as lines of JSON, while the server works and on a copy."""
+"""`unitless log`: the log of a server as lines of JSON, while the server runs and from a copy."""
 
 from __future__ import annotations
 
@@ -73,6 +73,22 @@ def test_each_row_is_a_line(served: Served, capfdbinary: pytest.CaptureFixture[b
     assert found[6] == {"kind": "label", "id": "asked", "label": 70_000}
     assert found[8] == {"kind": "promote", "model": "other"}
     assert found[9] == {"kind": "delete", "model": "prices"}
+
+
+def test_a_refused_row_has_the_reason(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with background(data=tmp_path, port=0, quiet=True, tick=3600) as server, httpx.Client(base_url=server.url) as http:
+        http.put("/v1/models/prices", json={"task": "regression", "model_type": "linear"})
+        assert http.post("/v1/models/prices/learn", json={"features": {"a": 1}, "label": 2}).status_code == 200
+        assert http.post("/v1/models/prices/learn", json={"features": {"a": 1}, "label": "x"}).status_code == 422
+        assert http.post("/v1/models/prices/label", json={"id": "none", "label": 2}).status_code == 404
+    lines = {line["seq"]: line for line in log(capfdbinary, tmp_path)}
+    assert "refused" not in lines[2]
+    refused = {seq: line["refused"] for seq, line in lines.items() if "refused" in line}
+    assert [lines[seq]["kind"] for seq in refused] == ["learn", "label"]
+    assert "the row cannot be used: " in next(iter(refused.values()))
+    assert [line["rows"] for line in lines.values() if line["kind"] == "refused"] == [[seq] for seq in refused]
+    (bad,) = log(capfdbinary, tmp_path, "--from", "3", "--until", "3")
+    assert bad == lines[3]
 
 
 def test_some_of_it_can_be_chosen(served: Served, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

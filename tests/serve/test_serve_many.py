@@ -1,4 +1,4 @@
-"""Requests of many rows: which rows have an answer, the summary, and clients that send all before they read."""
+"""Requests of many rows: which rows are answered, the summary, and clients that send everything before they read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
 
 
 def post(server: Background, path: str, body: bytes, kind: str = LINES) -> tuple[int, list[dict[str, Any]]]:
-    """Send all of it, and only then read."""
+    """Send everything, and only then read."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     try:
         connection.request("POST", path, body, {"Content-Type": kind})
@@ -57,7 +57,7 @@ class _HoldsLittle(Batch):
 def test_a_large_body_is_sent_whole_before_anything_is_read(
     server: Background, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer to each row would not fit into what the server and the network hold for a client that does not read."""
+    """An answer to each row would exceed the buffers of the server and the network for a client that does not read."""
     monkeypatch.setattr("unitless.serve.http.app.Batch", _HoldsLittle)
     row = b"1.%b,2\n" % (b"0" * 120)
     rows = (20 * LARGE - 100) // len(row)

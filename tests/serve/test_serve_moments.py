@@ -1,4 +1,4 @@
-"""What the page is told about the last minutes: sums, rings, samples, and events for many readers."""
+"""The page's data about the last minutes: sums, rings, samples, and events for many readers."""
 
 import asyncio
 import math
@@ -68,11 +68,11 @@ def test_minutes_add_up_their_seconds() -> None:
     assert (first.loss, first.delay_p50) == (2.0, pytest.approx(1.0, rel=0.1))
     moments.learned("a", 5, 1.0, 0.0, 1.0)
     moments.tick(START + 239)
-    moments.tick(START + 301)  # the tick of the full minute was late
+    moments.tick(START + 301)  # the tick of the full minute came late
     assert [moment.learned for moment in moments.minutes()[3:]] == [5, 0]
 
 
-def test_a_clock_that_goes_back_a_little_loses_nothing_and_one_that_goes_back_far_starts_anew() -> None:
+def test_a_small_clock_step_back_keeps_counts_and_a_large_one_resets() -> None:
     moments = Moments("a")
     moments.tick(START)
     moments.learned("a", 1, 1.0, 0.0, 1.0)

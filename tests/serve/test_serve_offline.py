@@ -1,4 +1,4 @@
-"""After any crash the models and their scores are those of one offline pass over the log, to the bit."""
+"""After any crash, the models and their scores equal those of one offline pass over the log, to the last bit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def payload(rng: random.Random, task: str, **more: Any) -> dict[str, Any]:
 
 
 def events(rng: random.Random, task: str, known: list[str]) -> list[tuple[Kind, Form, int, bytes]]:
-    """Something happens: rows with and without ids, alone or many, again, refused, with labels that come later."""
+    """Make some event: rows with and without ids, alone or many, again, refused, with labels that come later."""
     what = rng.randrange(8)
     if what == 0:
         rows = [payload(rng, task, weight=rng.choice([0.5, 1.0, 2.0])) for _ in range(rng.randrange(1, 30))]
@@ -87,7 +87,7 @@ def test_a_crash_leaves_what_one_pass_gives(task: str, options: dict[str, Any], 
                     least = log.end
             _, last, size = log.segments[-1]
             start = least - (log.end - (size - SEGMENT_HEADER_BYTES)) + SEGMENT_HEADER_BYTES
-        with last.open("r+b") as file:  # what was not yet on the disk is lost, or is there in part
+        with last.open("r+b") as file:  # data that was not yet on the disk is lost, or partly there
             file.truncate(rng.randrange(max(start, SEGMENT_HEADER_BYTES), size + 1))
     assert stream.join.expired > 0
     assert stream.mismatch is None

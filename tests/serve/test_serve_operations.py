@@ -1,4 +1,4 @@
-"""What those who operate a server need: latencies, metrics that people read, tokens that change."""
+"""Operating a server: latencies, metrics in plain units, and tokens that change."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_tokens_can_be_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         return http.post("/v1/models/m/learn", json=ROW | {"label": 1}, headers=headers).status_code
 
     with background(**settings) as server, httpx.Client(base_url=server.url) as http, caplog.at_level(logging.INFO):
-        assert [status(http, old) for _ in range(3)] == [200] * 3  # by now the head is known
+        assert [status(http, old) for _ in range(3)] == [200] * 3  # the head of the request is cached now
         good = file.read_text()
         for text in ("", "nonsense\n", "king sha256:" + "0" * 64):
             file.write_text(text)

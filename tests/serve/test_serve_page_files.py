@@ -1,4 +1,7 @@
-"""The files of the live page, without a browser: all that they name is there, and nothing comes from elsewhere."""
+"""The files of the live page, without a browser:
+
+all files that they name exist, and no file comes from another host.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server as a process: how it starts, what it says when it cannot, and how it stops."""
+"""The server as a process: how it starts, its message when it cannot start, and how it stops."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def written(output: Path) -> str:
 
 
 class Running:
-    """A server that has said where it is. What it says goes to a file."""
+    """A server that has printed its address. Its output goes to a file."""
 
     def __init__(self, output: Path, *arguments: str, **environment: str) -> None:
         self.process = forked(arguments, output, environment=environment)
@@ -56,7 +56,7 @@ class Running:
         os.kill(self.process.pid, number)
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int | None, float]:
-        """The exit code, and how long it took."""
+        """Stop the server; return the exit code and the seconds that this took."""
         begin = time.monotonic()
         self.send(number)
         self.process.join(20)
@@ -76,7 +76,7 @@ def running(*arguments: str, **environment: str) -> Iterator[Running]:
 
 @pytest.fixture
 def fails(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
-    """The exit code of a command, and the one line that is said."""
+    """The exit code of a command, and the one line that it prints."""
 
     def fail(*arguments: Any, **environment: str) -> tuple[int, str]:
         for name, value in environment.items():
@@ -123,7 +123,7 @@ def test_it_prints_its_address_at_once_into_a_file(tmp_path: Path) -> None:
 
 
 class Load:
-    """Clients that send rows until the server closes their connections, and note what was not answered."""
+    """Clients that send rows until the server closes their connections, and count unanswered rows."""
 
     def __init__(self, port: int) -> None:
         self.port, self.answered, self.failures = port, 0, list[str]()
@@ -212,7 +212,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
 
 
 def test_why_it_cannot_start(tmp_path: Path, fails: Callable[..., tuple[int, str]]) -> None:
-    """Code 2 is for what does not become right by starting again: deploy/unitless.service does not try it then."""
+    """Code 2 means that a new start cannot help: deploy/unitless.service does not restart the server then."""
     data = tmp_path / "data"
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -288,7 +288,7 @@ def test_a_new_token_is_printed_once_and_works(tmp_path: Path) -> None:
 
 
 def test_all_doors_of_one_server(tmp_path: Path) -> None:
-    """A model file, the port of lines, and a replica that predicts the same."""
+    """A model file, the port for lines, and a replica give the same predictions."""
     data = str(tmp_path / "data")
     arguments = ["--data", data, "--port", "0", "--create", SMALL, "--vw-port", "0", "--vw-model", "m"]
     with running(*arguments) as server, Connection(server.port) as connection:

@@ -1,4 +1,4 @@
-"""What Prometheus is told: names by convention, each with its help, each documented."""
+"""The metrics for Prometheus: names by convention, each with its help, each documented."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Evaluation(SimpleNamespace):
 
 
 def store() -> Any:
-    """A server as far as metrics look at it."""
+    """A server with only the fields that metrics use."""
     model = SimpleNamespace(
         name="prices",
         role="champion",
@@ -140,7 +140,7 @@ def test_what_is_not_known_is_left_out() -> None:
     assert not any(name == "unitless_replica_lag_seconds" for name, _ in names)
 
 
-def test_a_replica_says_how_far_it_is_behind_and_nothing_of_what_it_does_not_do() -> None:
+def test_a_replica_reports_its_lag_and_omits_other_metrics() -> None:
     server = store()
     server.settings.replica_of, server.streams["prices"].lag = "elsewhere", 0.25
     found = read(prometheus.render(server))

@@ -1,4 +1,4 @@
-"""A stream that cannot be recovered does not keep the others from being served, and nothing of it is lost."""
+"""A stream that cannot be recovered loses nothing, and the other streams are served."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_the_others_are_served(tmp_path: Path, damage: Callable[[Path], None], p
             assert http.delete("/v1/models/b").status_code == 503
             assert http.put("/v1/models/b", json={}).status_code == 409
     assert contents(folder) == left
-    if name != "b":  # its name was not known, so that another model has it
+    if name != "b":  # its name was unknown, so that another model has it
         assert folder_of(data, "b") != folder
         shutil.rmtree(folder_of(data, "b"))
     shutil.rmtree(folder)
@@ -189,7 +189,7 @@ def test_an_error_that_nobody_thought_of_concerns_one_stream(tmp_path: Path, mon
 
 
 def _damaged_at_random(folder: Path, chance: random.Random) -> None:
-    """Change anything in the folder of a stream, as a failing disk or a careless person does."""
+    """Change any file in the folder of a stream, like a failing disk or a careless person."""
     path = chance.choice(sorted(folder.rglob("*")))
     content = bytearray(path.read_bytes()) if path.is_file() else bytearray()
     how = chance.choice(("gone", "empty", "cut", "bit", "bytes", "folder", "link"))
@@ -268,11 +268,11 @@ def test_the_log_of_a_newer_version_is_quarantined(tmp_path: Path, monkeypatch: 
     with_store(tmp_path, test)
 
 
-# ---------------------------------------------------------------------------------------- snapshots of what is deleted
+# -------------------------------------------------------------------------------------- snapshots of deleted streams
 
 
 def test_a_deleted_stream_gets_no_snapshot(tmp_path: Path) -> None:
-    """A snapshot that comes too late must not make the stream's folder again."""
+    """A snapshot that comes too late must not create the stream's folder again."""
     late: list[Any] = []
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:

@@ -1,4 +1,4 @@
-"""Whatever is left on the disk, a server comes back with the state of its log's end, or says why it cannot."""
+"""From any remains on the disk, a server restores the state at the end of its log, or reports why it cannot."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_damaged_snapshot_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_what_is_needed_stays_even_if_the_newest_snapshot_is_damaged(tmp_path: Path) -> None:
-    """A prediction that waited when the second newest snapshot was taken, and has its label since."""
+    """A prediction that waited when the second newest snapshot was taken has received its label since."""
     prints: list[str] = []
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
@@ -103,7 +103,7 @@ def test_what_is_needed_stays_even_if_the_newest_snapshot_is_damaged(tmp_path: P
 
 
 def test_a_log_that_cannot_be_read_at_the_moment_stops_learning(tmp_path: Path) -> None:
-    """What is in the log counts; nobody may go on from a state that lacks it."""
+    """Records in the log are valid; a server must not continue from a state that lacks them."""
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})
@@ -133,7 +133,7 @@ def test_records_of_an_older_version_are_replayed(tmp_path: Path, monkeypatch: p
     async def begin(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})
         await learn(store, 5)
-        other = {"a": 12345}  # the digest of other last bits
+        other = {"a": 12345}  # the digest of a state with other last bits
         monkeypatch.setattr(store.streams["a"].stream, "digests", lambda: other)
         store.streams["a"].tick()
 

@@ -1,4 +1,4 @@
-"""Messages of Redis streams, from a Redis server of the tests' own."""
+"""Messages of Redis streams, from a Redis server that the tests start."""
 
 import asyncio
 import shutil
@@ -97,7 +97,7 @@ def test_an_entry_without_the_field_is_no_event(broker: Redis, tmp_path: Path) -
     broker_checks.primary(tmp_path, broker, do)
 
 
-def test_messages_that_were_trimmed_before_they_were_read_are_not_passed_over(broker: Redis, tmp_path: Path) -> None:
+def test_trimmed_unread_messages_are_an_error(broker: Redis, tmp_path: Path) -> None:
     broker.send(broker_checks.learned(10))
 
     async def first(store: Any, _: Any) -> None:

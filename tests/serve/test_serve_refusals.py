@@ -1,4 +1,4 @@
-"""Requests that once were errors of the server: each has a reason now, or an answer."""
+"""Requests that once caused internal errors: each now has an answer, or a refusal with a reason."""
 
 from __future__ import annotations
 

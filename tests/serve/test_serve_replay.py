@@ -1,4 +1,4 @@
-"""A replay without some rows gives the model of one offline pass over exactly the rows that remain, to the bit."""
+"""A replay without some rows gives the model of one offline pass over exactly the remaining rows, to the last bit."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def history(store: ModelStore, first: int, last: int) -> None:
 
 
 def compare(store: ModelStore, name: str, skipped: set[int], asked_at: int) -> None:
-    """A model is that of one pass over the rows that remain."""
+    """Compare a model with one pass over the remaining rows."""
     live = store.streams["a"]
     log = store.folders["a"] / "log"
     options = {"a": {"task": "regression"}, name: {"task": "regression"}}
@@ -100,7 +100,7 @@ def ids(rows: list[Written]) -> tuple[dict[str, Any], set[int]]:
 
 
 def a_row_that_came_twice(rows: list[Written]) -> tuple[dict[str, Any], set[int]]:
-    """The second one was a duplicate, and is not learned instead."""
+    """The second copy was a duplicate, and is not learned instead."""
     seq = next(row.seq for row in rows if row.id == "learned 15")
     return {"skip": [seq]}, {seq}
 
@@ -161,7 +161,7 @@ def test_what_is_left_out_was_never_learned(choose: Choice, snapshot: bool, tmp_
         asked_at = live.stream.seq
         assert await store.replay("a", {"name": "clean", **asked}) == ("clean", True)
         k = 48
-        while "clean" in store.backtests:  # rows that come meanwhile are learned
+        while "clean" in store.backtests:  # rows that arrive meanwhile are learned
             await history(store, k, k + 1)
             k += 1
             await asyncio.sleep(0.01)
@@ -178,7 +178,7 @@ def test_what_is_left_out_was_never_learned(choose: Choice, snapshot: bool, tmp_
     after: list[str] = []
     with_store(tmp_path, test)
     for path in snapshots.listed(next((tmp_path / "streams").iterdir())):
-        snapshots.remove(path)  # so that the log alone says what happened
+        snapshots.remove(path)  # so that only the log describes what happened
     live = recovered(tmp_path).streams["a"]
     assert live.stream.fingerprint() == after[0]
     assert live.stream.champion == "clean"
@@ -190,7 +190,7 @@ def state(store: ModelStore, name: str) -> bytes:
 
 
 def test_the_state_at_a_snapshot_is_read_from_it(tmp_path: Path) -> None:
-    """Neither what came before it nor what came after it is replayed, but for what no snapshot has."""
+    """Records before and after the snapshot are not replayed, except those that no snapshot contains."""
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})
@@ -270,7 +270,7 @@ def test_a_model_on_its_way_can_be_deleted(tmp_path: Path) -> None:
 
 
 def test_a_model_that_has_joined_is_not_on_its_way(tmp_path: Path) -> None:
-    """It can be deleted at once, and its stream too, though the process that replayed may not have ended."""
+    """The model and its stream can be deleted at once, although the process that replayed it may still be running."""
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})
@@ -285,7 +285,7 @@ def test_a_model_that_has_joined_is_not_on_its_way(tmp_path: Path) -> None:
 
 
 def test_a_replayed_model_can_be_replayed(tmp_path: Path) -> None:
-    """Rows from before it joined are taken back too, by going back to the model from which it was made."""
+    """Rows from before it joined are left out too, by starting from the model from which it was made."""
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})
@@ -316,7 +316,7 @@ def test_a_replayed_model_can_be_replayed(tmp_path: Path) -> None:
 
 
 def test_a_model_that_joined_later_is_replayed_from_there(tmp_path: Path) -> None:
-    """Rows from before it joined were never learned by it."""
+    """It never learned rows from before it joined."""
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})
@@ -332,7 +332,7 @@ def test_a_model_that_joined_later_is_replayed_from_there(tmp_path: Path) -> Non
 
 
 def test_a_new_model_learns_history_without_rows(tmp_path: Path) -> None:
-    """PUT with "replay" takes the same rows to skip, and begins with a new model."""
+    """PUT with "replay" skips the same rows, and starts with a new model."""
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})
@@ -374,7 +374,7 @@ def test_lines_of_text_are_left_out_one_by_one(tmp_path: Path) -> None:
 
 
 def test_a_row_after_the_request_is_learned(tmp_path: Path) -> None:
-    """The label of a prediction that is left out came after the request: it is a new row, as for any challenger."""
+    """The label of a skipped prediction came after the request: it is a new row, as for any challenger."""
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})

@@ -1,4 +1,4 @@
-"""Settings: what was said closest to the call counts, and every mistake has a message."""
+"""Settings: the source closest to the call wins, and every mistake has a message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_sizes(given: Any, wanted: int) -> None:
     assert size(given) == wanted
 
 
-def test_an_argument_counts_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
+def test_arguments_override_the_environment_which_overrides_the_file(tmp_path: Path) -> None:
     file = tmp_path / "serve.toml"
     file.write_text('data = "file"\nport = 1\nvw_port = 1\nqueue = 1\n[create.clicks]\nloss = "logistic"\n')
     environment = {"UNITLESS_SERVE_PORT": "2", "UNITLESS_SERVE_VW_PORT": "2", "OTHER": "x"}

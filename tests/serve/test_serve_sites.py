@@ -65,7 +65,7 @@ def test_a_page_of_another_site_changes_nothing(
     seq = server.store.streams["m"].stream.seq
     given = HOST | headers | ({"Content-Type": kind} if kind else {})
     with Connection(server.port) as connection:
-        for _ in range(2):  # the second time the head may be known
+        for _ in range(2):  # the second time, the head of the request may be cached
             answer = connection.request(method, path, body, given)
             assert (answer.status, answer.json()["title"]) == (403, "the request comes from another site")
     assert list(server.store.streams) == ["m"]
@@ -101,7 +101,7 @@ def test_with_tokens_the_token_decides(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["/v1/models/m/learn", "/v1/models/m/explain", "/v2/models/m/infer"])
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
 def test_json_is_called_json(server: Background, path: str, kind: str) -> None:
-    """These are the kinds of content that a page can send to another site without asking it first."""
+    """A page can send these kinds of content to another site without asking that site first."""
     with Connection(server.port) as connection:
         headers = {"Content-Type": kind} if kind else {}
         assert connection.request("POST", path, b'{"features": {"x": 1}, "label": 1}', headers).status == 415

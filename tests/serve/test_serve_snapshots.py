@@ -1,4 +1,4 @@
-"""Snapshots are whole or do not exist, and the newest whole one is found."""
+"""Snapshots are complete or do not exist, and the newest complete one is found."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_damaged_one_falls_back_to_the_one_before_and_says_so(tmp_path: Path, 
     assert (found.seq, found.parts["second"]) == (5, b"old")
     assert len(said) == 1
     assert f"{6:020d}" in said[0]
-    snapshots.write(tmp_path, State(second=b"new"), seq=6, position=60)  # takes the place of the damaged one
+    snapshots.write(tmp_path, State(second=b"new"), seq=6, position=60)  # replaces the damaged one
     found, said = said_by(tmp_path)
     assert found is not None
     assert (found.seq, said) == (6, [])
@@ -86,7 +86,7 @@ def test_every_byte_of_the_manifest_counts(tmp_path: Path) -> None:
             found, said = said_by(tmp_path)
             if found is None:
                 assert len(said) == 1
-            else:  # white space that became another white space
+            else:  # one kind of white space became another
                 assert json.loads(path.read_bytes()) == fields
 
 
@@ -146,7 +146,7 @@ def test_segments_go_when_nobody_needs_them(needed: list[int], retain: int, firs
 def test_recovery_may_need_what_the_second_newest_snapshot_needs(tmp_path: Path) -> None:
     assert needed_by_snapshots(tmp_path) == 0
     snapshots.write(tmp_path, State(), seq=10, position=0, needs=3)
-    assert needed_by_snapshots(tmp_path) == 0  # it may be damaged; then all is needed
+    assert needed_by_snapshots(tmp_path) == 0  # it may be damaged; then all files are needed
     snapshots.write(tmp_path, State(), seq=20, position=0)
     assert needed_by_snapshots(tmp_path) == 3
     snapshots.write(tmp_path, State(), seq=30, position=0)

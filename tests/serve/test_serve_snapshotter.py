@@ -1,4 +1,4 @@
-"""The process that reads the logs has the server's state, writes it down, and notices when it does not have it."""
+"""The process that reads the logs has the server's state, writes it down, and notices differences from it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAME = "00c0ffee"
 
 
 class Writer:
-    """A stream as a server has it: a log, and the state after all of its records."""
+    """A stream as in a server: a log, and the state after all of its records."""
 
     def __init__(self, data: Path, segment_bytes: int = 4096) -> None:
         self.folder = data / "streams" / NAME
@@ -104,7 +104,7 @@ def test_a_snapshot_is_the_state(tmp_path: Path) -> None:
         writer.learn(10)
         writer.label("p")
         assert snapshotter.pid is not None
-        for number in (signal.SIGINT, signal.SIGTERM):  # meant for the server, whose group gets them
+        for number in (signal.SIGINT, signal.SIGTERM):  # meant for the server, whose process group gets them
             os.kill(snapshotter.pid, number)
         await snapshotter.request(NAME)
         assert writer.recovered().fingerprint() == writer.stream.fingerprint()
@@ -115,7 +115,7 @@ def test_a_snapshot_is_the_state(tmp_path: Path) -> None:
     run(writer, test)
     newest = snapshots.read_newest(writer.folder)
     assert newest is not None
-    assert newest.needs == 64  # the record of r, which still waits
+    assert newest.needs == 64  # the record of r, whose label is still missing
     assert newest.position == writer.log.end
 
 

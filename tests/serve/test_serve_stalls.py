@@ -1,4 +1,4 @@
-"""No request keeps the server from answering others: /health/live is answered while large ones are worked on."""
+"""No request keeps the server from answering others: /health/live answers while large requests are processed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def asked(server: Background, method: str, path: str, body: Any, headers: dict[s
 
 
 def meanwhile(server: Background, method: str, path: str, body: Any, headers: dict[str, str] | None) -> tuple[Any, int]:
-    """The answer to a request, and how often another client was answered before it."""
+    """The answer to a request, and the number of answers that another client got before it."""
     found: list[Answer] = []
     thread = threading.Thread(target=lambda: found.append(asked(server, method, path, body, headers)))
     answered = 0
@@ -161,7 +161,7 @@ def test_depth_is_counted_outside_of_text(text: bytes, is_deep: bool) -> None:
 
 
 def test_a_tick_waits_for_its_turn_in_the_queue(tmp_path: Path) -> None:
-    """It carries digests of the state after all records before it; these are not learned in one go for it."""
+    """A tick has digests of the state after all earlier records, but does not cause them to be learned at once."""
 
     async def test(store: ModelStore, upkeep: Upkeep) -> None:
         await store.create("a", {})

@@ -1,4 +1,4 @@
-"""Each version reads what the versions before it have written: tests/serve/stored has a data folder of each."""
+"""Each version reads the data of earlier versions: tests/serve/stored has a data folder of each."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ async def _goes_on(store: ModelStore) -> None:
 
 
 def test_the_stored_folder_is_what_this_version_writes(tmp_path: Path) -> None:
-    """So that the folder of the next version is written in the same way."""
+    """The folder of the next version is then written in the same way."""
     stored_log.write(tmp_path / "now")
     folders = tmp_path / "now", stored_log.STORED / VERSIONS[-1]
     now, stored = (json.loads((folder / "expected.json").read_text()) for folder in folders)

@@ -1,4 +1,4 @@
-"""A stream is a function of its records: however they are grouped, wherever they are interrupted."""
+"""A stream is a function of its records, however they are grouped and wherever processing is interrupted."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_first_row_that_is_refused_leaves_nothing_behind() -> None:
 
 
 def test_another_model_of_the_same_name_is_not_who_said_it() -> None:
-    """Predictions of a model that has left wait for their labels; a model of another kind has its name by then."""
+    """Predictions of a removed model wait for their labels; meanwhile a model of another kind has got its name."""
     kinds: list[dict[str, Any]] = [{"task": "classes"}, {"classes": ["high", "low"]}, {"task": "classes"}]
     rng, log = np.random.default_rng(5), Log()
     stream = begun(log, {"task": "classes"})
@@ -154,13 +154,13 @@ def test_another_model_of_the_same_name_is_not_who_said_it() -> None:
             assert one(stream.apply(log.add(Kind.label, body(id=f"{turn} {k}", label="low")))).problem is None
     served = stream.models["b"].served
     assert served is not None
-    assert served.examples == 8  # of the last turn alone
+    assert served.examples == 8  # of the last turn only
     assert Stream.from_parts(stream.parts(), log.read).parts() == stream.parts()
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_numbers_at_the_end_of_their_range_leave_a_model_that_goes_on(task: str) -> None:
-    """Values beyond 1e300, and weights as large, made sums overflow in one part of a model and not in another."""
+    """Values beyond 1e300, and equally large weights, made sums overflow in one part of a model and not in another."""
     rng, label, log = np.random.default_rng(9), TASKS[task], Log()
     stream = begun(log, {})
     for k in range(60):
@@ -207,7 +207,7 @@ def test_rows_that_come_together_are_learned_as_if_they_came_alone(task: str) ->
     assert [(a.status, a.seq, a.problem and a.problem.status, a.prediction and a.prediction.score) for a in found] == [
         (a.status, a.seq, a.problem and a.problem.status, a.prediction and a.prediction.score) for a in outcomes
     ]
-    different = ("stream.json",)  # which says where the log ends, and when
+    different = ("stream.json",)  # which gives the end of the log, and its time
     for name, part in one_by_one.parts().items():
         state = json.loads(part) if name.endswith(".json") else part
         other = json.loads(in_lines.parts()[name]) if name.endswith(".json") else in_lines.parts()[name]

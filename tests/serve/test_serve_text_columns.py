@@ -1,4 +1,4 @@
-"""The first texts of a column decide what it holds. That is part of the state, and means the same as in training."""
+"""The first texts of a column decide its type. This decision is part of the state and the same as in training."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def test_dates_have_the_features_that_training_gives_them(texts: list[str]) -> N
     assert columns is not None
     for text in texts[:10]:
         read = columns.read({"when": text})
-        assert read["when.time"] == ul.Predictor(trained)._rows.plain({"when": text})["when.time"]  # type: ignore[union-attr, index]
+        assert read["when.time"] == ul.Predictor(trained)._rows.reader.plain({"when": text})["when.time"]  # type: ignore[union-attr, index]
 
 
-def test_a_date_whose_day_and_month_could_be_either_is_decided_by_later_ones() -> None:
+def test_later_dates_decide_an_ambiguous_order_of_day_and_month() -> None:
     columns = TextColumns({})
     assert taken(columns, {"when": "03/02/2020"})["when.month"] == "3"
     assert taken(columns, {"when": "25/02/2020"})["when.month"] == "2"

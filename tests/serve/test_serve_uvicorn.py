@@ -1,4 +1,4 @@
-"""The protocol class stands on parts of uvicorn that are not its public interface: these must be as they were."""
+"""The server's protocol class uses private parts of uvicorn; these tests check that they have not changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The port that speaks Vowpal Wabbit's lines."""
+"""The port for Vowpal Wabbit's line protocol."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ Talk = Callable[[ModelStore, Any, Any], Awaitable[None]]
 
 
 def served(folder: Path, talk: Talk, *, models: dict[str, Any] | None = None, **given: Any) -> None:
-    """Let somebody talk with the port of a server."""
+    """Run a function that talks with the port of a server."""
 
     async def run() -> None:
         settings = Settings.of(data=folder, vw_port=0, environment={}, **given)
@@ -106,11 +106,11 @@ def test_a_prediction_knows_the_lines_before_it_and_not_those_after_it(tmp_path:
 
 
 @pytest.mark.parametrize("durability", ["disk", "process"])
-def test_unlabelled_lines_wait_for_the_lines_before_them(tmp_path: Path, durability: str) -> None:
+def test_unlabeled_lines_wait_for_the_lines_before_them(tmp_path: Path, durability: str) -> None:
     async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"3 | x:1\n")
         await asyncio.sleep(0)
-        writer.write(b"| x:1\n")  # a prediction alone, while the line before is on its way to the disk
+        writer.write(b"| x:1\n")  # a prediction only, while the line before is being written to the disk
         assert await answers(reader, 2) == ["0\n", "3\n"]
 
     served(tmp_path, talk, durability=durability)

@@ -1,4 +1,4 @@
-"""What those who look at a live stream are shown."""
+"""The events that viewers of a live stream receive."""
 
 from __future__ import annotations
 

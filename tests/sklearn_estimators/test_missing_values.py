@@ -1,4 +1,4 @@
-"""A missing value is a fact of its own for scikit-learn's estimators, in arrays and in frames."""
+"""scikit-learn's estimators treat a missing value as a separate feature, in arrays and in frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A table is fitted: rows in random order, the best weights kept, and the score is that of the kept model."""
+"""Fitting a table:
+
+rows in random order, the best weights are saved, and the reported score is that of the saved model.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from sources import command, content, json_lines, write
 
 import unitless as ul
 from unitless.data.rows.random_order import hashes, order
+from unitless.models.scored import Scored
+from unitless.training.halves import Halves
 from unitless.training.notes import drifts
 from unitless.training.plan import MOST_HELD_OUT, Plan
 
@@ -43,7 +48,7 @@ def noise(rows: int = 4000) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.random.default_rng(0).normal(size=(rows, 5)), np.repeat(["a", "b"], rows // 2)
 
 
-# ------------------------------------------------------------------------------------------------ the score is true
+# ------------------------------------------------------------------------------------------------ metrics are correct
 
 
 def test_noise_sorted_by_class_is_scored_as_noise() -> None:
@@ -52,7 +57,7 @@ def test_noise_sorted_by_class_is_scored_as_noise() -> None:
     assert abs(result.metrics["error_rate"] - 0.5) < 0.1
     assert abs(result.progressive["error_rate"] - 0.5) < 0.05
     followed = ul.train(X, y, shuffle=False)
-    assert followed.progressive["error_rate"] < 0.01  # it repeats the last label, more or less
+    assert followed.progressive["error_rate"] < 0.01  # it predicts approximately the last label
 
 
 def test_the_score_is_that_of_the_kept_model_on_new_rows() -> None:
@@ -71,26 +76,60 @@ def test_rows_held_back_are_scored_before_they_are_learned(kind: str) -> None:
         frame["price"] = pd.cut(frame["price"], 2 if kind == "two" else 3, labels=False).map("class {}".format)
     at = order(0, 0, ROWS)
     held = frame.iloc[at[-ROWS // 10 :]]
-    kept = ul.train(frame, "price", learn_holdout=False)
+    kept = ul.train(frame, "price", learn_holdout=False, passes=1, average=False)  # there is no choice of weights
     scored = ul.evaluate(kept.model, held)
-    for name, value in kept.metrics.items():  # its intervals are made of these rows: half judge the other half
+    # its intervals come from these rows: each half is tested with the other half
+    for name, value in kept.metrics.items():
         near = 0.15 if name in ("coverage", "width", "set_size") else 1e-9
         assert value == pytest.approx(scored.metrics[name], rel=near), name
     assert (kept.details.held_out, kept.details.learned) == (len(held), ROWS - len(held))
-    both = ul.train(frame, "price")
+    both = ul.train(frame, "price", passes=1, average=False)
     assert both.metrics == kept.metrics
     assert both.details.learned == ROWS
     assert both.model.examples == kept.model.examples + len(held)
-    # Whatever their labels are, one pass learns the same before it scores them.
+    # One pass learns the same before it scores these rows, whatever their labels are.
     other = frame.copy()
     other.loc[held.index, "price"] = held["price"].to_numpy()[::-1]
-    once, changed = (ul.train(one, "price", passes=1, learn_holdout=False, average=False) for one in (frame, other))
-    assert content(once.model, errors=False) == content(changed.model, errors=False)
-    assert once.metrics != changed.metrics
+    changed = ul.train(other, "price", passes=1, learn_holdout=False, average=False)
+    assert content(kept.model, errors=False) == content(changed.model, errors=False)
+    assert kept.metrics != changed.metrics
 
 
-def test_a_tenth_is_held_back_but_not_more_than_20000() -> None:
-    assert [Plan().held_rows(rows) for rows in (0, 9, 10, 1005, 10**6)] == [0, 0, 1, 100, MOST_HELD_OUT]
+def test_each_half_of_the_holdout_is_predicted_by_the_choice_of_the_other() -> None:
+    model = ul.Learner()
+    truth = np.zeros(6)
+    first, second = np.array([[1.0, 3.0, 1.0, 3.0, 1.0, 3.0]]).T, np.array([[2.0, 2.0, 2.0, 2.0, 2.0, 2.0]]).T
+    halves = Halves()
+    losses = [
+        halves.judge(model, [Scored(scores[:3], truth[:3]), Scored(scores[3:], truth[3:])])
+        for scores in (first, second)
+    ]
+    assert losses == [
+        5.0,
+        4.0,
+    ]  # of all rows; the first weights are better on the rows 0, 2, 4, the second ones on 1, 3, 5
+    assert halves.scores is not None
+    assert halves.scores.ravel().tolist() == [2.0, 3.0, 2.0, 3.0, 2.0, 3.0]
+    assert Halves.read(halves.plain()).plain() == halves.plain()
+
+
+def test_choosing_among_many_weights_does_not_flatter_the_metrics() -> None:
+    rng = np.random.default_rng(0)
+    model, truth = ul.Learner(), np.zeros(40)
+    flattered, crossed = [], []
+    for _ in range(200):
+        halves = Halves()
+        losses = [halves.judge(model, [Scored(rng.normal(size=(40, 1)), truth)]) for _ in range(20)]
+        assert halves.scores is not None
+        flattered.append(min(losses))
+        crossed.append(float(np.mean(halves.scores**2)))
+    assert np.mean(flattered) < 0.7  # the best of 20 looks better than each of them is
+    assert np.mean(crossed) == pytest.approx(1.0, abs=0.05)
+
+
+def test_small_tables_hold_out_more_than_a_tenth_and_tiny_ones_nothing() -> None:
+    sizes = {0: 0, 24: 0, 25: 5, 80: 16, 500: 100, 1000: 100, 1005: 100, 5000: 500, 10**6: MOST_HELD_OUT}
+    assert {rows: Plan().held_rows(rows) for rows in sizes} == sizes
     assert Plan(holdout=0.3).held_rows(10**6) == 300_000
     assert Plan(holdout=0).held_rows(10**6) == 0
 
@@ -99,7 +138,7 @@ def test_without_held_out_rows_the_metrics_are_progressive() -> None:
     result = ul.train(prices(), "price", holdout=0)
     assert not result.details.on_holdout
     assert result.metrics == result.progressive
-    assert result.metrics_on == "1,199 rows, each predicted before it was learned"  # the first has no prediction
+    assert result.metrics_on == "1,199 rows, each predicted before it was learned"  # the first row has no prediction
     assert (result.baseline, result.baseline_name, result.details.held_out) == ({}, "", 0)
     assert math.isnan(result.skill)
     assert result.passes == Plan().least_passes(ROWS)
@@ -113,9 +152,9 @@ def test_the_baseline_is_the_trivial_answer_of_what_was_learned() -> None:
     learned, held = frame["price"].to_numpy()[at[:-120]], frame["price"].to_numpy()[at[-120:]]
     assert result.baseline["rmse"] == pytest.approx(np.sqrt(np.mean((held - learned.mean()) ** 2)))
     assert result.skill == pytest.approx(1 - (result.metrics["rmse"] / result.baseline["rmse"]) ** 2)
-    assert result.baseline_name.startswith("always the mean, ")
+    assert result.baseline_name.startswith("always predict the mean, ")
     X, y = noise()
-    assert ul.train(X[:3000], y[:3000]).baseline_name == "always 'a'"
+    assert ul.train(X[:3000], y[:3000]).baseline_name == "always predict 'a'"
 
 
 def test_the_interval_of_numbers_is_that_of_their_squared_errors() -> None:
@@ -204,7 +243,7 @@ def test_the_kept_weights_are_those_that_do_best_on_the_rows_held_back() -> None
         result.model.keep(kept)  # type: ignore[arg-type]
         errors[kept] = float(np.mean((result.model.predict(X[held]) - noisy[held]) ** 2))
     assert errors[result.selected] == min(errors.values())
-    assert result.metrics["mse"] == pytest.approx(min(errors.values()))
+    assert result.metrics["mse"] == pytest.approx(min(errors.values()), rel=0.05)  # each half has its own choice
 
 
 def test_passes_end_when_they_help_no_more_and_the_best_is_kept() -> None:
@@ -218,7 +257,7 @@ def test_passes_end_when_they_help_no_more_and_the_best_is_kept() -> None:
 
 
 def test_small_tables_of_noise_are_not_learned_by_heart() -> None:
-    """With twenty passes and no choice the error was 1.5 times that of the mean, with the choice it is 1.14 times."""
+    """With twenty passes, the error was 1.5 times that of the mean; with selected passes it is 1.14 times."""
     errors = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -233,7 +272,7 @@ def test_limits_of_passes() -> None:
     assert Plan(passes=3).least_passes(10) == Plan(passes=3).most_passes(10**9) == 3
 
 
-def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -> None:
+def test_classes_found_only_in_the_holdout_do_not_change_weights() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 6))
     y = np.digitize(X[:, 0] + 0.3 * X[:, 1] * X[:, 2], [-1, 0, 1])
@@ -251,7 +290,7 @@ def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -
     found = losses(rare)
     assert list(found) == list(usual)
     assert found[len(found)]["averaged"] == pytest.approx(usual[len(usual)]["averaged"], rel=0.05)
-    rare[held] = 100 + np.arange(200)  # nothing can be judged: it ends
+    rare[held] = 100 + np.arange(200)  # without a hold-out, training ends after one pass
     assert len(losses(rare)) <= 10
 
 
@@ -334,7 +373,7 @@ def test_drift_is_found_where_there_is_one() -> None:
     assert not drifts(numbers[:100] * 1.0, numbers[:100])
 
 
-# ------------------------------------------------------------------------------------------------ honest words
+# ------------------------------------------------------------------------------------------------ notes and reports
 
 
 def test_metrics_on_rows_learned_before_are_marked(tmp_path: Path) -> None:
@@ -350,7 +389,7 @@ def test_metrics_on_rows_learned_before_are_marked(tmp_path: Path) -> None:
     assert "earlier" not in new.metrics_on
     assert not new.notes
     assert "earlier" in ul.train(path, resume=model, passes=1).metrics_on  # two trainings later
-    assert "earlier" in ul.train(prices(400), resume=model, passes=1).metrics_on  # a frame cannot be recognized
+    assert "earlier" in ul.train(prices(400), resume=model, passes=1).metrics_on  # a frame cannot be identified
 
 
 def test_random_hold_out_rows_of_a_stream_are_not_reported_as_learned() -> None:
@@ -433,7 +472,7 @@ def test_a_stream_has_no_passes_that_end_by_themselves() -> None:
 @pytest.mark.parametrize("rows", [1, 2, 3, 9, 10, 31])
 def test_tables_of_few_rows_are_fitted(rows: int) -> None:
     result = ul.train(prices(rows), "price", task="regression")
-    assert (result.rows, result.details.learned, result.details.held_out) == (rows, rows, rows // 10)
+    assert (result.rows, result.details.learned, result.details.held_out) == (rows, rows, rows // 5 if rows > 24 else 0)
     json.dumps(result.asdict(), allow_nan=False)
     repr(result)
 
@@ -449,7 +488,7 @@ def test_an_error_in_a_row_names_its_own_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf])
 def test_an_invalid_weight_is_found_while_reading(weight: float) -> None:
     frame = prices(300).assign(w=1.0)
-    frame.loc[order(0, 0, 300)[-1], "w"] = weight  # a row that is held back
+    frame.loc[order(0, 0, 300)[-1], "w"] = weight  # a held-out row
     row = order(0, 0, 300)[-1] + 1
     with pytest.raises(ul.InputError, match=f"weight is {weight:g} at row {row}; weights must be between 0 and"):
         ul.train(frame, "price", weight="w")
@@ -493,7 +532,7 @@ def test_the_command_prints_a_report_of_data_model_metrics_and_notes(tmp_path: P
     model, baseline, intervals = lines[lines.index("Metrics") + 1 : lines.index("Metrics") + 4]
     assert re.match(r"model +RMSE \d+\.\d+ \(90% confidence interval: ", model)
     assert model.endswith(" on 120 held-out rows (added to training afterwards)")
-    assert re.search(r"^baseline .*; the model's squared error is \d+\.\d\d% below$", baseline)
+    assert re.search(r"^baseline .*; the model's squared error is \d+\.\d\d% below the baseline's$", baseline)
     assert intervals.startswith("interval ")
     assert "in random order (in memory)" in lines[3]
     assert lines[-1] == "- the model was not saved; name a file to save it to: --output FILE"

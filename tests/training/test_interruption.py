@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: answered between batches, and afterwards as before."""
+"""Ctrl-C and SIGTERM are handled between batches, and the earlier handlers are restored afterwards."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def test_handlers_are_as_before_afterwards() -> None:
 
 
 def test_a_handler_that_python_has_not_installed_is_left_in_charge(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that embeds Python may have set one before. Python knows it as None and could not put it back."""
+    """A program that embeds Python may have installed one. Python sees it as None and could not restore it."""
     handlers: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: None}
     during: dict[int, Any] = {}
 
     def install(number: int, handler: Any) -> Any:
-        if handler is None:  # as the real one answers
+        if handler is None:  # with the answer of the real function
             raise TypeError("signal handler must be signal.SIG_IGN, signal.SIG_DFL, or a callable object")
         before, handlers[number] = handlers[number], handler
         return before

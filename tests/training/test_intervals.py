@@ -1,4 +1,4 @@
-"""Intervals and sets, from training to prediction: what they cover, and that they go on wherever training does."""
+"""Prediction intervals and sets, from training to prediction: coverage, and continuation when training resumes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import unitless as ul
 from unitless.cli import main
 from unitless.inference.intervals import Interval, LabelSet
 from unitless.metrics.coverage import Coverage, Predicted
-from unitless.metrics.held_errors import HeldErrors
+from unitless.metrics.holdout_errors import HoldoutErrors
 from unitless.models.error_quantiles import ErrorQuantiles
 from unitless.training.training import Training
 
@@ -55,7 +55,7 @@ def test_new_rows_are_covered_as_often_as_asked_for(target: str, shuffle: bool, 
     result = trained(target, shuffle=shuffle, **options)
     found = covered(result.predict_interval(NEW, level=level), NEW[target])
     assert found > level - 0.05
-    if target == "price":  # counts and classes are not so finely grained
+    if target == "price":  # counts and classes have few distinct errors
         assert found < level + 0.05
 
 
@@ -74,7 +74,7 @@ def test_results_report_the_quality_of_intervals(target: str, shuffle: bool) -> 
     assert wide.model._errors.plain() == result.model._errors.plain()  # type: ignore[union-attr]
 
 
-def test_the_progressive_intervals_are_those_that_the_model_had_before_each_row() -> None:
+def test_progressive_intervals_are_made_before_each_row_is_learned() -> None:
     river = pytest.importorskip("unitless.river", reason="River of today needs Python 3.11", exc_type=ImportError)
     seen: list[Any] = []
     ul.train(
@@ -172,8 +172,8 @@ def test_following_goes_on_from_what_a_fit_has_calibrated() -> None:
 def test_rows_without_weight_or_label_do_not_count() -> None:
     frame = TABLE[[*FEATURES, "price"]].assign(w=1.0)
     noise = frame.assign(w=0.0, price=1e6)
-    unlabelled = frame.assign(price=np.nan)
-    mixed = pd.concat([frame, noise, unlabelled]).sort_index(kind="stable")
+    unlabeled = frame.assign(price=np.nan)
+    mixed = pd.concat([frame, noise, unlabeled]).sort_index(kind="stable")
     ours = ul.train(frame, "price", weight="w", model_type="linear", shuffle=False)
     other = ul.train(mixed, "price", weight="w", model_type="linear", shuffle=False)
     assert other.model._errors.plain() == ours.model._errors.plain()  # type: ignore[union-attr]
@@ -181,8 +181,8 @@ def test_rows_without_weight_or_label_do_not_count() -> None:
 
 
 def test_too_few_rows_held_back_leave_it_to_the_progressive_errors() -> None:
-    small = ul.train(TABLE[[*FEATURES, "price"]].iloc[:150], "price", model_type="linear")  # 15 rows are held back
-    assert small.model._errors.rows == 134  # type: ignore[union-attr]
+    small = ul.train(TABLE[[*FEATURES, "price"]].iloc[:90], "price", model_type="linear")  # 18 rows are held out
+    assert small.model._errors.rows == 71  # type: ignore[union-attr]
     assert math.isfinite(small.predict_interval(NEW, level=0.9)["low"].iloc[0])
     with pytest.raises(ul.OptionError, match="at least 999 rows"):
         small.predict_interval(NEW, level=0.999)
@@ -209,7 +209,7 @@ def test_one_row_many_rows_and_any_frame_have_equal_intervals() -> None:
 def test_intervals_lie_around_the_prediction_and_sets_begin_with_it() -> None:
     frame = trained("price").predict_interval(NEW, level=0.9)
     assert np.allclose(frame["high"] - frame["prediction"], frame["prediction"] - frame["low"])
-    assert frame["high"].sub(frame["low"]).nunique() < 20  # apart from rounding it is one width
+    assert frame["high"].sub(frame["low"]).nunique() < 20  # apart from rounding it has one width
     sets = trained("kind").predict_interval(NEW, level=0.95)
     assert (sets["set"].map(lambda labels: labels[0]) == sets["prediction"]).all()
     assert sets["set"].map(len).max() == 3
@@ -265,15 +265,15 @@ def test_distributed_training_calibrates_on_rows_held_back() -> None:
 
 def test_rows_held_back_are_not_judged_by_themselves() -> None:
     errors = np.append(np.full(99, 1.0), 100.0)
-    held = HeldErrors(0.9, ErrorQuantiles())
+    held = HoldoutErrors(0.9, ErrorQuantiles())
     held.count(Predicted(errors), None)
     assert held.metrics == {"coverage": 0.99, "width": 2.0}
     assert held.quantiles.reach(0.9) == 1.0
-    few = HeldErrors(0.9, ErrorQuantiles.calibrated(np.full(50, 3.0)))
+    few = HoldoutErrors(0.9, ErrorQuantiles.calibrated(np.full(50, 3.0)))
     few.count(Predicted(errors[:19]), None)
     assert few.metrics == {"coverage": 1.0, "width": 6.0}
     assert few.quantiles.reach(0.9) == 3.0
-    assert HeldErrors(0.9, ErrorQuantiles()).metrics == {}
+    assert HoldoutErrors(0.9, ErrorQuantiles()).metrics == {}
 
 
 def test_sets_are_counted_as_they_are_given() -> None:
@@ -290,8 +290,8 @@ def test_sets_are_counted_as_they_are_given() -> None:
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for target, line, columns in (
-        ("price", "90% intervals hold", ["prediction", "low", "high"]),
-        ("kind", "90% sets hold", ["prediction", "set"]),
+        ("price", "90% prediction intervals contain", ["prediction", "low", "high"]),
+        ("kind", "90% prediction sets contain", ["prediction", "set"]),
     ):
         TABLE[[*FEATURES, target]].to_csv("data.csv", index=False)
         assert main(["train", "data.csv", "-t", target, "--model-type", "linear", "-o", "m.unitless", "-q"]) == 0

@@ -1,4 +1,4 @@
-"""What the labels are is settled, and said, before the first row is learned."""
+"""The type of the labels is determined and reported before the first row is learned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def table(labels: list[Any], seed: int = 0) -> pd.DataFrame:
 
 
 def ways(frame: pd.DataFrame, folder: Path) -> dict[str, Any]:
-    """The same table in a file of each kind, as a frame, as mappings, and as an array with labels beside it."""
+    """The same table in a file of each kind, as a frame, as mappings, and as an array with separate labels."""
     frame.to_csv(folder / "t.csv", index=False)
     frame.to_parquet(folder / "t.parquet")
     rows = [{k: None if pd.isna(v) else v for k, v in row.items()} for row in frame.to_dict("records")]

@@ -1,4 +1,4 @@
-"""A column that gives the target away is named in the notes, and no other column is."""
+"""A column that gives the target away is reported in the notes, and no other column is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def numbers(frame: pd.DataFrame, noise: float) -> pd.Series:
     return 100 * frame.age + 0.05 * frame.income + noise * frame.noise * 1000
 
 
-def test_the_label_under_another_name_is_named_with_the_option_that_leaves_it_out() -> None:
+def test_a_copy_of_the_label_is_reported_with_the_option_to_ignore_it() -> None:
     frame = table()
     frame["churned"] = np.where(frame.age + 10 * frame.noise > 40, "yes", "no")
     frame["status"] = frame.churned.map({"yes": "closed", "no": "open"})
@@ -71,6 +71,31 @@ def test_a_code_with_digits_of_the_class_is_named() -> None:
     frame["code"] = 10 * frame.kind + np.random.default_rng(2).integers(0, 9, ROWS)
     (note,) = leaks(frame.drop(columns="noise"), "kind")
     assert "'code'" in note
+
+
+def orders() -> pd.DataFrame:
+    frame, rng = table(), np.random.default_rng(3)
+    frame["ordered"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 365, ROWS), "D")
+    frame["promised"] = frame.ordered + pd.to_timedelta(rng.integers(3, 10, ROWS), "D")
+    frame["delivered"] = frame.ordered + pd.to_timedelta(rng.integers(1, 14, ROWS), "D")
+    return frame
+
+
+def test_a_date_that_only_rows_of_one_class_have_is_named() -> None:
+    frame = orders().drop(columns=["promised", "delivered"])
+    frame["lost"] = np.where(frame.age + 10 * frame.noise > 40, "yes", "no")
+    frame["closed"] = (frame.ordered + pd.Timedelta(90, "D")).where(frame.lost == "yes")
+    (note,) = leaks(frame.drop(columns="noise"), "lost")
+    assert "column 'closed' alone predicts" in note
+
+
+def test_two_dates_between_which_the_time_is_the_label_are_named() -> None:
+    frame = orders()
+    frame["late"] = np.where(frame.delivered > frame.promised, "yes", "no")
+    (note,) = leaks(frame, "late")
+    assert "columns 'promised' and 'delivered' alone predict" in note
+    frame["late"] = np.where(frame.age + 10 * np.random.default_rng(4).normal(size=ROWS) > 40, "yes", "no")
+    assert leaks(frame, "late") == []
 
 
 def honest_tables() -> dict[str, tuple[pd.DataFrame, str]]:

@@ -1,4 +1,4 @@
-"""Models that `train` made stay such models when they are merged: they know their columns, and predict frames."""
+"""Models made by `train` keep their column types when they are merged, and predict frames."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_an_untrained_model_is_neutral_here_too() -> None:
     [
         ({"target": "size"}, "model 1 and model 2 cannot be merged: one predicts 'answer', the other 'size'"),
         ({"positive": "no"}, "the positive label is 'yes' in one, 'no' in the other"),
-        ({"reading": ul.Reading(ignore=["size", "job"])}, "only one of them knows the column 'job'"),
+        ({"reading": ul.Reading(ignore=["size", "job"])}, "only one of them has the column 'job'"),
         ({"task": "classes"}, "the task binary, the other classes; give task to both"),
         ({"rule": "snag"}, "the models differ in rule"),
     ],
@@ -77,7 +77,7 @@ def test_models_that_mean_other_things_are_refused(options: dict[str, Any], mess
         ul.merge([trained(0), trained(1, **options)])
 
 
-def test_a_model_that_was_not_trained_from_a_table_does_not_fit_to_one_that_was() -> None:
+def test_models_with_and_without_a_table_cannot_be_merged() -> None:
     model = trained(0)
     other = type(model)._fresh(model.options.asdict(), None, False, None)
     other.learn_one({"age": 30.0}, 1.0)

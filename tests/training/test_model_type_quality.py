@@ -1,4 +1,4 @@
-"""Tables that are small, narrow or odd are trained with the usual model_type: no worse than linear models by much."""
+"""On small, narrow or odd tables, the default model_type is not much worse than linear models."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 import unitless as ul
 
 USUAL = "auto"  # the default
-NEW = 2000  # rows that are not trained
+NEW = 2000  # rows that are not used for training
 
 
 def errors(make: Any, rows: int, seed: int = 0, **options: Any) -> dict[str, float]:
-    """The RMSE of the usual model_type and of linear models on new rows."""
+    """The RMSE of the default model_type and of linear models on new rows."""
     frame = make(rows + NEW, np.random.default_rng(seed))
     found = {}
     for model_type in (USUAL, "linear"):
@@ -47,7 +47,7 @@ def constants(rows: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def numbered(rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Names and numbers of rows, which say nothing."""
+    """Names and numbers of rows, which have no information about the target."""
     names = [f"customer {k}" for k in rng.permutation(rows)]
     return lines(rows, rng).assign(name=names, number=rng.permutation(rows) + 10**9)
 

@@ -27,7 +27,7 @@ class Handle:
 
 
 def notebook(monkeypatch: pytest.MonkeyPatch, kernel: object | None) -> list[str]:
-    """What a notebook that there is not would have been told to show."""
+    """Record the displays that a notebook would receive."""
     shown: list[str] = []
 
     def display(page: str, display_id: bool) -> Handle:

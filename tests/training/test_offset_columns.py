@@ -1,4 +1,4 @@
-"""A column of offsets: from every format, in random order, held back, scored, predicted, explained and converted."""
+"""A column of offsets in every format, random order, hold-outs, evaluation, prediction, explanation and conversion."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_predictors_models_and_files_agree(frame: pd.DataFrame, result: Any, tmp
     model = ul.load(path)
     assert model.predict_label(some).tolist() == expected
     assert [float(model._link(model.predict_one(row))) for row in rows] == expected
-    given = model.predict(some, np.zeros(20))  # an offset that is given counts instead of the column
+    given = model.predict(some, np.zeros(20))  # an offset that is given replaces the column
     np.testing.assert_allclose(given + some["log_years"], model.predict(some), rtol=1e-12)
 
 
@@ -132,7 +132,7 @@ def test_scoring_reads_the_column(frame: pd.DataFrame, result: Any, tmp_path: Pa
 def test_without_the_column_nothing_is_predicted(frame: pd.DataFrame, result: Any, tmp_path: Path) -> None:
     without = frame.drop(columns="log_years")
     for path in write_all(without.head(50), tmp_path).values():
-        lines = path.endswith("jsonl")  # where a key may be there in some rows
+        lines = path.endswith("jsonl")  # here some rows may lack a key
         said = "the offset 'log_years' is missing" if lines else "there is no column 'log_years', which holds the off"
         with pytest.raises(ul.InputError, match=said):
             result.predict(path)

@@ -1,4 +1,4 @@
-"""Every rate of several rules over one reading: each loss is that of training with that rate."""
+"""Many rates of several rules in one pass: each loss equals that of training with that rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a training says what its result says, stands alone, and shows names that are HTML as text."""
+"""The page of a training shows its result, needs no other file, and shows names that are HTML as text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HOSTILE = [
 
 
 class Page(HTMLParser):
-    """A page, taken apart: its elements must be closed in order."""
+    """A parsed page: its elements must be closed in order."""
 
     def __init__(self, content: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -82,7 +82,7 @@ class Page(HTMLParser):
         return {found for found in ("ROC", "Reliability", "Residuals", "By class") if found in self.words}
 
     def row(self, name: str) -> list[str]:
-        """What stands beside a name, which a remark may follow."""
+        """The text next to a name, which a remark may follow."""
         same = [cells[1:] for cells in self.cells if cells and cells[0] == name]
         return [*same, *(cells[1:] for cells in self.cells if cells and cells[0].startswith(name))][0]
 
@@ -92,7 +92,7 @@ def page_of(result: ul.TrainResult) -> Page:
     page = Page(content)
     assert {name for name, _ in page.seen} <= ELEMENTS
     for name, attributes in page.seen:
-        # Nothing is loaded, nothing runs, nothing is sent.
+        # The page loads nothing, runs nothing and sends nothing.
         assert not {"src", "href", "xlink:href", "srcset", "action", "data"} & attributes.keys(), (name, attributes)
         assert not any(attribute.startswith("on") for attribute in attributes), (name, attributes)
     style = content.partition("<style>")[2].partition("</style>")[0]
@@ -208,7 +208,7 @@ def test_the_numbers_of_classes_are_those_of_the_kept_model() -> None:
 
 
 @pytest.mark.parametrize("made", [binary, regression, classes])
-def test_without_held_out_rows_the_page_says_that_its_metrics_are_progressive(made: Any) -> None:
+def test_without_a_holdout_the_page_labels_its_metrics_progressive(made: Any) -> None:
     result = made(holdout=0)
     assert result.details.curves is None
     page = page_of(result)
@@ -224,7 +224,7 @@ def test_without_held_out_rows_the_page_says_that_its_metrics_are_progressive(ma
 
 
 @pytest.mark.parametrize("made", [binary, regression])
-def test_rows_that_were_followed_are_compared_with_repeating_the_last_label(made: Any) -> None:
+def test_stream_metrics_are_compared_with_the_last_label(made: Any) -> None:
     result = made(shuffle=False)
     page = page_of(result)
     assert "in their own order" in page.text
@@ -290,7 +290,7 @@ def test_the_page_shows_the_notes(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "a,b,who,y\n" + "\n".join(rows) + "\n1,2\n")
     result = ul.train(path, "y", reading=ul.Reading(on_error="skip"))
     page = page_of(result)
-    assert "600 values (a 600)" in page.text
+    assert "600 values (a: 600)" in page.text
     assert "1 skipped" in page.text
     assert "t.csv, row 3001" in page.text
     assert "'b', a row counter" in page.text
@@ -340,7 +340,7 @@ def test_a_report_that_cannot_be_written_is_refused(name: str, tmp_path: Path) -
 
 
 def test_the_command_writes_the_page_and_names_options_as_flags(tmp_path: Path) -> None:
-    # Labels that grow along the data: a note that names options.
+    # Labels that grow along the data cause a note that names options.
     rng = np.random.default_rng(0)
     rows = [f"{x:.4f},{x + k / 1000 + rng.normal():.4f}" for k, x in enumerate(rng.normal(size=10_000))]
     path = write(tmp_path / "t.csv", "x,y\n" + "\n".join(rows) + "\n")

@@ -1,4 +1,4 @@
-"""Interrupted at any moment, training goes on where it stopped, and ends with the same model to the last bit."""
+"""Training that is interrupted at any moment resumes where it stopped and gives the same model to the last bit."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ ROWS = 360
 
 
 class Killed(BaseException):
-    """The end of a run, wherever it is."""
+    """Raised to end a run at any point."""
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models are saved thousands of times here; that they reach the disk is tested where files are."""
+    """Models are saved thousands of times here without waiting for the disk; other tests cover durability."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 def after(parts: int) -> Callable[[Training], None]:
-    """End a run after so many parts."""
+    """End a run after this many parts."""
     calls = iter(range(parts))
 
     def watch(run: Training) -> None:
@@ -55,19 +55,19 @@ def after(parts: int) -> Callable[[Training], None]:
 
 
 def parts_of(source: Any, model: Path, **options: Any) -> tuple[int, ul.TrainResult]:
-    """How many parts an uninterrupted run has, and what comes of it."""
+    """The number of parts of an uninterrupted run, and its result."""
     calls: list[int] = []
     result = ul.train(source, output=model, progress=lambda run: calls.append(1), **options)
     return len(calls), result
 
 
-AGAIN = ("target", "weight", "reading")  # with PLAN, what must be given again to go on
+AGAIN = ("target", "weight", "reading")  # with PLAN, the arguments that must be given again when training resumes
 PLAN = ("passes", "holdout", "random_state", "checkpoint", "shuffle", "learn_holdout", "memory")
 WAYS: dict[str, dict[str, Any]] = {"follow": {"shuffle": False}, "fit": {"passes": 2}}
 
 
 def goes_on(source: Any, folder: Path, moments: int = 3, **options: Any) -> None:
-    """Killed at several moments and again while it goes on, it ends as if nothing had happened, followed or fitted."""
+    """A run that is killed at several moments, and again after it resumed, gives the result of an uninterrupted run."""
     if "shuffle" in options:
         return one_goes_on(source, folder, moments, **options)
     for way, choice in WAYS.items():
@@ -435,7 +435,7 @@ def test_an_interrupted_process_explains_how_to_resume(big: str, tmp_path: Path)
 
 
 def unread(pipe: Any) -> int:
-    """Bytes in a pipe that nobody has read yet."""
+    """The number of bytes in a pipe that have not been read yet."""
     count = array.array("i", [0])
     fcntl.ioctl(pipe, termios.FIONREAD, count)
     return count[0]

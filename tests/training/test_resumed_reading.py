@@ -1,4 +1,4 @@
-"""A model that is resumed reads further data as its first data was read."""
+"""A resumed model reads further data in the same way as its first data."""
 
 from __future__ import annotations
 

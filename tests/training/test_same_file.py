@@ -1,4 +1,4 @@
-"""A model file depends on the data and on the options, and on nothing else."""
+"""A model file depends only on the data and the options."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def frame(rows: int = 3000) -> pd.DataFrame:
 
 
 FRAME = frame()
-TEXT = FRAME.to_csv(index=False).replace("\n", "\nbroken,row\n", 1)  # a row that is skipped, and whose place is known
-# What is trained, in a process of its own: the folder, the model file, the number of threads.
+TEXT = FRAME.to_csv(index=False).replace("\n", "\nbroken,row\n", 1)  # a skipped row with a known place
+# The program that trains in a separate process. Arguments: the folder, the model file, the number of threads.
 SCRIPT = """
 import json, sys
 import unitless as ul

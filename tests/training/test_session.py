@@ -1,4 +1,4 @@
-"""A session: the step that all ways of training repeat."""
+"""A session: the step that all forms of training repeat."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_session_learns_as_the_model_itself(task: str) -> None:
     y = labels.values if isinstance(labels, Numbers) else np.array(labels.values)[labels.codes]
     own = model.learn(X, y, np.where(np.arange(ROWS) % 5, 1.0, 2.0))
     assert session.model.predict(X).tobytes() == model.predict(X).tobytes()
-    if task != "classes":  # there, classes get scores in rows before they joined
+    if task != "classes":  # there, classes have scores in rows before they joined
         assert scores.tobytes() == own.tobytes()
 
 
@@ -94,7 +94,7 @@ def test_rows_without_a_label_are_neither_learned_nor_counted(task: str) -> None
     session, progress = Session(make(), target, on_error="fail", level=0.9), Progress()
     scored = session.learn(batch(0, ROWS, gaps), progress=progress)
     assert len(scored) == ROWS
-    assert (progress.unlabelled, progress.learned) == (missing.sum(), (~missing).sum())
+    assert (progress.unlabeled, progress.learned) == (missing.sum(), (~missing).sum())
     without = Session(make(), target, on_error="fail", level=0.9)
     without.learn(batch(0, ROWS, labels).select(~missing))
     assert session.metrics.state() == without.metrics.state()

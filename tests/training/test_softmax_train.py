@@ -1,4 +1,4 @@
-"""`loss="softmax"` in what trains: train, the command line, the estimators of scikit-learn and River."""
+"""`loss="softmax"` in all ways to train: train, the command line, the estimators of scikit-learn and River."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training: labels of every kind, weights, sorted files, hold-outs, bad rows; what is said, and constant memory."""
+"""Training: labels of every kind, weights, sorted files, hold-outs, bad rows; reports, and constant memory."""
 
 from __future__ import annotations
 
@@ -138,7 +138,9 @@ def test_tasks_are_found_out_or_as_asked() -> None:
         task((x % 3).astype(int), task="binary")
     with pytest.raises(ul.OptionError, match="loss 'logistic' is for classes"):
         task(x * 0.5, loss="logistic", task="regression")
-    with pytest.raises(ul.InputError, match="the target is text"):
+    with pytest.raises(
+        ul.InputError, match=r"the target 'y' is text, such as 'c0'; regression predicts numbers; leave out task"
+    ):
         task([f"c{k % 4}" for k in range(60)], task="regression")
 
 
@@ -352,7 +354,7 @@ def test_the_command_line_trains_and_reports(tmp_path: Path) -> None:
     model = str(tmp_path / "m.unitless")
     run = command("train", path, "--target", "y", "--output", model, "--on-error", "skip", "--holdout", "0.1")
     assert run.returncode == 0
-    for told in ("'yes' (positive) or 'no' (negative)", "held-out rows", " skipped", "accuracy", "missing", "z 1"):
+    for told in ("'yes' (positive) or 'no' (negative)", "held-out rows", " skipped", "accuracy", "missing", "z: 1"):
         assert told in run.stdout
     assert "a.csv, row " in run.stdout  # the row that was skipped
     titles = [line for line in run.stdout.splitlines() if line in ("Data", "Model", "Metrics", "Features", "Notes")]
@@ -463,16 +465,16 @@ def test_rows_of_a_table_are_predicted_as_mappings_too() -> None:
         result.predict(np.zeros((2, 2)))
 
 
-def test_rows_that_are_held_out_or_missing_are_counted_once_whatever_the_passes() -> None:
+def test_held_out_and_missing_rows_are_counted_once_in_any_passes() -> None:
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0] * 50, "y": np.arange(200) % 2})
     once, thrice = (ul.train(frame, "y", holdout=0.3, passes=passes) for passes in (1, 3))
     assert thrice.details.held_out == once.details.held_out
     assert thrice.details.missing == once.details.missing == {"a": 50}
     assert thrice.details.learned == once.details.learned == 200
-    assert (once.model.examples, thrice.model.examples) == (200, 480)  # those held back are learned once
+    assert (once.model.examples, thrice.model.examples) == (200, 480)  # the held-out rows are learned once
 
 
-def test_rows_held_back_from_a_stream_are_scored_after_any_number_of_passes() -> None:
+def test_held_out_rows_of_a_stream_are_scored_after_all_passes() -> None:
     frame = table(500).drop(columns="extreme")
     once, thrice = (ul.train(frame, "y", holdout=0.3, passes=passes, shuffle=False) for passes in (1, 3))
     held = hashes(0, 0, 500) < np.uint64(int(0.3 * 2**64))

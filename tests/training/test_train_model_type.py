@@ -1,4 +1,4 @@
-"""What train, compare and the sweep of rates make of `model_type`."""
+"""`model_type` in train, compare and the sweep of rates."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_auto_is_averaged_of_text_that_names_its_features(tmp_path: Path) -> Non
 
 
 def averaged(options: dict[str, Any], rows: inputs.Input) -> bool:
-    """Whether a fit of these rows keeps the average of the weights."""
+    """Whether a fit of these rows uses the average of the weights."""
     return resolve("regression", DataFacts(fitted=True, rows=rows), options).average
 
 

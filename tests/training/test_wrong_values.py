@@ -1,4 +1,4 @@
-"""Values of the wrong type are refused by an error of this package, whatever they are."""
+"""Values of a wrong type are always refused by an error of this package."""
 
 from __future__ import annotations
 

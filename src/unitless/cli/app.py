@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from collections.abc import Callable, Sequence
@@ -172,6 +173,20 @@ def _plain(message: str) -> str:
     return message
 
 
+def _nearest(context: Any, option: str) -> str:
+    """A question about the options that someone may have meant; empty if none is near."""
+    name = getattr(getattr(context, "command", None), "name", None)
+    flags = [one for command in COMMANDS if name == command.NAME for one in command.OPTIONS if not one.argument]
+    word = option.lstrip("-").replace("_", "-").removeprefix("no-")
+    words = {one.written.removeprefix("--").removeprefix("no-"): one for one in flags}
+    found = [one for one in flags if word in one.also]
+    found = found or [words[near] for near in difflib.get_close_matches(word, words, 3, 0.7)]
+    found = found or [one for near, one in words.items() if set(word.split("-")) <= set(near.split("-"))]
+    if not found or not word:
+        return ""
+    return f". Did you mean {' or '.join(f'{one.written}/{one.off}' if one.off else one.written for one in found[:3])}?"
+
+
 def _run(arguments: list[str] | None) -> int:
     try:
         code = app(arguments, standalone_mode=False)
@@ -186,12 +201,15 @@ def _run(arguments: list[str] | None) -> int:
         if usage is None:
             raise
         if not usage():  # without arguments, typer has printed the help
-            return 2
+            return 0
         context = getattr(error, "ctx", None)
         hint = f"\nTry: {context.command_path} --help" if context is not None else ""
-        if re.search(r"No such option: (--\w+_\w|-[dfiqpl]\b)", usage()):
+        option = getattr(error, "option_name", None)
+        near = "" if option is None else _nearest(context, option)
+        message = _plain(usage()) if option is None else f"No such option: {option}{near}"
+        if not near and re.search(r"No such option: (--\w+_\w|-[dfiqpl]\b)", usage()):
             hint = f"\nVowpal Wabbit's options have other names here: docs/reference/vowpal-wabbit-options.md{hint}"
         for name, command in _ELSEWHERE.items():
             hint = f"\nTry: {command}" if f"No such command '{name}'" in usage() else hint
-        return failed(f"{_plain(usage())}{hint}", 2)
+        return failed(f"{message}{hint}", 2)
     return code if isinstance(code, int) else 0

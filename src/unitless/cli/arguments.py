@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .options import Flag, interactions, listed, rate, tab
@@ -11,12 +12,25 @@ if TYPE_CHECKING:
     from ..data import Source
     from ..data.read_options import Reading
 
-__all__ = ["interactions", "listed", "not_over", "passed_on", "rate", "reading", "sources", "tab"]
+__all__ = ["interactions", "listed", "model_first", "not_over", "passed_on", "rate", "reading", "sources", "tab"]
 
 
 def sources(data: list[str]) -> Any:
     """A single source, or a list of several."""
     return data[0] if len(data) == 1 else data
+
+
+@contextmanager
+def model_first(command: str) -> Iterator[None]:
+    """Add the order of the arguments to an error about a file that is not a model."""
+    from ..errors import ModelFileError  # noqa: PLC0415
+
+    try:
+        yield
+    except ModelFileError as error:
+        if "not a model file" in error.problem:
+            error.at(advice=f"the model comes first: unitless {command} MODEL DATA")
+        raise
 
 
 def not_over(plot: str | None, source: Source) -> Source:

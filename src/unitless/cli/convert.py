@@ -54,7 +54,12 @@ OPTIONS = (
         argument=True,
         required=True,
     ),
-    Flag("to", "The format to write. Default: the one that OUT ends with.", panel=OUTPUT),
+    Flag(
+        "to",
+        f"The format to write: {formats.one_of(formats.written_formats())}; for a model json, onnx or unitless. "
+        "Default: the one that OUT ends with.",
+        panel=OUTPUT,
+    ),
     options.TASK,
     options.POSITIVE,
     *_READING,
@@ -83,6 +88,7 @@ OPTIONS = (
         "A file of VW text with the names of the features, for a model written by vw -f, which has only their hashes. "
         "Default: none.",
         panel=MODELS,
+        metavar="FILE",
     ),
     options.NO_REMARKS,
 )
@@ -146,7 +152,7 @@ def _suffix(source: str, output: str) -> str:
 
     if output.endswith((".onnx", ".unitless")):
         if not os.path.exists(source):
-            raise InputError(f"{source}: there is no such file")
+            raise InputError(f"there is no file {source!r}")
         raise InputError(
             f"{source} is not a model that could become {output}: that takes a model of unitless or of Vowpal Wabbit"
         )

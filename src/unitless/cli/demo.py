@@ -17,8 +17,8 @@ unitless demo --folder pictures
 unitless demo --data shuttle.csv
 """
 OPTIONS = (
-    Flag("folder", "The folder for the table, the model, the report and the picture.", default="out"),
-    Flag("data", "Only write the bundled data to this CSV file, and stop. Default: none."),
+    Flag("folder", "The folder for the table, the model, the report and the picture.", default="out", metavar="DIR"),
+    Flag("data", "Only write the bundled data to this CSV file, and stop. Default: none.", metavar="FILE"),
 )
 
 
@@ -48,6 +48,7 @@ def command(*, folder: str, data: str | None) -> int | None:
     demo.main(folder)
     print(f"report:  {report}\n\nNext, type")
     print(f"  {program} predict {model} {table} --probabilities | head")
-    print(f"  {program} evaluate {model} {table}")
-    print(f"  {program} train YOUR.csv --target COLUMN")
+    print(f"  {program} inspect {model}")
+    print(f"  {program} train YOUR.csv --target COLUMN --output YOUR.unitless")
+    print(f"  {program} evaluate YOUR.unitless NEW.csv      # rows that the model has not learned")
     return None

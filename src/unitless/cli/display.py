@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import shown
-from ..sections import Facts, Section, Table
+from ..sections import Facts, Section, Table, text
 from . import failures
 
 _PAUSE = 0.1  # seconds between two updates of the progress
@@ -49,27 +49,25 @@ def table(title: str | None, header: Sequence[str], rows: Iterable[Sequence[Any]
             ruled.add_row(*(_escaped(cell) for cell in row))
         console().print(ruled)
         return
-    widths = [max(len(name), *(len(row[k]) for row in cells)) if cells else len(name) for k, name in enumerate(header)]
     if title:
         print(title)
-    for row in [list(header), *cells]:
-        line = (
-            cell.ljust(width) if k < left else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        print("  ".join(line).rstrip())
+    print(shown.table(header, cells, left))
 
 
 def show(sections: Iterable[Section]) -> None:
     """Print sections on the standard output."""
     found = [section for section in sections if section.content]
+    if not sys.stdout.isatty():
+        if found:
+            print(text(found))
+        return
     facts_of = [part.known for section in found for part in section.content if isinstance(part, Facts)]
     width = max((len(name) for known in facts_of for name, _ in known), default=0)
     for k, section in enumerate(found):
         if k:
             print()
         if section.title:
-            console().print(section.title, markup=False, style="bold" if sys.stdout.isatty() else None)
+            console().print(section.title, markup=False, style="bold")
         for j, part in enumerate(section.content):
             if j:
                 print()
@@ -83,10 +81,9 @@ def show(sections: Iterable[Section]) -> None:
 
 
 def _wrapped(mark: str, line: str) -> None:
-    """Print a line of text; on a terminal, a long one is wrapped and indented by the width of the mark."""
-    if sys.stdout.isatty():
-        room = max(20, console().width - len(mark))
-        line = ("\n" + " " * len(mark)).join(textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False))
+    """Print a line of text on a terminal; a long one is wrapped and indented by the width of the mark."""
+    room = max(20, console().width - len(mark))
+    line = ("\n" + " " * len(mark)).join(textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False))
     print(f"{mark}{line}")
 
 
@@ -147,6 +144,7 @@ class Watch:
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._shown, self._judged = quiet, 0, 0
         self._root = False  # whether the RMSE is shown instead of the loss
+        self._loss = "loss"  # what the loss is called
         self._noted = 0  # how many notes have been printed
         self._total: int | None = None
         self._bar: Progress | None = None
@@ -202,7 +200,7 @@ class Watch:
         self._remark(run)
         if run.evaluation is None:  # rows are read before they are shuffled
             return self._advance(run.progress, "-", "-", rows=run.read)
-        self._root = self._shows_root(run.evaluation)
+        self._name_metric(run)
         if run.rounds is not None:
             return self._show_rounds(run)
         if self._shown == 0 and run.evaluation.history:
@@ -218,14 +216,16 @@ class Watch:
         share = run.progress.rows / max(1, run.read) if run.fitted else None  # of the pass
         self._advance(run.progress, self._read(now.loss), self._read(now.since_last), share)
 
-    @staticmethod
-    def _shows_root(evaluation: Any) -> bool:
-        """Whether the metric is the RMSE: numbers are predicted, with squared loss."""
-        return bool(evaluation.is_squared_error and evaluation.now.error_rate is None)
+    def _name_metric(self, run: Any) -> None:
+        """Choose the metric that is shown: the RMSE where numbers are predicted with squared loss, else the loss."""
+        from ..metrics.shown_metrics import training_loss  # noqa: PLC0415  (only commands that learn need it)
+
+        self._root = bool(run.evaluation.is_squared_error and run.evaluation.now.error_rate is None)
+        self._loss = training_loss(run.model.options.loss, run.target.task)
 
     @property
     def _metric(self) -> str:
-        return "RMSE" if self._root else "loss"
+        return "RMSE" if self._root else self._loss
 
     def _read(self, loss: float) -> str:
         """A mean loss as people read it: its root where the RMSE is shown."""
@@ -249,10 +249,10 @@ class Watch:
         """Print a line for each synchronization round."""
         if self._shown == 0 and run.findings.round_log and self._out is not None:
             self._out.print(str(run.target), markup=False, style="bold" if self._terminal else None)
-            header = f"{'round':>6}{'rows':>12}{self._metric:>12}{'held out':>12}{'seconds':>9}{'merging':>9}"
+            header = f"{'round':>6}{'rows':>12}{self._metric:>14}{'held out':>12}{'seconds':>9}{'merging':>9}"
             self._out.print(header, style="dim" if self._terminal else None)
         for one in run.findings.round_log[self._shown :]:
-            losses = "".join(f"{self._read(loss):>12}" for loss in (one.loss, one.held_loss))
+            losses = f"{self._read(one.loss):>14}{self._read(one.held_loss):>12}"
             times = "".join(f"{'-' if math.isnan(time) else f'{time:.2f}':>9}" for time in (one.seconds, one.merging))
             self.say(f"{one.number:>6}{one.rows:>12,}{losses}{times}")
         self._shown = len(run.findings.round_log)
@@ -279,14 +279,14 @@ class Watch:
         assert self._out is not None
         error = f"{'error':>10}" if run.evaluation.history[0].error_rate is not None else ""
         self._out.print(str(run.target), markup=False, style="bold" if self._terminal else None)
-        header = f"{self._metric:>12}{'since last':>12}{error}{'examples':>14}"
+        header = f"{self._metric:>14}{'since last':>12}{error}{'examples':>14}"
         self._out.print(header, style="dim" if self._terminal else None)
 
     def _line(self, moment: Moment) -> None:
         assert self._out is not None
         error = f"{moment.error_rate:>10.2%}" if moment.error_rate is not None else ""
         self._out.print(
-            f"{self._read(moment.loss):>12}{self._read(moment.since_last):>12}{error}{moment.examples:>14,}"
+            f"{self._read(moment.loss):>14}{self._read(moment.since_last):>12}{error}{moment.examples:>14,}"
         )
 
     def say(self, message: str) -> None:
@@ -310,7 +310,7 @@ class Board(Watch):
         if self._shown == 0 and shown and self._out is not None:
             self._out.print(str(going[0].training.target), markup=False, style="bold" if self._terminal else None)
             names = "".join(f"{one.rule:>12}" for one in runs.contenders)
-            self._root = self._shows_root(going[0].training.evaluation)
+            self._name_metric(going[0].training)
             self._out.print(
                 f"{'examples':>12}{names}   progressive {self._metric}", style="dim" if self._terminal else None
             )

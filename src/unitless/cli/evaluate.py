@@ -79,7 +79,7 @@ def command(
         check_output(plot, [File(model)], "the picture", "the model")
     reading = arguments.reading(given, (*options.FILES, options.ON_ERROR))
     reading = reading if missing is None else replace(reading, missing=missing)  # type: ignore[arg-type]
-    with display.Counter(quiet or as_json) as watch:
+    with arguments.model_first(NAME), display.Counter(quiet or as_json) as watch:
         found = evaluate(
             model,
             arguments.sources(data),

@@ -52,13 +52,14 @@ OPTIONS = (
         metavar="ROW",
         panel=EXPLAIN,
     ),
-    Flag("data", "The file with the row to explain. Default: none.", panel=EXPLAIN),
+    Flag("data", "The file with the row to explain. Default: none.", panel=EXPLAIN, metavar="FILE"),
     Flag("row", "The number of the row in --data, counted from 1. Default: none.", int, panel=EXPLAIN),
     *options.FILES,
     Flag(
         "plot",
         "Write a picture of the model's curves to this file (.png, .svg or .pdf). Default: no picture.",
         panel=OUTPUT,
+        metavar="FILE",
     ),
     Flag("as_csv", "Print the features as CSV, with all digits.", bool, False, flag="--csv", panel=OUTPUT),
     options.JSON,
@@ -143,13 +144,14 @@ def _features(
         print(json.dumps({**about, "features": rows}, indent=2))
         return
     facts = [
-        ("model", f"{path}: {about['kind']}, {display.count(about['bytes'], 'byte')}"),
+        ("model", f"{path}: {about['kind']}"),
+        ("memory", f"{display.count(about['memory_bytes'], 'byte')} when loaded"),
         ("task", about["task"] or ""),
         ("classes", shown.some(about["classes"] or [], 12)),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
         ("model type", _model_type(about)),
         ("ensemble", shares_shown({name: of["share"] for name, of in (about["members"] or {}).items()})),
-        ("rate", display.rates(about["learning_rate"])),
+        ("learning rate", display.rates(about["learning_rate"])),
         ("sparsity", "" if about["sparsity"] is None else display.rates(about["sparsity"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
         ("features", f"{about['feature_count']:,}" + _weighted(about)),
@@ -261,7 +263,7 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         "weight": model.total_weight,
         "feature_count": len(features),
         "weights": _weights(model) if model.options.sparse else None,
-        "bytes": model.nbytes,
+        "memory_bytes": model.nbytes,
         "training": None
         if progress is None
         else {
@@ -316,7 +318,7 @@ def _model_type(about: dict[str, Any]) -> str:
     """The model type, and what it consists of, if it is more than linear."""
     with_curves = (about["members"] or {}).get("curves")
     if with_curves is None:
-        return ""
+        return str(about["model_type"] or "auto (not chosen yet)")
     parts = [
         f"{display.count(with_curves['curves'], 'curve')} of {display.count(with_curves['intervals'], 'interval')}"
     ]

@@ -36,8 +36,8 @@ OPTIONS = (
     Flag("until", "End at this sequence number or time (ISO 8601). Default: the end.", metavar="PLACE", panel=RECORDS),
     Flag(
         "kind",
-        "Print only records of these kinds: prediction, learn, label, tick, create, promote, delete, limits. Default: "
-        "all.",
+        "Print only records of these kinds: prediction, learn, label, tick, create, promote, delete, limits, refused. "
+        "Default: all.",
         many=True,
         panel=RECORDS,
     ),
@@ -50,7 +50,8 @@ def command(
 ) -> int:
     """Print the log of a server as lines of JSON: what was learned, predicted and done, in order.
 
-    Each row is a line with its sequence number (seq), its time and its kind. The command changes nothing, so a
+    Each row is a line with its sequence number (seq), its time and its kind; a row that was refused also has the
+    reason ("refused"). The command changes nothing, so a
     server can use the folder at the same time.
     """
     from pathlib import Path  # noqa: PLC0415

@@ -25,12 +25,13 @@ OPTIONS = (
         argument=True,
         required=True,
     ),
-    Flag("output", "The file to save the merged model to.", short="-o", required=True, panel=OUTPUT),
+    Flag("output", "The file to save the merged model to.", short="-o", required=True, panel=OUTPUT, metavar="FILE"),
     Flag(
         "base",
         "The file of the model from which all were continued; only what each has learned since is merged. "
         "Default: none.",
         panel=MERGING,
+        metavar="FILE",
     ),
     Flag("bounded", "Keep predictions within the range of the parts' predictions.", bool, False, panel=MERGING),
     options.JSON,

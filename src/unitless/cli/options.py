@@ -18,7 +18,7 @@ from ..data.read_options import Reading
 from ..errors import OptionError
 from ..losses import DEFAULTS, names
 from ..losses import listed as listed_names
-from ..options import USUAL_LEVEL
+from ..options import USUAL_LEVEL, Options
 from ..training.cluster import Cluster
 
 _LOSSES = "; ".join(
@@ -55,6 +55,7 @@ class Flag:
         advanced: whether only --help-all shows it.
         library: the library's name for it; empty if it is the same.
         means: turns the given value into the library's; None if they are the same.
+        also: other words for it, which people may try as an option; then the message suggests this one.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Flag:
     advanced: bool = False
     library: str = ""
     means: Callable[[Any], Any] | None = None
+    also: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -167,10 +169,6 @@ def _pair(written: str) -> tuple[str, str] | None:
     return None if pair is None else (pair[1], pair[2])
 
 
-def _switched_off(asked: bool) -> bool | None:
-    return False if asked else None  # None lets the library decide
-
-
 DATA = Flag(
     "data",
     f"Files ({formats.titles()}; compressed or not), globs, a folder, a zip archive, or - for the standard input.",
@@ -180,7 +178,12 @@ DATA = Flag(
     required=True,
 )
 TARGET = Flag(
-    "target", "The column to predict. Default: none; VW text and libsvm contain the labels.", short="-t", panel=READING
+    "target",
+    "The column to predict. Default: none; VW text and libsvm contain the labels.",
+    short="-t",
+    panel=READING,
+    metavar="COLUMN",
+    also=("label", "y"),
 )
 
 
@@ -201,7 +204,8 @@ def flags_of(record: type, panel: str, changed: Mapping[str, Mapping[str, Any]])
     flags = {}
     for one in fields(record):
         declared = str(one.type)  # the annotation, which is text
-        kind = bool if declared.startswith("bool") else int if declared.startswith("int") else str
+        kinds: dict[str, Any] = {"bool": bool, "int": int, "float": float}
+        kind = kinds.get(declared.removesuffix(" | None"), str)
         many = "Iterable" in declared
         text = about.get(one.name, "")
         flag = Flag(
@@ -226,6 +230,7 @@ _READ = flags_of(
         "na": {"means": None, **_ADVANCED},  # a value may contain commas
         "delimiter": {"means": tab, **_ADVANCED},
         "header": {"off": "--no-header", **_ADVANCED},
+        "tail": {"also": ("follow",)},
         **dict.fromkeys(
             ("offset", "words", "numbers", "dates", "decimal", "thousands", "encoding", "zero_based"), _ADVANCED
         ),
@@ -238,7 +243,9 @@ _OF_FILES = ("format", "delimiter", "header", "encoding", "zero_based")
 FILES = tuple(_READ[name] for name in _OF_FILES)
 # How columns and files are read: train, compare and sweep have these.
 COLUMNS = (*(flag for name, flag in _READ.items() if name not in (*_OF_FILES, "tail", "filesystem")), *FILES)
-WEIGHT = Flag("weight", "The column of sample weights. Default: none; every row counts once.", panel=READING)
+WEIGHT = Flag(
+    "weight", "The column of sample weights. Default: none; every row counts once.", panel=READING, metavar="COLUMN"
+)
 # What predict and evaluate take instead of the training's setting.
 MISSING_AS_TRAINED = Flag(
     "missing",
@@ -261,89 +268,40 @@ POSITIVE = Flag(
     panel=LEARNING,
     advanced=True,
 )
-# train, compare and sweep have these.
-MODEL = (
-    TASK,
-    POSITIVE,
-    Flag(
-        "loss",
-        f"The loss to minimize: {_LOSSES}. Default: {DEFAULTS['regression']} for numbers, {DEFAULTS['classes']} for "
-        "classes.",
-        panel=LEARNING,
-    ),
-    Flag(
-        "no_center",
-        "Do not subtract the running means from the columns.",
-        bool,
-        False,
-        library="center",
-        means=_switched_off,
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "no_falling_scales",
-        "Do not let the scale of a column fall when its values become far smaller.",
-        bool,
-        False,
-        library="falling_scales",
-        means=_switched_off,
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "no_bias",
-        "Leave out the bias, the feature that is 1 in every row.",
-        bool,
-        False,
-        library="bias",
-        means=_switched_off,
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "interactions",
-        "Products of features: 2 (all pairs), ordered (all pairs, both ways), pairs such as a*b,c*d, or the first "
-        "letters of two namespaces of VW text, such as ab. Default: none.",
-        means=interactions,
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "bits",
-        "Hash the names of features into 2^BITS places, to bound the memory: 1 to 30. Default: no hashing.",
-        int,
-        short="-b",
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "sparsity",
-        "Set weights that matter little to zero: auto, or a number without a unit, for which 1 is a good value. "
-        "Default: 0.",
-        means=number_or("auto", "sparsity", float, "a number"),
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "l2", "Pull weights towards zero, by a number without a unit. Default: 0.", float, panel=LEARNING, advanced=True
-    ),
-    Flag("n_trees", "The number of trees; rarely needed. Default: 64.", int, panel=LEARNING, advanced=True),
-    Flag(
-        "max_leaves",
-        "The largest number of leaves of a tree; rarely needed. Default: 256.",
-        int,
-        panel=LEARNING,
-        advanced=True,
-    ),
-    Flag(
-        "quantile",
-        "The quantile to predict with --loss quantile, between 0 and 1. Default: 0.5.",
-        float,
-        panel=LEARNING,
-        advanced=True,
-    ),
+# The options of learners, as `Options` declares them; None lets the library decide.
+_LEARNER = flags_of(
+    Options,
+    LEARNING,
+    {
+        "loss": {
+            "help": f"The loss to minimize: {_LOSSES}. Default: {DEFAULTS['regression']} for numbers, "
+            f"{DEFAULTS['classes']} for classes."
+        },
+        "learning_rate": {"means": rate, "also": ("lr", "eta", "alpha")},
+        "interactions": {
+            "help": "Products of features: 2 (all pairs), ordered (all pairs, both ways), pairs such as a*b,c*d, or "
+            "the first letters of two namespaces of VW text, such as ab. Default: none.",
+            "means": interactions,
+            **_ADVANCED,
+        },
+        "bits": {"short": "-b", **_ADVANCED},
+        "sparsity": {"means": number_or("auto", "sparsity", float, "a number"), **_ADVANCED},
+        **{
+            name: {"default": None, "off": "--no-" + name.replace("_", "-"), **_ADVANCED}
+            for name in ("importance_aware", "bias", "falling_scales", "average")
+        },
+        "center": {"default": None, "off": "--no-center", "also": ("centre",), **_ADVANCED},
+        "model_type": {"also": ("shape", "trees", "curves", "linear")},
+        "ensemble": {"default": None, "off": "--no-ensemble", "also": ("experts", "members")},
+        **dict.fromkeys(("quantile", "schedule", "order", "clip", "l2", "n_trees", "max_leaves"), _ADVANCED),
+    },
 )
+RULE, LEARNING_RATE, ENSEMBLE = _LEARNER["rule"], _LEARNER["learning_rate"], _LEARNER["ensemble"]
+# train and compare have these; sweep compares the rates of linear models
+MODEL_TYPE = tuple(_LEARNER[name] for name in ("model_type", "n_trees", "max_leaves"))
+_BY_THEMSELVES = ("rule", "learning_rate", *(flag.name for flag in MODEL_TYPE), "ensemble", "target")
+# train, compare and sweep have these; train always learns the labels' unit (target).
+MODEL = (TASK, POSITIVE, *(flag for name, flag in _LEARNER.items() if name not in _BY_THEMSELVES))
 
 
 def rules_flag(of: Iterable[str], usual: Iterable[str]) -> Flag:
@@ -362,27 +320,6 @@ def rules_flag(of: Iterable[str], usual: Iterable[str]) -> Flag:
     )
 
 
-LEARNING_RATE = Flag(
-    "learning_rate",
-    "The learning rate: auto, or a number. Default: auto.",
-    means=rate,
-    panel=LEARNING,
-)
-# train and compare have it; sweep compares the rates of linear models.
-MODEL_TYPE = Flag(
-    "model_type",
-    "What the model can express: linear; curves (3 to 4 times the time), trees (10 to 20 times), auto (trees unless "
-    "the data is wide or sparse), or 'curves only'. Default: auto.",
-    panel=LEARNING,
-)
-ENSEMBLE = Flag(
-    "ensemble",
-    "Combine several learners: second order for tables, softmax for classes, snag for wide and sparse data. Default: "
-    "on, but off where rules are compared or --learning-rate is a number.",
-    bool,
-    off="--no-ensemble",
-    panel=LEARNING,
-)
 SHUFFLE = Flag(
     "shuffle",
     "Fit the rows in random order (--shuffle), or learn them as a stream, once and in their order (--no-shuffle).",
@@ -391,12 +328,21 @@ SHUFFLE = Flag(
     off="--no-shuffle",
     panel=LEARNING,
 )
-SEED = Flag("seed", "Random seed for shuffling and the hold-out.", int, 0, library="random_state", panel=LEARNING)
+SEED = Flag(
+    "seed",
+    "Random seed for shuffling and the hold-out.",
+    int,
+    0,
+    library="random_state",
+    panel=LEARNING,
+    also=("random-state",),
+)
 MEMORY = Flag(
     "memory",
     "The most memory for shuffling, such as 2GB; larger data goes through temporary files. Default: a quarter of the "
     "machine's.",
     panel=LEARNING,
+    metavar="SIZE",
     advanced=True,
 )
 ORDER = (SHUFFLE, SEED, MEMORY)  # train, compare and sweep have these
@@ -405,10 +351,11 @@ PLAN = (
     *ORDER,
     Flag(
         "passes",
-        "How often to go through the data: a number, or auto (until the loss on the held-out rows falls no more). "
+        "How often to learn the data: a number, or auto (as long as it is expected to lower the loss by 0.5%). "
         "Default: auto for a fit, 1 for a stream and on a cluster.",
         means=number_or("auto", "passes", int, "a whole number"),
         panel=LEARNING,
+        also=("epochs", "iterations", "n-iter", "max-iter"),
     ),
     Flag(
         "holdout",
@@ -416,6 +363,7 @@ PLAN = (
         "20,000 rows, for a fit; 0 for a stream.",
         means=number_or("last", "holdout", float, "a fraction of the rows,"),
         panel=LEARNING,
+        also=("test-size", "validation"),
     ),
     Flag(
         "learn_holdout",
@@ -437,7 +385,9 @@ CLUSTER = tuple(
                 "help": "Train in parts at the same time on local (threads), ray, dask or spark. Default: local if "
                 "another of these options is given; otherwise the data is not divided."
             },
-            **dict.fromkeys(("partitions", "sync_rounds", "address"), _ADVANCED),
+            "partitions": {"also": ("shards",), **_ADVANCED},
+            "sync_rounds": {"also": ("rounds",), **_ADVANCED},
+            "address": _ADVANCED,
         },
     ).values()
 )
@@ -454,6 +404,7 @@ CHECKPOINT = Flag(
     "round. Default: the model is saved only at the end.",
     means=checkpoint,
     panel=OUTPUT,
+    metavar="ROWS|FILE",
 )
 LEVEL = Flag(
     "level",
@@ -466,4 +417,6 @@ LEVEL = Flag(
 JSON = Flag("as_json", "Print the results as JSON, for programs.", bool, False, flag="--json", panel=OUTPUT)
 QUIET = Flag("quiet", "Show no progress.", bool, False, short="-q", panel=OUTPUT)
 NO_REMARKS = Flag("quiet", "Show no notes.", bool, False, short="-q", panel=OUTPUT)
-PLOT = Flag("plot", "Write a picture to this file (.png, .svg or .pdf). Default: no picture.", panel=OUTPUT)
+PLOT = Flag(
+    "plot", "Write a picture to this file (.png, .svg or .pdf). Default: no picture.", panel=OUTPUT, metavar="FILE"
+)

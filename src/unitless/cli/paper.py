@@ -28,12 +28,20 @@ STOPPED = "stopped; the results so far are stored, and the same command continue
 What = Literal["all", "table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "bounds", "comparison"]
 OPTIONS = (
     Flag("what", "The part of the paper to compute; all writes a report.", What, "all", argument=True),
-    Flag("data", "The folder with the datasets. Default: the one that the environment variable UNITLESS_DATA names."),
+    Flag(
+        "data",
+        "The folder with the datasets. Default: the one that the environment variable UNITLESS_DATA names.",
+        metavar="DIR",
+    ),
     Flag("download", "Download missing or incomplete datasets from UCI into --data.", bool, False),
     Flag("datasets", "The datasets to use, separated by commas. Default: all.", many=True),
     Flag("shuffles", "The number of random orders of the rows over which losses are averaged.", int, 5, least=1),
     Flag("rows", "The largest number of rows of each dataset in the comparison.", int, 20_000, least=100),
-    Flag("out", "The folder for the report and the pictures. Default: report for all; otherwise nothing is written."),
+    Flag(
+        "out",
+        "The folder for the report and the pictures. Default: report for all; otherwise nothing is written.",
+        metavar="DIR",
+    ),
     Flag("no_cache", "Compute everything again, and do not store results.", bool, False),
     options.JSON,
     options.QUIET,

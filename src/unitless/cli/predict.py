@@ -38,6 +38,7 @@ OPTIONS = (
         ".zst. Default: CSV on the standard output.",
         short="-o",
         panel=OUTPUT,
+        metavar="FILE",
     ),
     Flag(
         "format_out",
@@ -95,7 +96,8 @@ def command(
     check_output(output, [File(model)], "the predictions", "the model")
     files = [file for name in data for file in find(name)]
     check_output(output, files, "the predictions")
-    predictor = Predictor(load(model))
+    with arguments.model_first(NAME):
+        predictor = Predictor(load(model))
     _check(predictor, probabilities)
     limits = None if level is None else Limits(predictor, predictor.reach(level), kind)
     reading = arguments.reading(given, (*options.FILES, options.ON_ERROR, options.TAIL))

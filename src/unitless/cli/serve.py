@@ -33,6 +33,8 @@ _UNSET = {
     "vw_model": "the only model",
     "token_file": "no tokens; then only this machine is served",
 }
+# Other words for a setting, which people may try.
+_ALSO = {"create": ("new", "add"), "replica_of": ("follow", "replica"), "max_pending": ("waiting",)}
 _ADVANCED = ("id_window", "max_pending", "max_done", "snapshot_every", "segment", "tick")
 
 
@@ -50,6 +52,7 @@ def _flag(name: str) -> Flag:
         panel=about["panel"],
         metavar=about["metavar"],
         many=about["many"],
+        also=_ALSO.get(name, ()),
         advanced=about["panel"] == LIMITS or name in _ADVANCED,
     )
 

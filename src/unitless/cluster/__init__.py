@@ -1,1 +1,4 @@
-"""Training on several machines, or on all cores of one: data in blocks, learned in rounds, merged in between."""
+"""Training on several machines, or on all cores of one.
+
+Partitions learn blocks of the data, and are merged after each round.
+"""

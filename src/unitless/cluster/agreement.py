@@ -1,4 +1,4 @@
-"""What the columns and labels are, agreed once from rows that are spread over all data, before anybody learns."""
+"""Infer the columns and labels once, from rows that are spread over all data, before any worker learns."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from .blocks import DataSpec, FileSurvey, Head
 
 
 def agree(spec: DataSpec, surveys: Sequence[FileSurvey]) -> tuple[Schema, RawLabels]:
-    """The schema of all data, and the labels that decide the task; contradictions are an error."""
+    """The schema of all data, and the labels that decide the task; raises an error for contradictions."""
     heads = [head for one in surveys for head in one.heads if head.rows]
     if not heads:
         raise InputError("no row of the data can be read")
     if spec.family == "table":
         schema, table = _agreed_table(spec, surveys, heads)
         for one in surveys:
-            if one.columns and not one.heads:  # there were enough of others
+            if one.columns and not one.heads:  # other files had enough rows
                 check(schema, dict(one.columns), one.name, 1)
         labels, _ = data_tables.labels(table, schema, spec.options.policy)
-        return schema, labels if labels is not None else _labels_beside(heads)
-    return spec.reader().schema_of_rows(), _labels_beside(heads)
+        return schema, labels if labels is not None else _separate_labels(heads)
+    return spec.reader().schema_of_rows(), _separate_labels(heads)
 
 
 # ---------------------------------------------------------------------------------------------------- columns
 
 
 def _agreed_table(spec: DataSpec, surveys: Sequence[FileSurvey], heads: list[Head]) -> tuple[Schema, Any]:
-    """The schema of a table, and the heads as one."""
+    """The schema of a table, and all heads concatenated."""
     pa = pyarrow()
     source = spec.source()
     if not source.columns_may_come_later:
@@ -63,7 +63,10 @@ def _used(name: str, options: ReadOptions) -> bool:
 
 
 def _check_columns(surveys: Sequence[FileSurvey], options: ReadOptions) -> None:
-    """All files have the columns of the first. A file of whose first rows none can be read has shown none."""
+    """Check that all files have the columns of the first.
+
+    A file without a readable first row has no columns to check.
+    """
     first, *others = (one for one in surveys if one.columns)
     known = {name for name, _ in first.columns if _used(name, options)}
     for one in others:
@@ -81,13 +84,13 @@ def _check_columns(surveys: Sequence[FileSurvey], options: ReadOptions) -> None:
 
 
 def _agreed(name: str, heads: list[Head], as_words: bool, options: ReadOptions) -> Any:
-    """One column of all heads together, in a type that all of them have.
+    """Combine one column of all heads, in a type that all of them can be read as.
 
-    Where rows that cannot be read are to be skipped, it is the kind that most heads have.
+    Where invalid rows are skipped, it is the kind that most heads have.
     """
     pa, types = pyarrow(), pyarrow("types")
     found = [head.table.column(name) if name in head.table.column_names else pa.nulls(head.rows) for head in heads]
-    kinds: dict[str, int] = {}  # and the first head of each
+    kinds: dict[str, int] = {}  # the first head of each kind
     counts: Counter[str] = Counter()
     of_head: dict[int, str] = {}
     for number, (column, head) in enumerate(zip(found, heads, strict=True)):
@@ -121,7 +124,7 @@ def _agreed(name: str, heads: list[Head], as_words: bool, options: ReadOptions) 
 
 
 def _is_blank(column: Any) -> bool:
-    """Whether a column of text holds nothing but marks of missing values."""
+    """Whether a column of text has only marks of missing values."""
     if not is_text(column.type):
         return False
     texts, _ = by_number(whole(column))
@@ -129,13 +132,13 @@ def _is_blank(column: Any) -> bool:
 
 
 def _held(name: str, column: Any, options: ReadOptions) -> str:
-    """What a column of one head holds."""
+    """The kind of values that a column of one head contains."""
     kind = infer_columns({name: column}, options.policy.marks, Asked(used=frozenset((name,))))[name].kind
     return {"flag": "number", "words": "text"}.get(str(kind), str(kind))
 
 
 def _type_of(kind: str) -> Any:
-    """An Arrow type that holds values of a kind."""
+    """The Arrow type for values of a kind."""
     pa = pyarrow()
     types = {"number": pa.float64(), "boolean": pa.bool_(), "time": pa.time64("us"), "text": pa.string()}
     return types.get(kind, pa.timestamp("us"))
@@ -146,7 +149,7 @@ def _chunks(column: Any) -> list[Any]:
 
 
 def _words(column: Any) -> Any:
-    """A column as text."""
+    """Convert a column to text."""
     one = whole(column)
     if pyarrow("types").is_dictionary(one.type):
         one = one.dictionary_decode()
@@ -154,9 +157,9 @@ def _words(column: Any) -> Any:
 
 
 def _contradiction(name: str, heads: list[Head], kinds: dict[str, int], is_target: bool) -> InputError:
-    """What to say where a column holds things of different kinds."""
+    """The error for a column that contains different kinds of values."""
     first, second = list(kinds)[:2]
-    if "text" in kinds:  # a number can be taken for text, but not the other way round
+    if "text" in kinds:  # a number can be read as text, but text cannot be read as a number
         first, second = next(kind for kind in kinds if kind != "text"), "text"
     head = heads[kinds[second]]
     column = head.table.column(name)
@@ -183,7 +186,7 @@ def _first_there(column: Any) -> int:
 
 
 def _first_odd(column: Any, kind: str) -> int:
-    """The first text that cannot be read as another kind, or simply the first."""
+    """The first text that cannot be read as another kind; if there is none, the first value."""
     _, invalid = typed(_words(column), kind, PLAIN, ())
     return invalid.row if invalid is not None else _first_there(column)
 
@@ -191,8 +194,8 @@ def _first_odd(column: Any, kind: str) -> int:
 # ---------------------------------------------------------------------------------------------------- labels
 
 
-def _labels_beside(heads: list[Head]) -> RawLabels:
-    """The labels of rows whose labels are not a column."""
+def _separate_labels(heads: list[Head]) -> RawLabels:
+    """The labels of rows whose labels are given separately from the data."""
     parts = [head.labels for head in heads]
     if all(isinstance(part, np.ndarray) for part in parts):
         return labels_of(np.concatenate(parts))

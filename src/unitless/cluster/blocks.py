@@ -1,4 +1,4 @@
-"""What the data is cut into: blocks of rows that follow one another in one file, which any machine can read alone."""
+"""The blocks that the data is cut into: consecutive rows of one file, which any machine can read by itself."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from ..data.sources.row_places import RowPlaces
 from ..data.sources.scan import Scan
 from ..errors import InputError
 
-HEADS = 64  # stretches of rows, spread over all data, that decide what the columns and the task are
-HEAD_ROWS = 256  # of each, and fewer where a table has very many columns
-MOST_HEAD_ROWS = 4096  # where there are few places to read from
-MANY_GROUPS = 8  # of a file: only their first rows are looked at
-HEAD_VALUES = 1 << 20  # of each, at most
-MOST_PLACES = 1 << 20  # of all files
+HEADS = 64  # samples of consecutive rows, spread over all data, from which columns and task are inferred
+HEAD_ROWS = 256  # rows of each sample; fewer where a table has very many columns
+MOST_HEAD_ROWS = 4096  # rows of each sample where there are few places to read from
+MANY_GROUPS = 8  # row groups of a file; beyond that only their first rows are read
+HEAD_VALUES = 1 << 20  # of each sample, at most
+MOST_PLACES = 1 << 20  # of all files together
 MOST_PLACES_PER_FILE = 1 << 14
 TOGETHER = 8192  # rows of several blocks that are read as one table
 
 
 @dataclass(frozen=True)
 class DataSpec:
-    """All that a worker needs to read the data.
+    """Everything that a worker needs to read the data.
 
     Args:
-        options: how it is to be read; the format is settled.
-        files: that are read, unless the data is in memory.
-        memory: the data itself, if it is.
-        schema: what the columns are, once that is agreed.
-        target: labels that are given beside data in memory.
-        weight: weights that are given beside it.
+        options: how the data is read; the format is already known.
+        files: the files to read; empty for data in memory.
+        memory: the data itself, if it is in memory; otherwise None.
+        schema: the columns, once they are inferred.
+        target: labels that are given separately from data in memory.
+        weight: weights that are given separately from data in memory.
     """
 
     options: ReadOptions
@@ -55,7 +55,7 @@ class DataSpec:
 
     @classmethod
     def of(cls, source: Any, options: ReadOptions, target: Any = None, weight: Any = None) -> DataSpec:
-        """Of anything that `train` takes, if all of it is at hand."""
+        """Build the description of any source that `train` takes, if it is not a stream."""
         opened = open_source(source, options)
         if not opened.at_hand:
             raise InputError(
@@ -65,10 +65,10 @@ class DataSpec:
         if opened.files:
             files = tuple(opened.files)
             return cls(replace(options, format=format_of(files[0], options).name), files)
-        beside = {"target": target, "weight": weight}
-        for name, value in beside.items():
-            beside[name] = value if value is None or isinstance(value, list) else inputs.as_array(value, name)
-        return cls(options, memory=opened.as_arrow() if isinstance(opened, Frames) else opened, **beside)
+        separate = {"target": target, "weight": weight}
+        for name, value in separate.items():
+            separate[name] = value if value is None or isinstance(value, list) else inputs.as_array(value, name)
+        return cls(options, memory=opened.as_arrow() if isinstance(opened, Frames) else opened, **separate)
 
     @property
     def family(self) -> str:
@@ -77,49 +77,52 @@ class DataSpec:
 
     @property
     def parts(self) -> int:
-        """How many files there are to be surveyed; data in memory counts as one."""
+        """The number of files to survey; data in memory counts as one."""
         return max(1, len(self.files))
 
     def source(self) -> Source:
-        """The files or the data in memory."""
+        """The files or the data in memory as a source."""
         return open_files(list(self.files), self.options) if self.memory is None else self.memory
 
     def scan(self) -> Scan:
-        """A scan of its own, for one task or thread. A key that the schema does not have is an error."""
+        """A scan for one task or thread. A key that the schema does not have is an error."""
         keys = None if self.schema is None else {*self.schema.kinds, *self.schema.beside}
         return self.source().open(self.schema, keys=keys)
 
     def reader(self) -> Reader:
-        """A reader of the agreed schema."""
+        """A reader with the inferred schema."""
         return Reader(self.source(), self.options, self.schema, self.target, self.weight, drop_invalid=True)
 
     def digest(self) -> str:
-        """Of what says how the data is read."""
+        """A digest of the options and the schema with which the data is read."""
         said = [(field.name, getattr(self.options, field.name)) for field in fields(self.options) if field.compare]
         return hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
 class Head:
-    """Some rows that help to decide what all are: where they stand, a table or their labels."""
+    """A sample of consecutive rows, from which columns and task are inferred.
+
+    Its position, and a table or its labels.
+    """
 
     place: Place
     rows: int
     table: Any = None
-    labels: Any = None  # of rows that are not a table's: as in the data
+    labels: Any = None  # for data that is not a table: the labels as in the data
 
 
 @dataclass(frozen=True)
 class FileSurvey:
-    """What one look at a file has found.
+    """The results of reading one file once.
 
     Args:
-        name: what messages call it.
-        places: how many rows it has, and where reading can begin.
+        name: the name of the file in messages.
+        places: the number of rows, and the positions where reading can begin.
         columns: the names of a table's columns and their Arrow types.
-        heads: rows from several places; only column types and no rows if other files have enough of them.
-        identity: a digest of what it holds and of how it is read.
-        file: its name, size and digest, unless the data is in memory.
+        heads: samples from several places; without rows, only with column types, if other files have enough rows.
+        identity: a digest of the content and of the reading options.
+        file: the name, size and digest of the file; None for data in memory.
     """
 
     name: str
@@ -131,18 +134,18 @@ class FileSurvey:
 
     @property
     def rows(self) -> int:
-        """How many rows the file has, those included that cannot be read."""
+        """The number of rows in the file, including rows that cannot be read."""
         return self.places.rows
 
     @property
     def numbers(self) -> int:
-        """By how many numbers its rows are called: their own, or those of lines."""
+        """The number of row numbers that the file uses: its rows, or its lines."""
         return int(self.places.counts[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows of one file from a position to another; `before` is how many row numbers belong to earlier files."""
+    """Consecutive rows of one file; `before` is the number of row numbers of earlier files."""
 
     start: Position
     end: Position
@@ -152,22 +155,22 @@ class Block:
 
 @dataclass
 class BlockBatch(Batch):
-    """A batch that knows how many row numbers belong to earlier files."""
+    """A batch with the number of row numbers of earlier files."""
 
     before: int = 0
 
 
 def survey(spec: DataSpec, file: int) -> FileSurvey:
-    """Look at one file: how many rows it has, where reading can begin, and what some of its rows are."""
+    """Survey one file: its number of rows, the positions where reading can begin, and samples of its rows."""
     source = spec.source()
     files = spec.parts
     places = source.open().places(file, max(16, min(MOST_PLACES_PER_FILE, MOST_PLACES // files)))
     name = source.files[file].name if source.files else ""
     if not places.rows:
         raise InputError(f"{name or 'the data'} has no rows")
-    for what, beside in (("target", spec.target), ("weight", spec.weight)):
-        if beside is not None and len(beside) != places.rows:
-            raise InputError(f"{what} has {len(beside):,} values, but the data has {places.rows:,} rows")
+    for what, separate in (("target", spec.target), ("weight", spec.weight)):
+        if separate is not None and len(separate) != places.rows:
+            raise InputError(f"{what} has {len(separate):,} values, but the data has {places.rows:,} rows")
     heads = _heads(spec, places, max(1, HEADS // files))
     columns: dict[str, Any] = {}
     for table in (head.table for head in heads if head.table is not None):
@@ -181,21 +184,21 @@ def survey(spec: DataSpec, file: int) -> FileSurvey:
 
 
 def _heads(spec: DataSpec, places: RowPlaces, heads: int) -> tuple[Head, ...]:
-    """Rows from some places, evenly spread."""
+    """Samples of rows from evenly spaced places."""
     heads = min(heads, max(1, places.rows // HEAD_ROWS))
     last = len(places.offsets) - 1
     if places.between and places.direct and last < MANY_GROUPS:
         starts = [Position(places.file, row, row) for row in (k * places.rows // heads for k in range(heads))]
     else:
         starts = [places.position(k) for k in sorted({k * last // heads for k in range(heads)})]
-    rows = min(MOST_HEAD_ROWS, HEAD_ROWS * heads // len(starts))  # fewer places, more rows
+    rows = min(MOST_HEAD_ROWS, HEAD_ROWS * heads // len(starts))  # fewer places give larger samples
     source = spec.source()
     scan = source.open(reuse=not places.between or (len(places.offsets) <= MANY_GROUPS and places.direct))
     return tuple(_head(spec, source, scan, places, start, rows) for start in starts)
 
 
 def _head(spec: DataSpec, source: Source, scan: Scan, places: RowPlaces, start: Position, rows: int) -> Head:
-    """Rows from a position on, enough to know what they are."""
+    """A sample of rows that begins at a position."""
     if places.between:
         last = min(places.rows, start.offset + rows)
         end = Position(start.file, last, last)
@@ -217,7 +220,7 @@ def _head_of(spec: DataSpec, source: Source, chunk: Chunk, rows: int) -> Head:
         labels = None
     if source.family == "table":
         rows = max(1, min(rows, HEAD_VALUES // max(1, chunk.content.num_columns)))
-        table = chunk.content.take(np.arange(rows))  # a slice would bring all that it was cut from
+        table = chunk.content.take(np.arange(rows))  # a slice would keep the whole table in memory
         return Head(chunk.place, rows, table, None if labels is None else labels[:rows])
     if labels is None and not isinstance(source, Arrays):
         labels = chunk.content.label[:rows]
@@ -225,7 +228,7 @@ def _head_of(spec: DataSpec, source: Source, chunk: Chunk, rows: int) -> Head:
 
 
 def _digest_of_rows(spec: DataSpec, rows: int) -> list[Any]:
-    """Of data in memory: its first and last rows."""
+    """A digest of the first and last rows of data in memory."""
     scan = spec.scan()
     found = hashlib.blake2b(digest_size=16)
     for first in (0, max(0, rows - 64)):
@@ -239,14 +242,14 @@ def _digest_of_rows(spec: DataSpec, rows: int) -> list[Any]:
             elif isinstance(content, np.ndarray):
                 content = content.tolist()
             found.update(repr(content).encode(errors="replace"))
-        for beside in (spec.target, spec.weight):
-            if beside is not None:
-                found.update(repr(np.asarray(beside[first:last]).tolist()).encode(errors="replace"))
+        for separate in (spec.target, spec.weight):
+            if separate is not None:
+                found.update(repr(np.asarray(separate[first:last]).tolist()).encode(errors="replace"))
     return [found.hexdigest()]
 
 
 def all_blocks(surveys: Iterable[FileSurvey]) -> tuple[Block, ...]:
-    """All rows of all files, each file in one block."""
+    """All rows of all files; each file is one block."""
     found: list[Block] = []
     before = 0
     for one in surveys:
@@ -257,7 +260,7 @@ def all_blocks(surveys: Iterable[FileSurvey]) -> tuple[Block, ...]:
 
 
 def batches(spec: DataSpec, blocks: Iterable[Block]) -> Iterator[BlockBatch]:
-    """The rows of some blocks in their order, each row once, as the ordinary reader gives them."""
+    """The rows of blocks in their order, each row once, as the ordinary reader returns them."""
     reader = spec.reader()
     for before, chunks in itertools.groupby(_chunks(spec.scan(), blocks), key=lambda found: found[0]):
         for chunk in _together(chunk for _, chunk in chunks):
@@ -265,14 +268,14 @@ def batches(spec: DataSpec, blocks: Iterable[Block]) -> Iterator[BlockBatch]:
 
 
 def _chunks(scan: Scan, blocks: Iterable[Block]) -> Iterator[tuple[int, Chunk]]:
-    """What is read, and how many row numbers belong to earlier files."""
+    """The chunks of blocks, each with the number of row numbers of earlier files."""
     for start, end, before in _joined(blocks):
         for chunk in scan.chunks(start, end):
             yield before, chunk
 
 
 def _together(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """Small tables of one file become larger ones, which take less time for each row."""
+    """Concatenate small tables of one file, because larger tables take less time for each row."""
     waiting: list[Chunk] = []
     for chunk in chunks:
         plain = hasattr(chunk.content, "combine_chunks") and chunk.place.numbers is None and not chunk.bad_count
@@ -303,7 +306,7 @@ def _one_chunk(chunks: list[Chunk]) -> Chunk:
 
 
 def _joined(blocks: Iterable[Block]) -> Iterator[tuple[Position, Position, int]]:
-    """Blocks that follow one another in a file are read in one go."""
+    """Join blocks that are consecutive in a file, so that they are read at once."""
     found: list[Any] = []
     for block in blocks:
         if found and found[1] == block.start:
@@ -317,7 +320,7 @@ def _joined(blocks: Iterable[Block]) -> Iterator[tuple[Position, Position, int]]
 
 
 def row_numbers(batch: BlockBatch) -> NDArray[np.int64]:
-    """The number of each row among those of all files, from 0 on. Lines that hold no row have numbers too."""
+    """The number of each row among the rows of all files, from 0. Lines without a row have numbers too."""
     place = batch.place
     numbers = np.arange(batch.rows) if place.numbers is None else np.asarray(place.numbers)
     return (batch.before + place.first - 1 + numbers).astype(np.int64)

@@ -1,8 +1,7 @@
-"""What runs the tasks of a training, as one small interface.
+"""The interface of engines, which run the tasks of a training.
 
-A task is a function that can be imported and that depends on nothing but its arguments, so that an engine may run it on
-any machine, and once more where a machine was lost. Arrays that a task is given may be shared: it must not write into
-them.
+A task is an importable function whose result depends only on its arguments. So an engine may run it on any machine, and
+run it again if a machine is lost. The arrays among its arguments may be shared: a task must not write to them.
 """
 
 from __future__ import annotations
@@ -28,36 +27,36 @@ if TYPE_CHECKING:
 
 Task: TypeAlias = Callable[[Any, Any], Any]
 Handle: TypeAlias = Any
-RETRIES = 3  # of a task whose worker was lost
+RETRIES = 3  # for a task whose worker was lost
 
 
 class StoppedError(Exception):
-    """A task was given up because its engine closes."""
+    """Raised in a task when its engine closes."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """What a task gives in place of a value: its data or its options are wrong, and another try would not help."""
+    """The result of a task whose data or options are wrong, so that another try would not help."""
 
     error: Exception
     trace: str = ""
 
     def throw(self) -> NoReturn:
-        """Raise the error. One that users are not meant to see says where in the task it came from."""
+        """Raise the error. An internal error also gets the traceback of the task."""
         if isinstance(self.error, Error):
             raise self.error
         raise self.error from _ElsewhereError(self.trace)
 
 
 class _ElsewhereError(Exception):
-    """Where in a task an error came from."""
+    """The traceback of an error in a task."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 def carried_out(function: Task, common: Any, item: Any, version: str = __version__) -> Any:
-    """What a worker does: the function's value, or `Failed`."""
+    """Run a task on a worker: returns the function's value, or `Failed`."""
     if isinstance(common, Failed):
         return common
     if version != __version__:
@@ -78,7 +77,7 @@ def carried_out(function: Task, common: Any, item: Any, version: str = __version
 
 
 def combined(function: Task, common: Any, values: list[Any], version: str = __version__) -> Any:
-    """What a worker does with what other tasks have given. If one of them has failed, that is handed on."""
+    """Run a function of the values of other tasks on a worker. If one of them is `Failed`, return that."""
     failed = next((value for value in values if isinstance(value, Failed)), None)
     return carried_out(function, common, values, version) if failed is None else failed
 
@@ -96,7 +95,7 @@ _here = threading.local()
 
 @contextlib.contextmanager
 def can_be_stopped(asked: Callable[[], bool]) -> Iterator[None]:
-    """The task that runs inside, in this thread, is given up once it is asked to be."""
+    """Allow the task that runs inside, in this thread, to be stopped by an event."""
     _here.asked = asked
     try:
         yield
@@ -105,18 +104,18 @@ def can_be_stopped(asked: Callable[[], bool]) -> Iterator[None]:
 
 
 def go_on() -> None:
-    """To be called by long tasks now and then: raises `StoppedError` if the engine closes."""
+    """Raise `StoppedError` if the engine closes; long tasks call this regularly."""
     asked = getattr(_here, "asked", None)
     if asked is not None and asked():
         raise StoppedError
 
 
 class TableHandle(abc.ABC):
-    """A part of a table that lives in an engine. It can be sent to workers, which ask for its rows.
+    """A part of a table that an engine stores. It can be sent to workers, which then read its rows.
 
     Attributes:
-        rows: how many it has.
-        direct: whether they are there, or are made anew whenever they are asked for.
+        rows: the number of rows.
+        direct: whether the rows are stored; otherwise they are computed at each use.
     """
 
     rows: int
@@ -124,15 +123,15 @@ class TableHandle(abc.ABC):
 
     @abc.abstractmethod
     def table(self) -> Any:
-        """The rows, as a pyarrow table: the same each time."""
+        """The rows as a pyarrow table, equal at each call."""
 
 
 class Engine(abc.ABC):
-    """Runs tasks, on threads or on a cluster, and keeps what they give until it is asked for.
+    """Runs tasks, on threads or on a cluster, and stores their results until they are fetched.
 
     Attributes:
-        name: as the option `on` has it.
-        slots: how many tasks run at once, as far as is known.
+        name: the value of the option `backend`.
+        slots: the number of tasks that run at once, as far as is known.
     """
 
     name: str
@@ -140,39 +139,42 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def put(self, value: Any) -> Handle:
-        """Ship a value once, to be read by many tasks."""
+        """Send a value once, to be read by many tasks."""
 
     @abc.abstractmethod
     def submit(self, function: Task, common: Handle | None, item: Any, name: str = "") -> Handle:
-        """Run function(common, item) on a worker; `name` is what messages call the task."""
+        """Run function(common, item) on a worker; `name` identifies the task in messages."""
 
     @abc.abstractmethod
     def combine(self, function: Task, common: Handle | None, handles: Sequence[Handle], name: str = "") -> Handle:
-        """Run function(common, [values]) once the values are there. If one of them is `Failed`, so is the result."""
+        """Run function(common, [values]) when the values are available.
+
+        If one of them is `Failed`, that is the result.
+        """
 
     @abc.abstractmethod
     def get(self, handle: Handle) -> Any:
-        """The value, or an error as by `wait`."""
+        """Return the value, or raise an error like `wait`."""
 
     @abc.abstractmethod
     def forget(self, handles: Sequence[Handle]) -> None:
-        """Free the memory of values that are not needed any more."""
+        """Free the memory of values that are no longer needed."""
 
     def tables(self, source: Any) -> list[TableHandle] | None:
-        """The parts of a table that lives in the engine, in their order; None if the source is something else."""
+        """The parts of a table that the engine stores, in their order; None for any other source."""
         return None
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Give up what still runs, and stop what was started for this engine."""
+        """Stop running tasks, and whatever was started for this engine."""
 
     @abc.abstractmethod
     def _done(self, handles: Sequence[Handle], seconds: float) -> list[bool]:
-        """Which of them are done, at the latest after so many seconds."""
+        """The finished tasks among `handles`; waits for the first of them, but not longer than `seconds`."""
 
     @abc.abstractmethod
     def _failure(self, handle: Handle) -> Failed | None:
-        """How a task that is done has failed."""
+        """The failure of a finished task, or None."""
 
     def wait(
         self,
@@ -180,11 +182,11 @@ class Engine(abc.ABC):
         told: Callable[[int], None] | None = None,
         tick: Callable[[], None] | None = None,
     ) -> None:
-        """Wait until all are done. The first that failed, by their order, raises its error.
+        """Wait until all tasks are finished. The first failed task, in their order, raises its error.
 
         Args:
-            handles: of tasks.
-            told: called with the number of tasks that are done, whenever it has grown.
+            handles: the tasks.
+            told: called with the number of finished tasks, whenever it has grown.
             tick: called several times a second.
         """
         handles = list(handles)
@@ -214,7 +216,7 @@ class Engine(abc.ABC):
 
 
 def lost(name: str) -> WorkerError:
-    """The error of a task whose workers were lost, each time that it was tried."""
+    """The error for a task whose workers were lost at each try."""
     problem = f"the worker was lost {RETRIES + 1} times while it was at {name or 'the same task'}"
     advice = "perhaps it ran out of memory: use more partitions, or fewer workers on a machine"
     return WorkerError(problem, advice=advice)
@@ -224,7 +226,7 @@ _MISSING = re.compile(r"No module named '([^']+)'")
 
 
 def not_run(name: str, reason: str) -> WorkerError:
-    """The error of a task that a worker could not begin, or whose value was lost; `reason` as the engine says it."""
+    """The error for a task that could not start or whose value was lost; `reason` is the engine's message."""
     if missing := _MISSING.search(reason):
         problem = f"a worker has no Python module {missing[1]!r}"
         return WorkerError(problem, advice="install the same packages on all machines of the cluster")
@@ -233,7 +235,7 @@ def not_run(name: str, reason: str) -> WorkerError:
 
 
 def reach(address: str, seconds: float = 10.0) -> None:
-    """Connect once to an address such as "head:6379" or "tcp://10.0.0.1:8786"; raises OSError where nobody answers."""
+    """Connect once to an address such as "head:6379" or "tcp://10.0.0.1:8786"; raises OSError if there is no answer."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
@@ -242,7 +244,7 @@ def reach(address: str, seconds: float = 10.0) -> None:
 
 
 def poll(is_done: Callable[[Handle], bool], handles: Sequence[Handle], seconds: float) -> list[bool]:
-    """Which of them are done: as soon as one is, at the latest after so many seconds."""
+    """The finished tasks: returns as soon as there is one, or after `seconds`."""
     end = time.monotonic() + seconds
     pause = 0.0005
     while True:

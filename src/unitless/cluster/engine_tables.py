@@ -1,4 +1,4 @@
-"""A table that lives in an engine, in parts: a Ray Dataset, a Dask DataFrame."""
+"""A table that an engine stores in parts: a Ray Dataset, a Dask DataFrame."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..data.sources.scan import START, Scan
 from ..data.sources.source import ScanOptions
 from .engine import TableHandle
 
-KEPT = 8  # parts that a task keeps for its next block
+KEPT = 8  # parts that a process caches for its next block
 
 
 class EngineTables(Source):
-    """The parts of a table, one after the other.
+    """The parts of a table, concatenated.
 
     Args:
-        handles: of the parts, in their order.
+        handles: the parts, in their order.
     """
 
     def __init__(self, handles: Sequence[TableHandle]) -> None:
@@ -36,12 +36,12 @@ class EngineTables(Source):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
         return "the table"
 
 
 class _TableScan(Scan):
-    """Reads the parts by a schema."""
+    """Reads the parts with a schema."""
 
     def __init__(self, name: str, handles: Sequence[TableHandle], schema: Schema | None) -> None:
         self._name, self._handles, self._schema = name, handles, schema
@@ -51,7 +51,7 @@ class _TableScan(Scan):
     def chunks(
         self, start: Position = START, end: Position | None = None, stopped: Callable[[], bool] = never
     ) -> Iterator[Chunk]:
-        """The rows from a position on, in slices."""
+        """The rows from one position up to another, in slices."""
         row, last = start.offset, int(self._ends[-1]) if end is None else end.offset
         while row < last:
             part = int(np.searchsorted(self._ends, row, "right")) - 1
@@ -65,7 +65,7 @@ class _TableScan(Scan):
             row = until
 
     def places(self, file: int, most: int) -> RowPlaces:
-        """How many rows there are; within a part they can be read from anywhere."""
+        """The number of rows; within a part reading can begin anywhere."""
         return RowPlaces.anywhere(
             file, [handle.rows for handle in self._handles], all(handle.direct for handle in self._handles)
         )

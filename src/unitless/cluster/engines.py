@@ -1,4 +1,4 @@
-"""The engines by their names."""
+"""Engines by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import Option, OptionError, Phrase
 from .engine import Engine
 
-# Where each is; a module is imported when its engine is asked for, because it needs a library that few have.
+# The module of each engine. It is imported only when its engine is used, because it needs an optional library.
 _HOMES = {
     "local": ("local", "LocalEngine"),
     "ray": ("on_ray", "RayEngine"),
@@ -22,12 +22,12 @@ NAMES = tuple(_HOMES)
 
 @contextlib.contextmanager
 def engine_for(backend: Any, workers: int | None = None, address: str | None = None) -> Iterator[Engine]:
-    """The engine of that name, closed in the end; or the engine that was given, which stays open.
+    """The engine for a backend. It is closed at the end, unless the caller gave an engine, which stays open.
 
     Args:
-        backend: a name, an engine, a Dask client or a Spark session; threads of this process if it is None.
-        workers: how many tasks run at the same time.
-        address: of a cluster.
+        backend: a name, an engine, a Dask client or a Spark session; None: threads of this process.
+        workers: the number of tasks that run at the same time.
+        address: the address of a cluster.
     """
     made = _of_session(backend)
     if made is not None or isinstance(backend, Engine):
@@ -41,7 +41,7 @@ def engine_for(backend: Any, workers: int | None = None, address: str | None = N
     if not isinstance(name, str) or name not in _HOMES:
         raise OptionError(f"is {backend!r}; it must be {', '.join(NAMES[:-1])} or {NAMES[-1]}", option="backend")
     if name == "local" and address is not None:
-        problem = Phrase(Option("address"), " is that of a cluster; say of which kind with ", Option("backend"))
+        problem = Phrase(Option("address"), " is that of a cluster; give its kind with ", Option("backend"))
         raise OptionError(problem, advice="ray, dask or spark")
     module, engine = _HOMES[name]
     where = {} if address is None else {"address": address}
@@ -50,7 +50,7 @@ def engine_for(backend: Any, workers: int | None = None, address: str | None = N
 
 
 def _of_session(backend: Any) -> Engine | None:
-    """The engine of a Dask client or a Spark session; None for anything else. The session stays open."""
+    """The engine for a Dask client or a Spark session, which stays open; None for any other value."""
     if hasattr(backend, "nthreads"):
         dask: Engine = importlib.import_module(".on_dask", __package__).DaskEngine(client=backend)
         return dask

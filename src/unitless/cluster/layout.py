@@ -1,7 +1,7 @@
 """Which partition learns which rows in which round: blocks in random order, divided among partitions and rounds.
 
-The layout depends on the data, on the numbers of partitions and rounds and on the seed, and on nothing else: neither on
-machines nor on how many of them there are.
+The layout depends only on the data, on the numbers of partitions and rounds, and on the seed: not on the machines or
+their number.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from ..data import Position
 from ..data.rows.random_order import hashes
 from .blocks import Block, FileSurvey
 
-BLOCKS_PER_CELL = 64  # from different places, so that each cell is like all data
-BLOCKS_READ_THROUGH = 2  # of a file that must be read from its beginning to get to a block
+BLOCKS_PER_CELL = 64  # blocks from different places, so that each cell is similar to all data
+BLOCKS_READ_THROUGH = 2  # for a file that must be read from its beginning to get to a block
 LEAST_BLOCK = 64  # rows
-LEAST_CELL = 1000  # rows; with fewer, what a partition learns is mostly noise
+LEAST_CELL = 1000  # rows; with fewer, the model of a partition is mostly noise
 _PASS = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which blocks belong to which partition in which round.
+    """The assignment of blocks to partitions and rounds.
 
     Args:
         cells: lists of blocks by round, then by partition.
-        partitions: how many there are, perhaps fewer than asked for.
-        rounds: how many there are, perhaps fewer than asked for.
-        rows: of all data.
-        identity: a digest of the data and of all that the layout depends on but the pass.
+        partitions: the number of partitions, which may be smaller than requested.
+        rounds: the number of rounds in a pass, which may be smaller than requested.
+        rows: the number of rows of all data.
+        identity: a digest of the data and of all that the layout depends on, except the pass.
     """
 
     cells: tuple[tuple[tuple[Block, ...], ...], ...]
@@ -53,16 +53,16 @@ def lay_out(
     pass_number: int = 0,
     least_rows: int | None = None,
 ) -> Layout:
-    """Deal the rows of all files to partitions and rounds.
+    """Divide the rows of all files among partitions and rounds.
 
     Args:
-        surveys: of all files, in their order.
-        partitions: how many learn at the same time.
+        surveys: the surveys of all files, in their order.
+        partitions: the number of partitions, which learn at the same time.
         rounds: how often they are merged in a pass.
-        seed: another one, another order.
-        pass_number: in each pass the blocks come in another order.
-        least_rows: for one partition in one round, 1,000 if not given. Where data is short there are fewer partitions,
-            and then fewer rounds.
+        seed: the random seed of the order.
+        pass_number: the number of the pass; the blocks have another order in each pass.
+        least_rows: the fewest rows for one partition in one round. Short data gives fewer partitions, and then fewer
+            rounds. Default: 1,000.
     """
     least_rows = LEAST_CELL if least_rows is None else least_rows
     total = sum(one.rows for one in surveys)
@@ -80,15 +80,18 @@ def lay_out(
 
 
 def fitting(rows: int, partitions: int, rounds: int, least_rows: int) -> tuple[int, int]:
-    """Partitions and rounds that leave so many rows for each: fewer partitions, and then fewer rounds."""
+    """The numbers of partitions and rounds that leave at least `least_rows` for each cell.
+
+    Partitions are reduced first.
+    """
     cells = max(1, rows // max(1, least_rows))
     return max(1, min(partitions, cells // rounds)), min(rounds, cells)
 
 
 def cut(surveys: Sequence[FileSurvey], cell_rows: float) -> list[Block]:
-    """The blocks of all files: some for each cell, not smaller than they should be, never across parts of a file.
+    """Cut all files into blocks: several for each cell, not smaller than the limit, each within one part of a file.
 
-    A file that can only be read from its beginning is cut into as few as the cells ask for.
+    A file that can only be read from its beginning is cut into as few blocks as the cells need.
     """
     blocks: list[Block] = []
     before = 0
@@ -104,7 +107,7 @@ def cut(surveys: Sequence[FileSurvey], cell_rows: float) -> list[Block]:
 
 
 def _by_row(one: FileSurvey, wanted: float, before: int) -> Iterator[Block]:
-    """Of rows that can be read from anywhere: each part of the file is cut evenly."""
+    """Cut a file that can be read from any row: each part of the file is cut evenly."""
     file, ends = one.places.file, one.places.offsets.tolist()
     for first, last in itertools.pairwise(ends):
         count = _count(last - first, wanted)
@@ -114,7 +117,7 @@ def _by_row(one: FileSurvey, wanted: float, before: int) -> Iterator[Block]:
 
 
 def _by_place(one: FileSurvey, wanted: float, before: int) -> Iterator[Block]:
-    """Of rows that can be read from certain places: those that are nearest to an even cut."""
+    """Cut a file that can be read from certain places: at the places nearest to an even cut."""
     places = one.places
     count = _count(one.rows, wanted)
     goals = np.arange(1, count) * (one.rows / count)
@@ -126,12 +129,12 @@ def _by_place(one: FileSurvey, wanted: float, before: int) -> Iterator[Block]:
 
 
 def _count(rows: int, wanted: float) -> int:
-    """Into how many blocks to cut rows."""
+    """The number of blocks to cut rows into."""
     return max(1, min(math.ceil(rows / wanted), rows // LEAST_BLOCK))
 
 
 def _edges(rows: NDArray[np.int64], cells: int) -> list[int]:
-    """Where to cut blocks of so many rows into cells that are as even as can be, none of them empty."""
+    """The boundaries that divide blocks among cells as evenly as possible, with at least one block in each cell."""
     ends = np.cumsum(rows)
     middles = ends - rows / 2
     edges = np.searchsorted(middles, np.arange(cells + 1) * (ends[-1] / cells))

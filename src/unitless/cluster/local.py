@@ -1,4 +1,4 @@
-"""Tasks as threads of this process. The core works without Python's lock, so that they run at the same time."""
+"""Tasks as threads of this process. The core releases Python's lock, so threads run at the same time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Later: TypeAlias = "Future[Any]"
 
 
 class Kept:
-    """A handle: what a task will give, until it is forgotten."""
+    """A handle of a task's value; the value is dropped when it is forgotten."""
 
     def __init__(self, later: Later) -> None:
         self.later: Later | None = later
@@ -24,7 +24,7 @@ class LocalEngine(Engine):
     """Threads of this process.
 
     Args:
-        workers: how many; one for each core if not given.
+        workers: the number of threads. Default: one for each core.
     """
 
     name = "local"
@@ -35,7 +35,7 @@ class LocalEngine(Engine):
         self._closing = threading.Event()
 
     def put(self, value: Any) -> Handle:
-        """Keep the value."""
+        """Store the value."""
         later: Later = Future()
         later.set_result(value)
         return Kept(later)
@@ -45,7 +45,7 @@ class LocalEngine(Engine):
         return self._after([], common, lambda _, common: self._run(function, common, item, name))
 
     def combine(self, function: Task, common: Handle | None, handles: Sequence[Handle], name: str = "") -> Handle:
-        """Run function(common, [values]) in a thread, once the values are there."""
+        """Run function(common, [values]) in a thread, when the values are available."""
 
         def run(laters: list[Later], common: Later | None) -> Any:
             return combined(function, common and common.result(), [later.result() for later in laters])
@@ -58,7 +58,7 @@ class LocalEngine(Engine):
     def _after(
         self, handles: Sequence[Handle], common: Handle | None, run: Callable[[list[Later], Later | None], Any]
     ) -> Handle:
-        """What `run` will give; it is called with what it needs when all of that is there."""
+        """A handle for the result of `run`, which is called when all its inputs are available."""
         result: Later = Future()
         needed: list[Later] = [handle.later for handle in handles]
         shared: Later | None = common and common.later
@@ -81,7 +81,7 @@ class LocalEngine(Engine):
                 return
             try:
                 self._pool.submit(work)
-            except RuntimeError:  # it is closed
+            except RuntimeError:  # the executor is closed
                 result.set_exception(StoppedError())
 
         for later in waited_for:
@@ -91,17 +91,17 @@ class LocalEngine(Engine):
         return Kept(result)
 
     def get(self, handle: Handle) -> Any:
-        """The value."""
+        """Return the value."""
         self.wait([handle])
         return handle.later.result()
 
     def forget(self, handles: Sequence[Handle]) -> None:
-        """Let go of the values."""
+        """Release the values."""
         for handle in handles:
             handle.later = None
 
     def close(self) -> None:
-        """Give up what still runs."""
+        """Stop running tasks."""
         self._closing.set()
         self._pool.shutdown(cancel_futures=True)
 

@@ -1,4 +1,4 @@
-"""Tasks on Dask: plain futures, which the scheduler runs again where a worker is lost."""
+"""Tasks on Dask: plain futures, which the scheduler runs again if a worker is lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ except ModuleNotFoundError:
 
 
 class _TaskFailed(Exception):
-    """Hands `Failed` on: Dask does so with exceptions, without running a task that needs the value."""
+    """Carries `Failed` as an exception: Dask then skips the tasks that need the value."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed)
@@ -34,7 +34,7 @@ class _TaskFailed(Exception):
 class _Parcel:
     """A value that is pickled once, at the beginning; its arrays are not copied.
 
-    The scheduler keeps it, so that it survives the loss of any worker, and never looks inside.
+    The scheduler stores it without unpickling it, so it survives the loss of any worker.
     """
 
     def __init__(self, head: bytes, buffers: Sequence[Any]) -> None:
@@ -68,14 +68,14 @@ def _or_raise(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class DaskTable(TableHandle):
-    """A partition of a Dask DataFrame, as the way to compute it."""
+    """A partition of a Dask DataFrame, as the graph that computes it."""
 
     partition: Any
     rows: int
     direct: bool = False
 
     def table(self) -> Any:
-        """The partition, computed where this is called."""
+        """Compute the partition in the calling process."""
         import pyarrow as pa  # noqa: PLC0415  (only tables need it)
 
         (frame,) = dask.compute(self.partition, scheduler="synchronous")
@@ -87,12 +87,12 @@ def _rows_of(common: None, partition: Any) -> int:
 
 
 class DaskEngine(Engine):
-    """A Dask cluster: that of a client, the one at an address, or processes of this machine.
+    """A Dask cluster: the cluster of a client, the cluster at an address, or processes of this machine.
 
     Args:
-        workers: how many processes this machine's own cluster has; one for each core if not given.
-        address: of a scheduler, such as "tcp://10.0.0.1:8786".
-        client: of a cluster that the program uses already.
+        workers: the number of processes of this machine's own cluster. Default: one for each core.
+        address: the address of a scheduler, such as "tcp://10.0.0.1:8786".
+        client: a client that the program uses already.
     """
 
     name = "dask"
@@ -111,7 +111,7 @@ class DaskEngine(Engine):
         self._unfinished: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def put(self, value: Any) -> Handle:
-        """Send the value to the scheduler; workers take it from there, then from each other."""
+        """Send the value to the scheduler; workers copy it from there or from each other."""
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
             return self._client.submit(_Parcel.opened, _Parcel.of(value), pure=False)
 
@@ -131,11 +131,11 @@ class DaskEngine(Engine):
         return future
 
     def get(self, handle: Handle) -> Any:
-        """The value."""
+        """Return the value."""
         self.wait([handle])
         try:
             return handle.result()
-        except Exception as error:  # its worker was lost just now, and then the next ones
+        except Exception as error:  # the worker and those that tried again were lost
             raise self._worker_error(handle, error) from None
 
     def forget(self, handles: Sequence[Handle]) -> None:
@@ -145,19 +145,19 @@ class DaskEngine(Engine):
             handle.release()
 
     def tables(self, source: Any) -> list[TableHandle] | None:
-        """The partitions of a Dask DataFrame; each task computes those that it needs, from where the frame came."""
+        """The partitions of a Dask DataFrame; each task computes the partitions that it needs."""
         if not type(source).__module__.startswith("dask") or not hasattr(source, "to_delayed"):
             return None
         if distributed.futures_of(source):
             advice = "give the frame as it was before persist()"
             raise OptionError("a Dask DataFrame that was persisted cannot be computed by workers", advice=advice)
-        partitions = dask.optimize(*source.to_delayed())  # each with what it needs alone
+        partitions = dask.optimize(*source.to_delayed())  # each partition with only the tasks that it needs
         handles = [self.submit(_rows_of, None, one, f"partition {i}") for i, one in enumerate(partitions)]
         self.wait(handles)
         return [DaskTable(one, self.get(rows)) for one, rows in zip(partitions, handles, strict=True)]
 
     def close(self) -> None:
-        """Cancel what still runs; leave the cluster, or stop it if it was started for this engine."""
+        """Cancel running tasks; leave the cluster, or stop it if it was started for this engine."""
         unfinished = [future for future in self._unfinished if not future.done()]
         self._unfinished.clear()
         if unfinished:
@@ -177,8 +177,8 @@ class DaskEngine(Engine):
         return Failed(self._worker_error(handle, error))
 
     def _worker_error(self, handle: Any, error: Exception | None) -> WorkerError:
-        """What Dask says, in one sentence."""
-        key = getattr(error, "task", handle.key)  # of the task whose workers were lost
+        """Dask's message in one sentence."""
+        key = getattr(error, "task", handle.key)  # the task whose workers were lost
         name = self._names.get(str(key), "")
         if error is None or isinstance(error, distributed.KilledWorker):
             return lost(name)
@@ -186,11 +186,9 @@ class DaskEngine(Engine):
 
 
 def _own_cluster(workers: int | None) -> Any:
-    """Processes of this machine, each with one thread, that listen to this machine alone."""
+    """Processes of this machine, each with one thread, reachable only from this machine."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise SystemExit(
-            1
-        )  # this is such a process, and runs the script from its beginning; the message is the other's
+        raise SystemExit(1)  # a worker runs the script from its beginning; the first process prints the error
     try:
         return distributed.LocalCluster(
             n_workers=workers or os.cpu_count() or 1,

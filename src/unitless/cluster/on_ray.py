@@ -1,4 +1,4 @@
-"""Tasks on Ray: plain remote functions, which Ray runs again where a worker or a machine is lost."""
+"""Tasks on Ray: plain remote functions, which Ray runs again if a worker or a machine is lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ except ModuleNotFoundError:
 
 
 def _with_failure(value: Any) -> tuple[Any, Failed | None]:
-    """A task gives two objects, so that its failure can be looked at without moving its value."""
+    """Split a task's result into two objects, so that its failure can be read without moving its value."""
     return value, value if isinstance(value, Failed) else None
 
 
@@ -42,12 +42,13 @@ def _combine(function: Task, version: str, common: Any, *values: Any) -> tuple[A
 
 @dataclass(eq=False)
 class _Refs:
-    """A handle: a value and, unless it was put, how its task has failed, both in Ray's object store."""
+    """A handle: a value and, unless it was put, the failure of its task, both in Ray's object store."""
 
     value: Any
     failure: Any = None
     name: str = ""
-    before: list[tuple[Any, str]] = field(default_factory=list)  # failures and names of the tasks whose values it needs
+    # failures and names of the tasks that this task depends on
+    before: list[tuple[Any, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class RayTable(TableHandle):
     rows: int
 
     def table(self) -> Any:
-        """The block."""
+        """The block as a pyarrow table."""
         return ray.get(self.ref)
 
 
@@ -67,11 +68,11 @@ def _rows_of(block: Any) -> int:
 
 
 class RayEngine(Engine):
-    """A Ray cluster: the one that this program has joined, the one at an address, or one of this machine's own.
+    """A Ray cluster: the cluster that this program has joined, the cluster at an address, or one on this machine.
 
     Args:
-        workers: how many CPUs the cluster of this machine's own has; as many as the machine, if not given.
-        address: of a cluster; "auto" for the one that this machine belongs to.
+        workers: the number of CPUs of a cluster on this machine. Default: all CPUs of the machine.
+        address: the address of a cluster; "auto" for the cluster that this machine belongs to.
     """
 
     name = "ray"
@@ -80,7 +81,8 @@ class RayEngine(Engine):
         with contextlib.ExitStack() as joined:
             if not ray.is_initialized():
                 _join(address, workers, joined)
-                # Ray prints a line for each worker that is lost; its tasks are run again, or an error of ours says so.
+                # Ray prints a line for each lost worker; its tasks run again, or an error of this package explains the
+                # loss.
                 for spoken in ("print_to_stdstream", "_unhandled_error_handler"):
                     joined.enter_context(_replaced(ray_worker, spoken, lambda *_, **__: None))
             self._joined = joined.pop_all()
@@ -115,7 +117,7 @@ class RayEngine(Engine):
         return started
 
     def get(self, handle: Handle) -> Any:
-        """The value; its arrays are read-only."""
+        """Return the value; its arrays are read-only."""
         self.wait([handle])
         try:
             return ray.get(handle.value)
@@ -123,7 +125,7 @@ class RayEngine(Engine):
             raise _worker_error(error, handle.name) from None
 
     def forget(self, handles: Sequence[Handle]) -> None:
-        """Let go of the objects; Ray frees those that no task needs."""
+        """Release the objects; Ray frees objects that no task needs."""
         for handle in handles:
             handle.value = handle.failure = None
             self._unfinished.discard(handle)
@@ -147,7 +149,7 @@ class RayEngine(Engine):
         return [RayTable(ref, rows) for ref, rows in zip(refs, counts, strict=True)]
 
     def close(self) -> None:
-        """Cancel what still runs; leave the cluster, or stop it if it was started for this engine."""
+        """Cancel running tasks; leave the cluster, or stop it if it was started for this engine."""
         unfinished = [handle for handle in self._unfinished if not self._done([handle], 0)[0]]
         for handle in unfinished:
             ray.cancel(handle.failure)
@@ -158,7 +160,7 @@ class RayEngine(Engine):
         waiting = list({handle.failure for handle in handles if handle.failure is not None})
         if not waiting:
             return [True] * len(handles)
-        if len(waiting) == len({id(handle) for handle in handles}):  # none is done anyway
+        if len(waiting) == len({id(handle) for handle in handles}):  # no task is finished, so no failure can be read
             ray.wait(waiting, num_returns=1, timeout=seconds, fetch_local=False)
         ready, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0, fetch_local=False)
         done = {None, *ready}
@@ -176,7 +178,7 @@ class RayEngine(Engine):
 
 
 def _to_blame(handle: _Refs) -> str:
-    """The name of the first of the tasks that led to a value which broke down."""
+    """The name of the first failed task among those that a lost value depends on."""
     for failure, name in handle.before:
         try:
             ray.get(failure)
@@ -186,7 +188,7 @@ def _to_blame(handle: _Refs) -> str:
 
 
 def _worker_error(error: Exception, name: str) -> WorkerError:
-    """What Ray says, in one sentence."""
+    """Ray's message in one sentence."""
     broken = ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError
     if isinstance(error, broken):
         return lost(name)
@@ -196,13 +198,13 @@ def _worker_error(error: Exception, name: str) -> WorkerError:
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Where a cluster of this machine's own keeps its records; Ray cannot have a long name here."""
+    """The folder for the records of a cluster on this machine; Ray needs a short path."""
     place = "/tmp" if os.path.isdir("/tmp") else None
     return tempfile.TemporaryDirectory(prefix="unitless-", dir=place, ignore_cleanup_errors=True)
 
 
 def _join(address: str | None, workers: int | None, joined: contextlib.ExitStack) -> None:
-    """Join a cluster, until all is left that was joined."""
+    """Join a cluster, and leave it when all users of it have closed."""
     own = address in (None, "local")
     if workers is not None and not own:
         raise OptionError(f"has no use for a cluster that is there: {address} has its own", option="workers")
@@ -211,7 +213,7 @@ def _join(address: str | None, workers: int | None, joined: contextlib.ExitStack
         settings = {"num_cpus": workers, "include_dashboard": False, "_temp_dir": joined.enter_context(_folder())}
     try:
         if address is not None and ":" in address:
-            reach(address)  # Ray itself would try for hours
+            reach(address)  # Ray itself would retry for hours
         with _starting(own):
             ray.init(
                 address="local" if own else address,
@@ -220,7 +222,7 @@ def _join(address: str | None, workers: int | None, joined: contextlib.ExitStack
                 **settings,
             )
         joined.callback(ray.shutdown)
-    except Exception as error:  # of many kinds, and some of none
+    except Exception as error:  # Ray raises many kinds of errors without a common base class
         if "Version mismatch" in str(error):
             problem = f"the Ray cluster at {address} has another version of Ray or of Python than this program"
             raise WorkerError(problem, advice=f"this program has Ray {ray.__version__}") from None
@@ -233,7 +235,7 @@ _TOKEN = secrets.token_hex(32)  # one for each process, because Ray reads it onc
 
 
 def _token() -> dict[str, str]:
-    """A token of access, for Ray of a version that would write one to the home folder, where it cannot."""
+    """Give Ray an access token if its version would write one to the home folder, which may be read-only."""
     if "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ:
         return {}
     folder = os.path.expanduser("~/.ray")
@@ -246,10 +248,10 @@ def _token() -> dict[str, str]:
 
 @contextlib.contextmanager
 def _starting(own: bool) -> Iterator[None]:
-    """While Ray starts: nothing is reported to anybody, and signals stay with whoever handles them.
+    """Settings while Ray starts: no usage reports, and signal handlers stay as they are.
 
-    A cluster of this machine's own listens to this machine alone. Ray does so where it believes that there can be no
-    other machines, as on a Mac.
+    A cluster on this machine accepts connections from this machine only. Ray does so by itself only on systems where it
+    expects no other machines, such as macOS.
     """
     settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_task_oom_retries": str(RETRIES), **(_token() if own else {})}
     before = {name: os.environ.get(name) for name in settings}
@@ -272,7 +274,7 @@ def _starting(own: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _replaced(holder: Any, name: str, value: Any) -> Iterator[None]:
-    """Another value of one of Ray's settings, for a while."""
+    """Replace one of Ray's settings temporarily."""
     before = getattr(holder, name)
     setattr(holder, name, value)
     try:

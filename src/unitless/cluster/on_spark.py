@@ -1,6 +1,6 @@
-"""Tasks on Spark: each is a job of one task, started by a thread of the driver; values come back to the driver.
+"""Tasks on Spark: each is a job of one task, started by a thread of the driver; values return to the driver.
 
-Spark has no place where values could wait for other tasks, so they are brought together in the driver.
+Spark cannot store values for other tasks, so the driver collects them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .local import Later, LocalEngine
 
 @contextlib.contextmanager
 def _no_remarks() -> Iterator[None]:
-    """While Spark is loaded: nothing about pandas, which is not used here."""
+    """Suppress Spark's warnings about pandas while it is loaded; pandas is not used here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
@@ -48,7 +48,7 @@ _ADDRESS = re.compile(r"spark://([^,]+:\d+)")
 
 
 class _Call:
-    """What a worker does."""
+    """The function and arguments of a worker's task."""
 
     def __init__(self, function: Task, common: Any) -> None:
         self._function, self._common, self._version = function, common, __version__
@@ -60,7 +60,7 @@ class _Call:
 
 @dataclass
 class _Shipped:
-    """A value that workers have, how many tasks are at it, and whether there will be more."""
+    """A value that was sent to workers, with the number of tasks that use it, and whether more tasks will."""
 
     broadcast: Any
     tasks: int = 0
@@ -69,25 +69,25 @@ class _Shipped:
 
 @dataclass(frozen=True)
 class SparkTable(TableHandle):
-    """A file of a Spark frame that was written down."""
+    """A file of a Spark frame that was written as Parquet."""
 
     path: str
     rows: int
 
     def table(self) -> Any:
-        """The file's rows."""
+        """The rows of the file."""
         return parquet.read_table(self.path)
 
 
 class SparkEngine(LocalEngine):
-    """A Spark cluster: that of a session, the one that this program has joined, or one of this machine's own.
+    """A Spark cluster: that of a session, the cluster that this program has joined, or one on this machine.
 
     Args:
-        workers: how many tasks run at once; for a cluster of this machine's own one for each core, if not given.
-        address: the master's, such as "spark://head:7077".
+        workers: the number of tasks that run at once. Default: one for each core for a cluster on this machine.
+        address: the address of the master, such as "spark://head:7077".
         spark: a session.
-        scratch: a folder that all machines can read and write, where frames are written down until the engine closes;
-            a temporary one if Spark runs on this machine alone.
+        scratch: a folder that all machines can read and write; frames are stored there until the engine closes.
+            Default: a temporary folder if Spark runs on this machine only.
     """
 
     name = "spark"
@@ -134,7 +134,7 @@ class SparkEngine(LocalEngine):
         raise AssertionError
 
     def _shared(self, later: Later) -> Any:
-        """The value where workers find it; it is sent when the first task needs it."""
+        """The value as a broadcast; it is sent when the first task needs it."""
         with self._shipping:
             if later not in self._shipped:
                 self._shipped[later] = _Shipped(self._spark.broadcast(later.result()))
@@ -154,14 +154,14 @@ class SparkEngine(LocalEngine):
                 shipped.broadcast.destroy()
 
     def forget(self, handles: Sequence[Handle]) -> None:
-        """Let go of the values, here and on the workers."""
+        """Release the values, here and on the workers."""
         for handle in handles:
             if handle.later is not None:
                 self._done_with(handle.later, forgotten=True)
         super().forget(handles)
 
     def tables(self, source: Any) -> list[TableHandle] | None:
-        """The files of a Spark frame, which is written once, so that its rows keep their order."""
+        """The files of a Spark frame, which is written once so that its rows keep their order."""
         if not type(source).__module__.startswith("pyspark.sql"):
             return None
         folder = self._folder()
@@ -173,12 +173,12 @@ class SparkEngine(LocalEngine):
         self._written.callback(files.delete_dir, inside)
         found = sorted(info.path for info in files.get_file_info(fs.FileSelector(inside)))
         prefix = folder.removesuffix(inside)
-        parts = [path for path in found if path.endswith(".parquet")]  # their names begin with their numbers
+        parts = [path for path in found if path.endswith(".parquet")]  # the file names begin with their numbers
         counts = [parquet.read_metadata(path, filesystem=files).num_rows for path in parts]
         return [SparkTable(prefix + path, rows) for path, rows in zip(parts, counts, strict=True) if rows]
 
     def _folder(self) -> str:
-        """A new folder for a frame."""
+        """Make a new folder for a frame."""
         if self._scratch is not None:
             scratch = os.fspath(self._scratch).rstrip("/")
             folder = scratch if "://" in scratch else os.path.abspath(scratch)
@@ -189,7 +189,7 @@ class SparkEngine(LocalEngine):
         return os.path.join(self._written.enter_context(tempfile.TemporaryDirectory(prefix="unitless-")), "frame")
 
     def close(self) -> None:
-        """Cancel what still runs, and stop Spark if it was started for this engine."""
+        """Cancel running tasks, and stop Spark if it was started for this engine."""
         if self._closing.is_set():
             return
         self._closing.set()
@@ -204,19 +204,22 @@ class SparkEngine(LocalEngine):
             _stop(self._spark)
 
     def _cancel_until(self, ended: threading.Event) -> None:
-        """Cancel jobs again and again: a thread may begin one just after the others were canceled."""
+        """Cancel jobs repeatedly: a thread may start one just after the others were canceled."""
         while not ended.is_set():
             self._spark.cancelJobGroup(self._group)
             ended.wait(0.2)
 
 
 def tries_of(master: str) -> int:
-    """How often a job is to be tried. On a cluster Spark does that itself; in a local session only if told so."""
+    """How often a job is tried here.
+
+    A cluster retries by itself; a local session retries only if it is configured so.
+    """
     return RETRIES + 1 if re.fullmatch(r"local(\[[^,]*\])?", master) else 1
 
 
 def _message(error: Exception) -> str:
-    """What Spark says, without Java's list of calls."""
+    """Spark's message, without the Java stack trace."""
     return str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
 
 
@@ -235,7 +238,7 @@ def _context_of(spark: Any) -> Any:
 
 
 def _started(master: str) -> Any:
-    """A Spark of this program's own. On this machine alone, it listens to this machine alone."""
+    """A new Spark session. On this machine, it accepts connections from this machine only."""
     settings = {
         "spark.app.name": "unitless",
         "spark.ui.enabled": "false",
@@ -263,7 +266,7 @@ def _started(master: str) -> Any:
         _end(gateway)
         raise WorkerError(f"Spark cannot be started: {_first_line(error)}") from None
     if master.startswith("local"):
-        context.pythonExec = sys.executable  # Spark would take the first python3 of the path
+        context.pythonExec = sys.executable  # Spark would use the first python3 on the path
     return context
 
 
@@ -274,7 +277,7 @@ def _stop(spark: Any) -> None:
 
 
 def _end(gateway: Any) -> None:
-    """End the Java process, which Spark would leave running for a later session of the program."""
+    """End the Java process, which Spark would otherwise keep for a later session of the program."""
     pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = None
     gateway.shutdown()
     gateway.proc.stdin.close()

@@ -1,4 +1,4 @@
-"""From what a user asks for to a training in rounds."""
+"""Start a training in rounds from the user's arguments."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .rounds import PARTITIONS, ROUNDS, Rounds
 def run(
     arguments: tuple[Any, ...], cluster: Cluster, checkpoint: Any, progress: Callable[[Training], None] | None
 ) -> TrainResult:
-    """Train in parts.
+    """Train in partitions.
 
     Args:
-        arguments: those of a `Setup`.
-        cluster: where.
-        checkpoint: the file that keeps what is needed to go on after each synchronization round.
+        arguments: the arguments of a `Setup`.
+        cluster: the backend, partitions and rounds.
+        checkpoint: the file that stores what is needed to resume after each synchronization round.
         progress: called after every round.
     """
     _check_checkpoint(checkpoint)
@@ -51,7 +51,8 @@ def run(
                 + Phrase(Option("cluster"))
             )
     elsewhere = type(source).__module__.partition(".")[0] in ("ray", "dask", "dask_expr", "pyspark")
-    training = None if elsewhere else Training(Setup.of(*arguments))  # errors come before an engine is started
+    # errors in the arguments are raised before an engine is started
+    training = None if elsewhere else Training(Setup.of(*arguments))
     with engine_for(cluster.backend, cluster.workers, cluster.address) as engine:
         if training is None:
             tables = engine.tables(source)
@@ -73,9 +74,9 @@ def _check_checkpoint(checkpoint: Any) -> None:
 
 
 def _parts(cluster: Cluster, engine: Engine, begun: dict[str, Any] | None) -> tuple[int, int]:
-    """How many partitions and rounds: those that were given, or those with which a resumed training was begun.
+    """The numbers of partitions and rounds: those that were given, or those of the training that is resumed.
 
-    Threads have as many partitions as workers, if neither was given.
+    For threads the default is one partition for each worker.
     """
     threads = cluster.workers if engine.name == "local" else None
     partitions, rounds = (None, None) if begun is None else begun["asked"]

@@ -1,8 +1,8 @@
-"""To learn apart: rows are dealt to partitions, which learn at the same time and become one model again after each
-round.
+"""Training in partitions: rows are divided among partitions, which learn at the same time and are merged into one model
+after each round.
 
-The third way to train, next to a fit and a stream. The result depends on the data, the seed, and the numbers of
-partitions and rounds; neither on the engine nor on how many workers it has.
+This is the third way to train, next to `fit` and `stream`. The result depends on the data, the seed, and the numbers of
+partitions and rounds; it does not depend on the engine or its number of workers.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from ..merging.rounds import Partitions, scaled
 from ..metrics.baseline import Baseline
 from ..metrics.evaluation import Evaluation
 from ..models.model import State
+from ..models.scored import Scored
+from ..training.halves import judging, steering_loss
 from ..training.notes import drifts
-from ..training.passes import steering_loss
 from ..training.training import Training
 from ..training.watched import Watched
 from . import work
@@ -39,36 +40,36 @@ from .units import Scales, parts_of
 from .whole_data import is_small, let_go
 from .work import Base, Cell, Job, Learned, TakenIn
 
-PARTITIONS, ROUNDS = 64, 8  # unless said otherwise
-FAN_IN = 8  # of the tree in which partitions are added up
-MOST_HELD = 1_000_000  # rows that are held back from data that workers do not hold as a whole
+PARTITIONS, ROUNDS = 64, 8  # the defaults
+FAN_IN = 8  # of the tree in which partitions are merged
+MOST_HELD = 1_000_000  # held-out rows, for data that is not read by each worker as a whole
 SHOWN_ROWS = 4096  # held-out rows on which the model is evaluated after each round, for the progress display
 
 
 class StoppedError(Exception):
-    """The user has asked to stop."""
+    """The user has stopped the training."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """Facts about a finished synchronization round, for the progress display."""
+    """A finished synchronization round, for the progress display."""
 
-    number: int  # from 1, all passes counted
-    rows: int  # that were learned in it
-    loss: float  # progressive, of these rows
-    held_loss: float  # of the merged model, on some of the rows held back
+    number: int  # from 1, over all passes
+    rows: int  # rows that were learned in this round
+    loss: float  # progressive loss of these rows
+    held_loss: float  # loss of the merged model on a sample of the held-out rows
     partitions: int
-    seconds: float = math.nan  # not known of rounds of an earlier run: a model file stores no times
-    merging: float = math.nan  # of these, for putting the partitions together
+    seconds: float = math.nan  # not known for rounds of an earlier process: a model file stores no times
+    merging: float = math.nan  # the part of `seconds` that merging took
 
     def plain(self) -> list[float | None]:
-        """As a model file stores it."""
+        """The values that a model file stores."""
         stored = (self.number, self.rows, self.loss, self.held_loss, self.partitions)
         return [value if math.isfinite(value) else None for value in stored]
 
     @classmethod
     def read(cls, plain: list[Any]) -> Round:
-        """From a model file."""
+        """Read a round from a model file."""
         number, rows, loss, held_loss, partitions = plain
         loss, held_loss = (math.nan if value is None else value for value in (loss, held_loss))
         return cls(number, rows, loss, held_loss, partitions)
@@ -79,10 +80,10 @@ class Rounds:
 
     Args:
         training: the training.
-        engine: what does the work.
-        partitions: how many learn at the same time; part of the result.
-        rounds: how often they become one model in a pass; part of the result.
-        path: the file that keeps what is needed to go on after each round. Default: where the user wants the model.
+        engine: runs the tasks.
+        partitions: the number of partitions, which learn at the same time; the result depends on it.
+        rounds: how often the partitions are merged in a pass; the result depends on it.
+        path: the file that stores what is needed to resume after each round. Default: the model's file.
     """
 
     def __init__(self, training: Training, engine: Engine, partitions: int, rounds: int, path: str | None) -> None:
@@ -90,16 +91,16 @@ class Rounds:
         self._asked = partitions, rounds
         self._held: list[Batch] = []
         self._scales = Scales(())
-        self._examples, self._weight = 0, 0.0  # that were learned, all passes counted
-        self._after: list[list[float]] = []  # these after each pass
+        self._examples, self._weight = 0, 0.0  # learned so far, over all passes
+        self._after: list[list[float]] = []  # examples and weight after each pass
         self._job: Job | None = None
         self._surveys: list[FileSurvey] = []
-        self._taken: TakenIn | None = None  # of data that workers hold as a whole
+        self._taken: TakenIn | None = None  # for data that each worker reads as a whole
 
-    # ------------------------------------------------------------------------------------------------ the way
+    # ------------------------------------------------------------------------------------------------ the training
 
     def go(self, watched: Watched) -> bool:
-        """Give whether it came to its end."""
+        """Run the training; returns whether it was completed."""
         try:
             return self._go(watched)
         except StoppedError:
@@ -115,7 +116,7 @@ class Rounds:
             return False
         model = training.model
         assert model is not None
-        training.score_holdout(iter(self._held), training.progress.held)
+        training.score_holdout(iter(self._held), training.progress.held, scores=training.passes.halves.scores)
         if training.findings.row_errors is not None:
             numbers = [np.asarray(batch.place.numbers) for batch in self._held]
             training.findings.drifting = self._taken is not None and drifts(
@@ -132,10 +133,10 @@ class Rounds:
         return True
 
     def _begin(self, watched: Watched) -> Layout:
-        """Look at the data, agree on what it is, and make the model."""
+        """Survey the data, infer its schema, and make the model."""
         training = self.training
         known, options = training.reader.schema, training.reader.options
-        if known is not None:  # of a model that goes on
+        if known is not None:  # the model continues an earlier training
             options = replace(options, target=known.target, weight=known.weight, offset=known.offset)
         data = DataSpec.of(training.source, options, *training.reader.beside)
         common = self.engine.put(data)
@@ -173,7 +174,7 @@ class Rounds:
         if not blocks and training.plan.held_rows(layout.rows) > MOST_HELD:
             rows = training.plan.held_rows(layout.rows)
             raise OptionError(
-                f"would hold out {rows:,} rows, and the driver holds {MOST_HELD:,} at most",
+                f"would hold out {rows:,} rows, and the driver can store at most {MOST_HELD:,}",
                 option="holdout",
             )
         self._job = Job(
@@ -184,7 +185,7 @@ class Rounds:
         return layout
 
     def _take_in(self, watched: Watched) -> TakenIn:
-        """Of data that workers hold: how many rows there are, and those that are held back."""
+        """Read data that each worker reads as a whole: its number of rows, and its held-out rows."""
         training, engine = self.training, self.engine
         common = engine.put(self._job)
         handle = engine.submit(work.take_in, common, training.plan.held_rows(training.read), training.source.name)
@@ -195,13 +196,13 @@ class Rounds:
         self._scales.join([taken.scales])
         if not training.earlier.midway:
             training.progress.absorb(taken.counts)
-            training.progress.rows = 0  # that are learned
+            training.progress.rows = 0  # rows that are learned
             training.progress.held = sum(batch.rows for batch in taken.held)
         training.check_rows(taken.rows)
         return taken
 
     def _take_up(self, layout: Layout, watched: Watched) -> None:
-        """Go on where it was interrupted, if it was."""
+        """Resume the training where it was interrupted, if it was."""
         training = self.training
         if not training.earlier.midway:
             training.rounds = {"identity": layout.identity, "asked": list(self._asked), "done": 0}
@@ -229,14 +230,14 @@ class Rounds:
         self.engine.forget([common, *handles])
 
     def _passes(self, layout: Layout, watched: Watched) -> bool:
-        """As many passes as help; gives whether all were made."""
+        """Train until more passes do not help; returns whether all passes were made."""
         training, passes, progress = self.training, self.training.passes, self.training.progress
         model = training.model
         assert training.rounds is not None
         assert model is not None
         passes.begin(model)
         size = layout.rows, round(layout.rows * (self._job.held if self._job else 0.0))
-        for number in passes.made(training.plan, size, progress.passes, model, self._held_loss):
+        for number in passes.made(training.plan, size, progress.passes, model, self._held_predictions):
             for cells in self._dealt(layout, number - 1)[training.rounds["done"] - (number - 1) * layout.rounds :]:
                 self._round(cells, number == 1, watched)
                 training.save(self._path)
@@ -249,7 +250,10 @@ class Rounds:
         return True
 
     def _begin_with_what_is_known(self, layout: Layout) -> None:
-        """A model that has learned before: each partition goes on as one that has learned its part of that."""
+        """Prepare a model that has learned before.
+
+        Each partition continues as if it had learned its part of the earlier rows.
+        """
         model = self.training.model
         assert model is not None
         if model.examples:
@@ -267,7 +271,7 @@ class Rounds:
         cuts = [k * rows // count for k in range(count + 1)]
         spans = [(a, b) for a, b in itertools.pairwise(cuts)]
         return [
-            # In another pass another partition has the same rows.
+            # In each pass the rows go to other partitions.
             [
                 Cell(partition, (), spans[first + (partition + number) % layout.partitions])
                 for partition in range(layout.partitions)
@@ -278,7 +282,7 @@ class Rounds:
     # ------------------------------------------------------------------------------------------------ one round
 
     def _round(self, cells: Sequence[Cell], first_pass: bool, watched: Watched) -> None:
-        """All partitions learn, and become one model."""
+        """Let all partitions learn, and merge them into one model."""
         training, engine, started = self.training, self.engine, time.perf_counter()
         assert training.model is not None
         assert training.rounds is not None
@@ -302,7 +306,7 @@ class Rounds:
         rows = sum(one.examples for one in learned)
         now = time.perf_counter()
         loss = self._loss_since(counted) if first_pass else math.nan
-        held = self._held_loss(SHOWN_ROWS)
+        held = self._held_loss()
         training.findings.round_log.append(
             Round(number + 1, rows, loss, held, len(cells), now - started, now - merging)
         )
@@ -318,7 +322,7 @@ class Rounds:
         }
 
     def _merged(self, base: State, handles: list[Handle], watched: Watched) -> State:
-        """Partitions are merged in a tree whose form depends on their number alone."""
+        """Merge partitions in a tree whose form depends only on their number."""
         engine, model = self.engine, self.training.model
         assert model is not None
         partitions = Partitions(model.options, model._open_to_classes())
@@ -357,7 +361,10 @@ class Rounds:
         metrics.baseline = Baseline.join(model, [metrics.baseline.state(), *baselines])
 
     def _complete(self, classes: tuple[str, ...]) -> None:
-        """Of two labels, one may have been met by a partition first; all must mean the same by them."""
+        """Complete the two labels of a binary task.
+
+        A partition may have seen only one, and all must use the same order.
+        """
         target, job = self.training.target, self._job
         assert target is not None
         assert job is not None
@@ -372,7 +379,7 @@ class Rounds:
             )
 
     def _learn_held(self, layout: Layout, watched: Watched) -> State:
-        """The rows held back, dealt to the partitions, as one more round."""
+        """Learn the held-out rows, divided among the partitions, as one more round."""
         training = self.training
         assert training.model is not None
         held = sum(batch.rows for batch in self._held)
@@ -393,7 +400,7 @@ class Rounds:
     # ------------------------------------------------------------------------------------------------ the rest
 
     def _loss_since(self, before: Evaluation | None) -> float:
-        """Of the predictions that have been counted since."""
+        """The progressive loss of the predictions since an earlier state of the metrics."""
         now = self.training.evaluation
         assert now is not None
         if before is None or not before.examples:
@@ -402,16 +409,19 @@ class Rounds:
         total = now.loss * now.weight - before.loss * before.weight
         return total / weight if weight > 0 else math.nan
 
-    def _held_loss(self, most: int | None = None) -> float:
-        """Of what the model says of the rows held back so far, or of the first of them."""
+    def _held_predictions(self) -> Iterator[Scored]:
+        """The predictions of the current model for the held-out rows that were read so far."""
         assert self.training.session is not None
-        evaluation = Evaluation(self.training.session.model, small=True)
-        some: list[Batch] = []
-        for batch in self._held:
-            left = batch.rows if most is None else most - sum(one.rows for one in some)
+        return map(self.training.session.scored, self._held)
+
+    def _held_loss(self) -> float:
+        """The loss of the current model on the first held-out rows."""
+        assert self.training.session is not None
+        evaluation, left = Evaluation(self.training.session.model, small=True), SHOWN_ROWS
+        for scored in self._held_predictions():
             if left > 0:
-                some.append(batch if left >= batch.rows else batch.part(0, left))
-        self.training.session.score(some, [evaluation], known_classes=True)
+                evaluation.count(judging(self.training.session.model, scored[:left]))
+                left -= len(scored)
         return steering_loss(evaluation)
 
     def _wait(self, handles: Sequence[Handle], watched: Watched) -> None:
@@ -427,7 +437,7 @@ class Rounds:
 
 
 def _every(batches: list[Batch], first: int, step: int) -> Iterator[Batch]:
-    """Every so-manieth of all rows, beginning with one of the first."""
+    """Select every `step`-th row, starting at row `first`."""
     for start, batch in zip(itertools.accumulate([0, *(one.rows for one in batches)]), batches, strict=False):
         mine = (np.arange(batch.rows) + start) % step == first
         if mine.any():

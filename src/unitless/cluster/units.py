@@ -1,11 +1,11 @@
-"""Columns that are in other units in some files than in others, which one machine after another would never notice.
+"""Detect columns that have other units in some files than in others, which no worker can see in its own part.
 
-A column's scale in a part of the data is the geometric mean of its values there, signs and zeros left out: other units
-multiply it by their ratio and change nothing else, and outliers, which rule the largest value, hardly move it. Parts
-are put in order of their scales. Where a column drifts along the data, as a row counter does, one follows upon the
-other; where units differ there is a gap. On 209 columns of eleven real tables, cut into sixteen parts, the widest gap
-was a factor of 4 (row counters). Where some parts were multiplied by 10, the gap that is looked for was there in 83 to
-89% of the columns if the parts were stretches of the table, and in 99% if rows were dealt to them at random.
+A column's scale in a part of the data is the geometric mean of the absolute values of its non-zero entries. Another
+unit multiplies it by a factor; outliers, which determine the largest value, hardly change it. The parts are sorted by
+their scales. Where a column drifts along the data, as a row counter does, the scales are close to each other; where
+units differ there is a gap. On 209 columns of eleven real tables, cut into sixteen parts, the widest gap was a factor
+of 4 (row counters). When some parts were multiplied by 10, the gap was found in 83 to 89% of the columns if the parts
+were consecutive rows of the table, and in 99% if rows were assigned to parts at random.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from numpy.typing import NDArray
 from .. import inputs
 from .blocks import BlockBatch, FileSurvey, row_numbers
 
-PARTS = 16  # of the only file
+PARTS = 16  # for a single file
 MOST_PARTS = 256
 SAMPLED = 1024  # rows of a batch
-LEAST_VALUES = 20  # of a column in a part, not counting zeros
-GAP = 7.0  # the factor between the scales of two groups of parts that looks like other units
-SURE = 4.0  # standard errors of a gap
+LEAST_VALUES = 20  # non-zero values of a column in a part
+GAP = 7.0  # a larger factor between two groups of parts is reported as another unit
+SURE = 4.0  # standard errors that a gap must exceed
 _COUNT, _SUM, _SQUARES = range(3)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that are compared with others: of a file, of several that follow one another, or of the data in memory.
+    """Rows that are compared with others: a file, several consecutive files, or a part of the data in memory.
 
     Args:
-        file: what messages call it.
+        file: its name in messages.
         first: the first row there, from 1.
         last: the last row.
-        of: how many it has.
+        of: the number of rows of the file.
         start: the number of the first row among those of all files.
     """
 
@@ -51,7 +51,7 @@ class Part:
 
 
 def parts_of(surveys: Sequence[FileSurvey]) -> tuple[Part, ...]:
-    """The parts of the data that are compared: its files, or stretches of the only one."""
+    """The parts of the data that are compared: its files, or parts of a single file."""
     each, together = PARTS if len(surveys) == 1 else 1, math.ceil(len(surveys) / MOST_PARTS)
     parts: list[Part] = []
     start = 0
@@ -66,20 +66,21 @@ def parts_of(surveys: Sequence[FileSurvey]) -> tuple[Part, ...]:
 
 
 class Scales:
-    """The scales of number columns in each part of the data, filled with batches wherever they are read.
+    """The scales of number columns in each part of the data, updated with batches when they are read.
 
     Args:
-        parts: that are compared.
+        parts: the parts that are compared.
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts
         self._starts = np.array([part.start for part in parts], np.int64)
         self._names: list[str] = []
-        self._sums: dict[int, NDArray[np.float64]] = {}  # by part: for each column count, sum and squares of logarithms
+        # by part: count, sum and sum of squares of logarithms, for each column
+        self._sums: dict[int, NDArray[np.float64]] = {}
 
     def add(self, batch: BlockBatch) -> None:
-        """Look at some rows of a batch."""
+        """Add a sample of the rows of a batch."""
         rows = np.arange(0, batch.rows, -(-batch.rows // SAMPLED) or 1)
         names, columns = _numbers(batch.data, rows)
         if not names or not len(rows):
@@ -95,27 +96,27 @@ class Scales:
             self._sums[number] = self._sums.get(number, 0) + found
 
     def join(self, others: Iterable[Scales]) -> None:
-        """Add what others have seen of the same parts."""
+        """Add the sums of other `Scales` of the same parts."""
         for other in others:
             self._names = self._names or other._names
             for number, found in other._sums.items():
                 self._sums[number] = self._sums.get(number, 0) + found
 
     def plain(self) -> dict[str, Any]:
-        """All that was seen, to be stored or sent."""
+        """The sums as plain values, to be stored or sent."""
         sums = {str(number): self._sums[number].tolist() for number in sorted(self._sums)}
         return {"names": self._names, "sums": sums}
 
     @classmethod
     def read(cls, parts: Sequence[Part], plain: dict[str, Any]) -> Scales:
-        """From what `plain` gave."""
+        """Rebuild `Scales` from the result of `plain`."""
         scales = cls(parts)
         scales._names = list(plain["names"])
         scales._sums = {int(number): np.array(found, np.float64) for number, found in plain["sums"].items()}
         return scales
 
     def warnings(self) -> list[str]:
-        """One for each column whose units seem to differ; columns in their order."""
+        """One warning for each column whose units seem to differ; columns in their order."""
         found = []
         order = sorted(self._sums)
         for column, name in enumerate(self._names):
@@ -135,7 +136,7 @@ class Scales:
 
 
 def _numbers(data: inputs.Input, rows: NDArray[Any]) -> tuple[list[str], list[NDArray[Any]]]:
-    """The columns of numbers, at some rows. Those of zeros and ones have no unit, and sparse data no columns."""
+    """The columns of numbers, at some rows. Columns of zeros and ones have no unit, and sparse data is not checked."""
     if isinstance(data, inputs.Frame):
         plain = [(name, c) for name, c in zip(data.names, data.columns, strict=True) if isinstance(c, np.ndarray)]
         return [name for name, _ in plain], [column[rows] for _, column in plain]
@@ -145,7 +146,7 @@ def _numbers(data: inputs.Input, rows: NDArray[Any]) -> tuple[list[str], list[ND
 
 
 def _gap(sums: NDArray[np.float64]) -> tuple[NDArray[np.intp], int, float] | None:
-    """Parts in order of their scales, where the gap between them is and how wide; None if there is none."""
+    """The parts sorted by their scales, with the position and the size of the gap; None if there is no gap."""
     if len(sums) < 2:
         return None
     count = sums[:, _COUNT]
@@ -161,12 +162,12 @@ def _gap(sums: NDArray[np.float64]) -> tuple[NDArray[np.intp], int, float] | Non
 
 
 def _rounded(ratio: float) -> str:
-    """To one digit, as people say it."""
+    """The ratio rounded to one digit."""
     return f"{float(f'{ratio:.1g}'):,.0f}" if ratio < 1e7 else f"{ratio:.1e}"
 
 
 def _listed(parts: list[Part]) -> str:
-    """Parts by name; those that follow one another in a file as one."""
+    """The names of parts; consecutive parts of a file are combined."""
     spans: list[Part] = []
     for part in parts:
         if spans and spans[-1].start + spans[-1].last - spans[-1].first + 1 == part.start and part.first > 1:

@@ -1,7 +1,9 @@
-"""Data that each worker can hold as a whole: then its rows are dealt one by one, in the random order of `train`.
+"""Data that each worker can read as a whole.
 
-Blocks of rows that follow one another are alike where a file has an order, which small cells feel. A worker reads such
-data once, whatever number of cells it learns.
+Then single rows are assigned to partitions, in the random order of `train`.
+
+Consecutive rows are similar where a file is sorted, and small cells suffer from that. A worker reads such data once,
+whatever the number of cells that it learns.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ from ..data.sources.decoded_parts import PartCache
 from .blocks import DataSpec, FileSurvey
 from .units import Scales
 
-MOST = 512 << 20  # bytes of rows that a worker holds
-_TEXT = 4  # how much larger than a number a text may be, and than their text rows of named features
-_PACKED = 10  # how much larger text may be than it is when compressed
-_KEPT = 2  # data sets that a process holds
+MOST = 512 << 20  # bytes of rows that a worker keeps in memory
+_TEXT = 4  # the size of text, relative to numbers; also of rows of named features, relative to their text
+_PACKED = 10  # the size of text relative to its compressed file
+_KEPT = 2  # data sets that a process keeps in memory
 
 
 def is_small(data: DataSpec, surveys: Sequence[FileSurvey]) -> bool:
-    """Whether each worker can hold all rows."""
+    """Whether each worker can keep all rows in memory."""
     assert data.schema is not None
     if data.schema.columns:
         values = sum(_TEXT if kind in TEXTS else 1 for _, kind in data.schema.columns)
@@ -35,7 +37,7 @@ def is_small(data: DataSpec, surveys: Sequence[FileSurvey]) -> bool:
 
 @dataclass(frozen=True)
 class WholeData:
-    """All rows that can be learned, and what was noticed when they were read."""
+    """All rows that can be learned, and what was found when they were read."""
 
     rows: Shuffle
     counts: Progress
@@ -46,10 +48,10 @@ _held = PartCache(_KEPT)
 
 
 def whole_data(key: str, read: Callable[[], WholeData]) -> WholeData:
-    """The data of that key, read if this process does not hold it; one thread reads, and others wait for it."""
+    """The data for a key. The first thread reads it; other threads wait for it."""
     return _held.get(key, read, lambda _: 1)
 
 
 def let_go(key: str) -> None:
-    """This process needs the data no more."""
+    """Release the data of this process."""
     _held.drop(key)

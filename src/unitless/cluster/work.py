@@ -1,5 +1,6 @@
-"""What workers do: pure tasks, whose result depends on their arguments alone, so that an engine may run them anywhere
-and once more where a machine was lost.
+"""The tasks of workers: pure functions, whose result depends only on their arguments.
+
+So an engine may run them anywhere, and run them again if a machine is lost.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from ..data import Batch, Target
 from ..data.progress import Progress
 from ..data.rows.random_order import hashes_of
 from ..data.rows.shuffle import Shuffle
+from ..data.screening import usable
 from ..data.threads import prefetched
 from ..merging.gathered import Gathered
 from ..merging.rounds import Partitions
 from ..models.learner import Learner
 from ..models.model import State
 from ..models.one_vs_all import OneVsAll
-from ..training.screening import usable
 from ..training.session import Session
 from . import blocks
 from .blocks import Block, DataSpec, FileSurvey
@@ -32,84 +33,84 @@ from .engine import go_on
 from .units import Part, Scales
 from .whole_data import WholeData, whole_data
 
-JUDGED = 8  # of a cell's rows one in so many judges the rates, ...
-LEAST_JUDGED, MOST_JUDGED = 256, 4096  # ... but at least and at most so many
-_HOLDING = 0x6A09E667F3BCC909  # so that rows are not held back in the order in which others are learned
+JUDGED = 8  # one row in so many of a cell is used to evaluate the learning rates, ...
+LEAST_JUDGED, MOST_JUDGED = 256, 4096  # ... within these limits
+_HOLDING = 0x6A09E667F3BCC909  # separates the random order of held-out rows from the order of learning
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all tasks of a training know: the data, the model as it begins, and which rows are held back."""
+    """The common input of all tasks of a training: the data, the model at the start, and which rows are held out."""
 
     data: DataSpec
     model: Learner | OneVsAll
     target: Target
     seed: int
-    held: float  # the share of the rows
-    memory: int  # bytes that rows may take in one task
-    parts: tuple[Part, ...]  # of the data, whose units are compared
-    token: str  # of this training alone
-    whole: tuple[Block, ...]  # all rows, where workers hold them and deal them one by one
+    held: float  # the held-out share of the rows
+    memory: int  # bytes of rows in one task, at most
+    parts: tuple[Part, ...]  # the parts of the data whose units are compared
+    token: str  # identifies this training
+    whole: tuple[Block, ...]  # all rows, where each worker reads them as a whole
 
     def holds_back(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which rows, told by their numbers among all, are held back."""
+        """Which rows, given by their numbers among all rows, are held out."""
         found = hashes_of(self.seed ^ _HOLDING, rows)
         return np.asarray((found >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self.held)
 
 
 @dataclass(frozen=True)
 class Base:
-    """What all partitions of a round know."""
+    """The common input of all partitions of a round."""
 
     job: Job
     state: State
-    number: int  # of the round, all passes counted
-    judging: bool  # rates are judged by rows that have not been learned: in the first pass
-    counting: bool  # rows, and how good their predictions are: in the first pass
+    number: int  # the number of the round, over all passes
+    judging: bool  # whether rates are evaluated on rows that have not been learned: in the first pass
+    counting: bool  # whether rows and metrics are counted: in the first pass
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one partition learns in one round: blocks of the data, some of its rows in random order, or given ones."""
+    """The rows that one partition learns in one round: blocks of the data, or given rows in random order."""
 
     partition: int
     blocks: tuple[Block, ...] = ()
-    span: tuple[int, int] = (0, 0)  # from which row up to which
+    span: tuple[int, int] = (0, 0)  # the first row and the end, in the random order
     rows: tuple[Batch, ...] = ()
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
         return f"partition {self.partition + 1}"
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What a partition gives back."""
+    """The result of a partition."""
 
-    examples: int  # that were learned in this round
-    weight: float  # of these
-    judged: float  # the weight of the rows by which the rates were judged
-    state: State | None  # None where only what is small is wanted
+    examples: int  # examples that were learned in this round
+    weight: float  # their weight
+    judged: float  # the weight of the rows on which the rates were evaluated
+    state: State | None  # None where only the metrics are needed
     counts: Progress
     evaluation: dict[str, Any] | None
     baseline: dict[str, Any] | None
     held: tuple[Batch, ...]
     scales: Scales
-    classes: tuple[str, ...]  # of two, as they are written; one may have been met here first
+    classes: tuple[str, ...]  # for two classes, as they are written; one may have been seen here first
 
 
 def survey(data: DataSpec, file: int) -> FileSurvey:
-    """Look at one file."""
+    """Survey one file."""
     return blocks.survey(data, file)
 
 
 def learn(base: Base, cell: Cell) -> Learned:
-    """Go on from the base with the rows of a cell."""
+    """Learn the rows of a cell, starting from the base model."""
     job = base.job
     model = copy.copy(job.model)
     model._go_back(base.state)
-    # A label that was not met before completes the target.
+    # A new label completes the target.
     session = Session(model, copy.deepcopy(job.target), on_error=job.data.options.on_error)
     held: list[Batch] = []
     counts, scales = Progress(), Scales(job.parts)
@@ -143,11 +144,11 @@ def learn(base: Base, cell: Cell) -> Learned:
 
 
 def _learn_rows(session: Session, rows: Shuffle, span: tuple[int, int], base: Base) -> tuple[float, int]:
-    """Judge the rates, and learn rows; gives the weight of the rows by which they were judged, and the rows learned."""
+    """Evaluate the rates, and learn rows; returns the weight of the rows used for the rates, and the learned rows."""
     model, judged, progress = session.model, 0.0, Progress()
     first, last = span
     model._hold_scales(True)
-    if not base.state[0]["examples"]:  # there is nothing to be judged yet: partitions find their own rates
+    if not base.state[0]["examples"]:  # without earlier examples each partition finds its own rates
         model._choose_rates(True)
         model._keep_rates(True)
     else:
@@ -177,16 +178,16 @@ def _whole(job: Job) -> WholeData:
 
 @dataclass(frozen=True)
 class TakenIn:
-    """What the driver must know of data that workers hold."""
+    """The facts that the driver needs about data that workers read as a whole."""
 
-    rows: int  # that can be learned
+    rows: int  # rows that can be learned
     held: tuple[Batch, ...]
     counts: Progress
     scales: Scales
 
 
 def take_in(job: Job, most: int) -> TakenIn:
-    """Read all data, and give the rows that are held back, at most so many: the last ones in the random order."""
+    """Read all data, and return its held-out rows, at most `most`: the last ones in the random order."""
     whole = _whole(job)
     total = whole.rows.rows
     held = min(int(job.held * total), most)
@@ -196,7 +197,7 @@ def take_in(job: Job, most: int) -> TakenIn:
 def _usable(
     job: Job, which: Sequence[Block], counts: Progress, scales: Scales, target: Target
 ) -> Iterator[tuple[Batch, NDArray[np.bool_]]]:
-    """The rows of blocks that can be learned, and which of them are held back."""
+    """The rows of blocks that can be learned, and whether each is held out."""
     for batch in prefetched(lambda: blocks.batches(job.data, which)):
         counts.read_in(batch)
         counts.rows += batch.rows
@@ -204,9 +205,9 @@ def _usable(
             continue
         good = usable(batch, target, job.data.options.on_error, counts)
         assert batch.labels is not None
-        labelled = batch.labels.present()
-        counts.unlabelled += int((good & ~labelled).sum())
-        good &= labelled
+        labeled = batch.labels.present()
+        counts.unlabeled += int((good & ~labeled).sum())
+        good &= labeled
         if batch.weight is not None:
             good &= batch.weight != 0
         scales.add(batch)
@@ -215,7 +216,7 @@ def _usable(
 
 
 def _plain(batch: Batch) -> Batch:
-    """The rows alone, to be sent."""
+    """The rows without their source, to be sent to another process."""
     return replace(batch, bad=[], bad_count=0, bad_numbers=(), missing=Counter(), original=None)
 
 
@@ -225,7 +226,7 @@ def _seed(seed: int, number: int, partition: int) -> int:
 
 
 def held_rows(job: Job, cell: Cell) -> tuple[Batch, ...]:
-    """The rows of a cell that are held back, read once more."""
+    """The held-out rows of a cell, read again."""
     found = []
     for batch, back in _usable(job, cell.blocks, Progress(), Scales(job.parts), copy.deepcopy(job.target)):
         if back.any():
@@ -234,12 +235,12 @@ def held_rows(job: Job, cell: Cell) -> tuple[Batch, ...]:
 
 
 def without_state(_: None, learned: list[Learned]) -> Learned:
-    """What is small of what a partition gives back."""
+    """The result of a partition without the model's state."""
     return replace(learned[0], state=None)
 
 
 def fold(kind: Partitions, several: list[Learned | Gathered | None]) -> Gathered | None:
-    """Merge what partitions, or groups of partitions, have learned; None if that is nothing."""
+    """Merge the results of partitions, or of groups of partitions; None if no rows were learned."""
     found: list[Gathered] = []
     for one in several:
         if isinstance(one, Learned):

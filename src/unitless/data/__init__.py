@@ -1,4 +1,4 @@
-"""Data of any kind, in batches: files, frames, matrices, mappings."""
+"""Reads data of any kind in batches: files, frames, matrices, mappings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bad", "Batch", "Position", "ReadOptions", "Reader", "Schema", "Source", "Target", "open_source"]
 
-# Where each name lives. Modules are imported when a name is first used: help texts list the formats, and need no more.
+# The module that defines each name. A module is imported when one of its names is first used, because help texts list
+# the formats and need nothing else.
 _HOMES = {
     "Bad": "sources.located_rows",
     "Batch": "reader",

@@ -1,4 +1,4 @@
-"""pyarrow, imported when it is needed."""
+"""Imports pyarrow when it is needed, and converts between Arrow and NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..errors import OptionError
 
 @functools.cache
 def pyarrow(part: str = "") -> Any:
-    """The library or a part of it, or an error that says how to get it."""
+    """Return pyarrow or a part of it; if it is missing, raise an error that tells how to install it."""
     try:
         return importlib.import_module(f"pyarrow.{part}" if part else "pyarrow")
     except ImportError:
@@ -24,7 +24,7 @@ def pyarrow(part: str = "") -> Any:
 
 @functools.cache
 def _native() -> dict[Any, str]:
-    """Types of numbers that lie in memory as NumPy's do."""
+    """Return the Arrow number types whose layout in memory is that of a NumPy type, with the name of that type."""
     pa = pyarrow()
     kinds = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
     return {getattr(pa, kind)(): kind for kind in kinds}
@@ -36,9 +36,9 @@ def is_native(array: Any) -> bool:
 
 
 def as_numpy(array: Any) -> NDArray[Any]:
-    """The numbers of an Arrow array of a native type; with nulls as float64, not-a-number where they are.
+    """Convert an Arrow array of a native type to NumPy; with nulls, to float64 with NaN for each null.
 
-    Arrow's own way to NumPy imports pandas, if it is installed, which takes longer than many files.
+    Arrow's own conversion imports pandas if it is installed, which takes longer than reading many files.
     """
     valid, data = array.buffers()
     kind = _native()[array.type]
@@ -51,7 +51,7 @@ def as_numpy(array: Any) -> NDArray[Any]:
 
 
 def booleans(array: Any) -> NDArray[np.int32]:
-    """An Arrow array of booleans as 0 and 1, and -1 for nulls."""
+    """Convert an Arrow array of booleans to 0 and 1, with -1 for nulls."""
     valid, data = array.buffers()
     if data is None:
         return np.full(len(array), -1, np.int32)
@@ -64,29 +64,29 @@ def _bits(buffer: Any, array: Any) -> NDArray[np.bool_]:
     return bits[array.offset : array.offset + len(array)].astype(bool)
 
 
-# Arrow's own ways to make arrays import pandas, if it is installed. So small ones are made of their buffers here.
+# Arrow's own constructors import pandas if it is installed, so small arrays are made from their buffers here.
 
 
 def flags(array: Any) -> NDArray[np.bool_]:
-    """An Arrow array of booleans, false for nulls."""
+    """Convert an Arrow array of booleans to NumPy, with False for nulls."""
     found: NDArray[np.bool_] = booleans(array) == 1
     return found
 
 
 def flag_array(values: NDArray[np.bool_], known: NDArray[np.bool_] | None = None) -> Any:
-    """Booleans as an Arrow array, with nulls where they are not known."""
+    """Convert booleans to an Arrow array, with nulls where `known` is False."""
     pa = pyarrow()
     return pa.Array.from_buffers(pa.bool_(), len(values), [_packed(known), _packed(values)])
 
 
 def number_array(values: NDArray[np.float64]) -> Any:
-    """Numbers as an Arrow array."""
+    """Convert numbers to an Arrow array."""
     pa = pyarrow()
     return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def place_array(places: NDArray[Any]) -> Any:
-    """Places from 0 on as an Arrow array of int32, with nulls where they are negative."""
+    """Convert places (0, 1, ...) to an Arrow array of int32, with nulls for negative places."""
     pa = pyarrow()
     known = _packed(places >= 0) if len(places) and places.min() < 0 else None
     data = pa.py_buffer(np.ascontiguousarray(places, np.int32))
@@ -94,7 +94,7 @@ def place_array(places: NDArray[Any]) -> Any:
 
 
 def text_array(texts: Sequence[str]) -> Any:
-    """Texts as an Arrow array of large strings."""
+    """Convert texts to an Arrow array of large strings."""
     pa = pyarrow()
     parts = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, parts)], dtype=np.int64)
@@ -102,7 +102,10 @@ def text_array(texts: Sequence[str]) -> Any:
 
 
 def letters_of(texts: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """The texts of an Arrow array, one after another, and where each begins and the last one ends. A null is empty."""
+    """Return the texts of an Arrow array as one array of bytes, and where each begins and the last one ends.
+
+    A null has no bytes.
+    """
     texts = texts.cast(pyarrow().large_string())
     _, offsets, data = texts.buffers()
     ends: NDArray[np.int64] = np.zeros(1, np.int64)

@@ -1,6 +1,7 @@
-"""From any format of data to any other, in chunks, so that data may be larger than memory.
+"""Converts data from any format to any other, in chunks, so that the data may be larger than memory.
 
-Tables become VW text and libsvm in the words in which the models see them; a model learns the same from either.
+A table is written to VW text and libsvm as the features that a model sees in it, so that a model learns the same from
+both.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ MOST_COLUMNS = 10_000
 
 @dataclass
 class Converted:
-    """How a conversion went: rows written, rows skipped, remarks."""
+    """The result of a conversion: the rows written, the rows skipped, remarks."""
 
     rows: int = 0
     skipped: int = 0
@@ -53,10 +54,18 @@ def convert(
     positive: str | None = None,
     **reading: Any,
 ) -> Converted:
-    """Write data in another format; reading options as for `train`.
+    """Convert data to another format.
 
     A table needs `target` to become VW text or libsvm. Text labels become 1 and -1, or 1 … k in the order in which they
-    appear; text becomes features `column=value`, its spaces, colons and bars replaced by `_`.
+    appear; text becomes features `column=value`, with spaces, colons and bars replaced by `_`.
+
+    Args:
+        source: the data, as for `train`.
+        output: the file to write; None for the standard output.
+        to: the format to write.
+        task: the task, which decides how labels are written. Default: None, inferred.
+        positive: the positive one of two labels. Default: None, inferred.
+        reading: the options of `Reading` and the names of the target, weight and offset columns.
     """
     if to not in formats.written_formats():
         raise OptionError(f"there is no format {to!r} to convert to; there are {', '.join(formats.written_formats())}")
@@ -103,7 +112,8 @@ def _as_tables(source: Source, options: ReadOptions, output: str | None, format:
                         out.write(_widened(chunk.content, names, wider))
                         done.rows += chunk.rows
                 out.close()
-        except TypeChangedError as changed:  # whole numbers that turn out to have fractions: once more
+        # A column of whole numbers has fractions after all: write again, with wider types.
+        except TypeChangedError as changed:
             if changed.name in wider or not (changed.whole and source.repeatable) or output is None:
                 raise
             wider.add(changed.name)
@@ -112,7 +122,7 @@ def _as_tables(source: Source, options: ReadOptions, output: str | None, format:
 
 
 def _chunks(source: Source, options: ReadOptions) -> Iterator[tuple[Chunk, list[str]]]:
-    """The table in chunks, and the columns that are wanted of it."""
+    """Return an iterator over chunks of the table, each with the names of its used columns."""
     first, schema = source.first_rows(), None
     if first.table is not None:
         schema = infer_schema(first.table, replace(options, dates="parts"), source.name, False, leave_out=False)
@@ -137,7 +147,7 @@ def _widened(table: Any, names: list[str], wider: set[str]) -> Any:
 
 
 class _TableAsLines:
-    """A table as lines of named or numbered features."""
+    """Converts a table to lines of named or numbered features."""
 
     def __init__(
         self, source: Source, options: ReadOptions, writer: LineWriter, task: str | None, positive: str | None
@@ -146,7 +156,7 @@ class _TableAsLines:
             raise OptionError(f"weight: {writer.title} has no place for weights; convert to VW text to keep them")
         if options.offset is not None and not writer.holds_offsets:
             raise OptionError(f"offset: {writer.title} has no place for offsets; convert to VW text to keep them")
-        # Data stays what it is: a missing value is nothing in the lines, and every column is written.
+        # Missing values are left out of the lines, and every column is written.
         options = replace(options, missing="absent") if options.missing == "indicator" else options
         self._reader = Reader(source, options, leave_out=False)
         self._writer, self._task, self._positive = writer, task, positive
@@ -172,7 +182,7 @@ class _TableAsLines:
         return done
 
     def _usable(self, batch: Batch, done: Converted) -> Batch:
-        """The batch without rows that models or the format cannot take."""
+        """Return the batch without the rows that models or the format do not support."""
         if not batch.rows:
             return batch
         assert isinstance(batch.data, inputs.Frame)
@@ -197,7 +207,7 @@ class _TableAsLines:
         return batch.select(~wrong)
 
     def _lines(self, batch: Batch) -> list[Any]:
-        """Columns of text which, row by row, make the lines."""
+        """Return columns of text that are joined, row by row, to the lines."""
         assert batch.labels is not None
         assert isinstance(batch.data, inputs.Frame)
         for name, column in zip(batch.data.names, batch.data.columns, strict=True):
@@ -219,7 +229,7 @@ class _TableAsLines:
         return self._writer.from_table(batch.data, self._numbers(batch.labels, batch), h, o)
 
     def _numbers(self, labels: RawLabels, batch: Batch) -> Float64:
-        """Labels as the formats know them: numbers; not-a-number where they are missing."""
+        """Convert labels to numbers for the format, with NaN for missing labels."""
         if isinstance(labels, Numbers):
             return labels.values
         present = labels.present()
@@ -227,7 +237,9 @@ class _TableAsLines:
         if not present.any():
             return y
         if self._target is None:
-            self._target = infer_target(LabelValues.of(labels), self._task, None, self._positive)
+            self._target = infer_target(
+                LabelValues.of(labels), self._task, None, self._positive, self._reader.options.target
+            )
             if self._target.task == "classes":
                 self._classes = {}
         part = labels.take(present)
@@ -249,7 +261,7 @@ class _TableAsLines:
 
 
 class _NamedFeatures:
-    """Converts rows of named features, as VW text and libsvm have them."""
+    """Converts rows of named features, such as VW text and libsvm."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -261,7 +273,7 @@ class _NamedFeatures:
                 yield chunk
 
     def as_lines(self, output: str | None, writer: LineWriter) -> Converted:
-        """Each row as a line of text."""
+        """Write each row as a line of text."""
         done = Converted()
         with opened(output) as file:
             for chunk in self._chunks(done):
@@ -271,7 +283,7 @@ class _NamedFeatures:
         return done
 
     def as_table(self, output: str | None, format: Format) -> Converted:
-        """A column for each feature; first all names are found, then all rows written."""
+        """Write a table with a column for each feature; the data is read twice, first to find all names."""
         if not self._source.repeatable:
             raise OptionError(f"{self._source.name} can be read only once, but a table needs all names before its rows")
         names, tagged, weighed, shifted = self._names()
@@ -306,7 +318,7 @@ class _NamedFeatures:
         return done
 
     def _names(self) -> tuple[list[str], bool, bool, bool]:
-        """All names; and whether rows have tags, weights and offsets."""
+        """Return all feature names, and whether rows have tags, weights and offsets."""
         names: dict[str, None] = {}
         tagged = weighed = shifted = False
         for chunk in self._chunks(Converted()):

@@ -1,6 +1,7 @@
-"""The file formats, one record each. A new one is a record here, and the class that scans its files.
+"""The file formats, one record each.
 
-A record names its classes as "module:class", so that help texts can list the formats without loading NumPy or pyarrow.
+To add a format, add a record here and the class that scans its files. A record names its classes as "module:class", so
+that help texts can list the formats without loading NumPy or pyarrow.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ class Format:
     """A file format.
 
     Args:
-        name: as `format=` and `--format` take it.
-        title: as help texts and messages call it.
-        suffixes: how the names of such files end.
+        name: the value of `format=` and `--format`.
+        title: the name in help texts and messages.
+        suffixes: the endings of the names of such files.
         family: "table" for rows with the same columns, "named" for rows of named features.
         scanner: the `FileScan` that reads such files.
-        options: the reading options that only some formats take, and that this one does.
-        magic: what the content of every such file begins with, one of these; nothing if that does not decide it.
-        looks_like: decides from the first line of a text file whether it is of this format.
-        columns_may_come_later: whether a row may have columns that the first rows do not have.
-        chooses_features: whether `ignore` and `only` name parts of its rows, which the reader leaves out.
-        table_writer: the `TableWriter`; none if the format has no columns.
-        line_writer: the `LineWriter` of rows of named features; none if the format cannot hold them.
+        options: those reading options of this format that not all formats have.
+        magic: possible first bytes of such files; empty if the first bytes do not identify the format.
+        looks_like: returns whether the first line of a text file is of this format.
+        columns_may_come_later: whether rows may have columns that the first rows do not have.
+        chooses_features: whether the reader applies `ignore` and `only` to the features of each row.
+        table_writer: the `TableWriter`; empty if the format has no columns.
+        line_writer: the `LineWriter` of rows of named features; empty if the format cannot store them.
     """
 
     name: str
@@ -55,17 +56,17 @@ class Format:
     line_writer: str = ""
 
     def scan(self, source: FileSource, how: ScanOptions) -> FileScan:
-        """A scan of files of this format."""
+        """Make a scan of files of this format."""
         found: FileScan = _class(self.scanner)(source, how)
         return found
 
     def new_table_writer(self, file: IO[bytes]) -> TableWriter:
-        """A writer of tables."""
+        """Make a writer of tables."""
         writer: TableWriter = _class(self.table_writer)(file)
         return writer
 
     def new_line_writer(self) -> LineWriter:
-        """A writer of rows of named features."""
+        """Make a writer of rows of named features."""
         writer: LineWriter = _class(self.line_writer)()
         return writer
 
@@ -76,13 +77,13 @@ def _class(reference: str) -> Any:
 
 
 def _is_vw(line: bytes) -> bool:
-    """A label, perhaps a weight and a tag, a bar, and features after it."""
+    """Return whether a line has a label, perhaps a weight and a tag, and features after a bar."""
     before, bar, after = line.partition(b"|")
     return bool(bar) and len(before.split()) <= 3 and (b" " in after or b":" in after) and b"," not in before
 
 
 def _is_libsvm(line: bytes) -> bool:
-    """A label, and then pairs of an index and a value."""
+    """Return whether a line has a label, and then pairs of an index and a value."""
     pairs = [pair.partition(b":") for pair in line.partition(b"#")[0].split()[1:]]
     return bool(pairs) and all(colon and index.isdigit() for index, colon, _ in pairs)
 
@@ -126,7 +127,7 @@ PARQUET = Format(
     magic=(b"PAR1",),
     table_writer="writers.columnar:ParquetTable",
 )
-ARROW = Format(  # IPC files and streams, and Feather
+ARROW = Format(  # IPC files, IPC streams, and Feather
     name="arrow",
     title="Arrow",
     suffixes=(".arrow", ".arrows", ".feather", ".ipc"),
@@ -157,54 +158,54 @@ LIBSVM = Format(
     line_writer="writers.libsvm:LibsvmLines",
 )
 FORMATS: tuple[Format, ...] = (CSV, TSV, JSON_LINES, PARQUET, ARROW, VW, LIBSVM)
-FALLBACK = CSV  # of text whose first line does not look like any other format
-FIRST_BYTES = 64 << 10  # of a file's content, which are enough to recognize its format
+FALLBACK = CSV  # the format of text whose first line does not look like any other format
+FIRST_BYTES = 64 << 10  # bytes at the beginning of a file that identify its format
 
 
 def names() -> list[str]:
-    """The names of all formats."""
+    """Return the names of all formats."""
     return [format.name for format in FORMATS]
 
 
 def titles(family: Family | None = None) -> str:
-    """What help texts and messages call the formats, or those of one family: "CSV, TSV, ..."."""
+    """Return the titles of all formats, or of one family, as a text: "CSV, TSV, ..."."""
     return ", ".join(format.title for format in FORMATS if family in (None, format.family))
 
 
 def suffixes() -> list[str]:
-    """The endings of file names that say a format."""
+    """Return the endings of file names that identify a format."""
     return sorted(suffix for format in FORMATS for suffix in format.suffixes)
 
 
 def endings(of: list[str]) -> list[str]:
-    """The usual ending of a file's name for each of these formats."""
+    """Return the usual file ending of each of these formats."""
     return [get(name).suffixes[0] for name in of]
 
 
 def one_of(words: list[str]) -> str:
-    """A choice in words: "a, b or c"."""
+    """Return a choice as a text: "a, b or c"."""
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def get(name: str) -> Format:
-    """The format of a name, which must exist."""
+    """Return the format with this name, which must exist."""
     return next(format for format in FORMATS if format.name == name)
 
 
 def of_name(path: str) -> Format | None:
-    """The format that a file's name promises, compressed or not."""
+    """Return the format that a file's name suggests, compressed or not; None if it suggests no format."""
     suffix = compression.suffix_inside(path)
     return next((format for format in FORMATS if suffix in format.suffixes), None)
 
 
 def of_content(head: bytes) -> Format:
-    """The format that the first bytes of a file's content show."""
+    """Return the format of a file, judged by its first bytes."""
     beginning = head.removeprefix(BOM_UTF8).lstrip()
     for format in FORMATS:
         if beginning.startswith(format.magic):
             return format
     line = next(iter(beginning.splitlines()), b"").strip()
-    # Later formats are more particular about their lines than earlier ones.
+    # The later formats in the list have stricter rules for lines, so they are tried first.
     for format in reversed(FORMATS):
         if format.looks_like is not None and format.looks_like(line):
             return format
@@ -212,20 +213,20 @@ def of_content(head: bytes) -> Format:
 
 
 def table_formats() -> list[str]:
-    """The names of the formats that tables, such as predictions, can be written in."""
+    """Return the names of the formats in which tables, such as predictions, can be written."""
     return [format.name for format in FORMATS if format.table_writer]
 
 
 def written_formats() -> list[str]:
-    """The names of the formats that can be written."""
+    """Return the names of the formats that can be written."""
     return [format.name for format in FORMATS if format.table_writer or format.line_writer]
 
 
 def particular_options() -> list[str]:
-    """The reading options that only some formats take."""
+    """Return the names of the reading options that only some formats have."""
     return sorted({option for format in FORMATS for option in format.options})
 
 
 def that_take(option: str) -> list[str]:
-    """The names of the formats that take a reading option."""
+    """Return the names of the formats that have a reading option."""
     return [format.name for format in FORMATS if option in format.options]

@@ -1,4 +1,4 @@
-"""Which values a target has and how often: what decides the task, and what is worth a word before learning."""
+"""Counts the values of a target: the task, and notes about the labels, follow from the counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .labels import Numbers, RawLabels
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MOST_NUMBERS = 10_000  # so many different numbers are counted; more are never classes
+MOST_NUMBERS = 10_000  # so many different numbers are counted; a target with more of them is not a class label
 
 
 @dataclass
@@ -22,12 +22,12 @@ class LabelValues:
     """The labels of some rows, counted by value.
 
     Args:
-        rows: how many have a label that can be learned.
-        counts: how many have each value, as text.
-        number: all are numbers.
-        whole: all are whole numbers.
-        booleans: all come from columns of true and false.
-        all_rows: these are all rows of the data, not the first ones only.
+        rows: the number of rows with a usable label.
+        counts: the number of rows of each value, by the value as text.
+        number: whether all labels are numbers.
+        whole: whether all labels are whole numbers.
+        booleans: whether all labels come from columns of booleans.
+        all_rows: whether these are all rows of the data, and not only the first ones.
     """
 
     rows: int = 0
@@ -39,13 +39,13 @@ class LabelValues:
 
     @classmethod
     def of(cls, labels: RawLabels) -> Self:
-        """Those of one batch."""
+        """Count the labels of one batch."""
         found = cls()
         found.add(labels)
         return found
 
     def add(self, labels: RawLabels) -> None:
-        """The labels of some more rows."""
+        """Count the labels of more rows."""
         there = labels.take(labels.present())
         if isinstance(there, Numbers):
             there = there.take(np.isfinite(there.values))
@@ -64,11 +64,11 @@ class LabelValues:
 
     @property
     def values(self) -> list[str]:
-        """The different values: numbers in ascending order, text in the order in which it was met."""
+        """The different values: numbers in ascending order, text in the order of first appearance."""
         return sorted(self.counts, key=float) if self.number else list(self.counts)
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The least and the largest of numbers."""
+        """The least and the largest of the values, which must be numbers."""
         numbers = [float(value) for value in self.counts] if self.number else []
         return (min(numbers), max(numbers)) if numbers else (math.nan, math.nan)

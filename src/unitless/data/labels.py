@@ -1,6 +1,7 @@
-"""Labels: what the target's values say about the task, and how they become what a model learns.
+"""Labels: the task that follows from the target's values, and the conversion of labels for a model.
 
-Two values make a binary task, text or a few whole numbers classes, anything else a number to predict.
+By default, two different values make a binary task, text or a few different whole numbers make classes, and all other
+targets are numbers to predict.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 Task: TypeAlias = Literal["regression", "binary", "classes"]
 TASKS = ("regression", "binary", "classes")
-FEW = 20  # up to so many different whole numbers are taken for classes
-# Which of two values is the one to be found.
+FEW = 20  # at most so many different whole numbers are classes
+# Usual pairs of labels: the negative one, then the positive one.
 _PAIRS = (
     ("0", "1"),
     ("-1", "1"),
@@ -43,7 +44,7 @@ _PAIRS = (
 
 @dataclass(frozen=True)
 class Numbers:
-    """One number per row; not-a-number where it is missing."""
+    """One number per row; NaN where the label is missing."""
 
     values: Float64
 
@@ -51,23 +52,23 @@ class Numbers:
         return len(self.values)
 
     def take(self, rows: NDArray[Any]) -> Numbers:
-        """The labels of some rows."""
+        """Return the labels of some rows."""
         return Numbers(self.values[rows])
 
     def present(self) -> NDArray[np.bool_]:
-        """Which rows have a label."""
+        """Return a mask of the rows with a label."""
         return ~np.isnan(self.values)
 
     def infinite(self) -> NDArray[np.bool_]:
-        """Which rows have a label that is infinite."""
+        """Return a mask of the rows with an infinite label."""
         return np.isinf(self.values)
 
     def as_classes(self, distinct: list[Any], known: Iterable[Any]) -> list[Any]:
-        """Values as `distinct` gives them, as the labels of classes: numbers."""
+        """Convert values that `distinct` returned to class labels: numbers."""
         return [plain_number(label) for label in distinct]
 
     def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
-        """Their different values as text, where each stands first, and each row's place among them."""
+        """Return the different values as text, the first row of each, and each row's place among the values."""
         low, high = (float(self.values.min()), float(self.values.max())) if len(self.values) else (0.0, 0.0)
         if high - low < 4096 and low == np.floor(low):
             numbers = (self.values - low).astype(np.int64)
@@ -79,7 +80,7 @@ class Numbers:
 
 
 def _distinct(numbers: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Small whole numbers: which there are, where each stands first, each row's place among them. No sorting."""
+    """Return the different (small, whole) numbers, the first row of each, and each row's place among them."""
     most = int(numbers.max(initial=0))
     first = np.full(most + 1, -1, dtype=np.intp)
     first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
@@ -91,7 +92,10 @@ def _distinct(numbers: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Texts:
-    """One text per row, as its place among the values, or -1 where it is missing. Estimators give any labels so."""
+    """One text per row, stored as its place among the values; -1 where the label is missing.
+
+    Estimators also store labels of other types in this form.
+    """
 
     codes: NDArray[np.int32]
     values: list[Any]
@@ -100,24 +104,24 @@ class Texts:
         return len(self.codes)
 
     def take(self, rows: NDArray[Any]) -> Texts:
-        """The labels of some rows."""
+        """Return the labels of some rows."""
         return Texts(self.codes[rows], self.values)
 
     def present(self) -> NDArray[np.bool_]:
-        """Which rows have a label."""
+        """Return a mask of the rows with a label."""
         return np.asarray(self.codes >= 0)
 
     def infinite(self) -> NDArray[np.bool_]:
-        """Which rows have a label that is infinite: none."""
+        """Return a mask of the rows with an infinite label; text has none."""
         return np.zeros(len(self.codes), bool)
 
     def as_classes(self, distinct: list[Any], known: Iterable[Any]) -> list[Any]:
-        """Values as `distinct` gives them, as the labels of classes; some may be known with blanks around them."""
+        """Convert values that `distinct` returned to class labels; a known label may have blanks around it."""
         names = as_known(known)
         return [names.get(label, label) for label in distinct] if names else distinct
 
     def distinct(self) -> tuple[list[Any], NDArray[np.intp], NDArray[np.intp]]:
-        """Their different values, where each stands first, and each row's place among them."""
+        """Return the different values, the first row of each, and each row's place among the values."""
         codes, first, places = _distinct(self.codes)
         return [self.values[code] for code in codes.tolist()], first, places
 
@@ -126,7 +130,7 @@ RawLabels: TypeAlias = Numbers | Texts
 
 
 def texts(codes: NDArray[np.int32], values: list[str]) -> Texts:
-    """Labels that are text, without the blanks around them: "yes " is "yes"; blanks alone are a missing label."""
+    """Make labels of text without the blanks around it: "yes " is "yes"; blank text is a missing label."""
     if all(value == value.strip() for value in values):
         return Texts(codes, values)
     number: dict[str, int] = {}
@@ -135,50 +139,50 @@ def texts(codes: NDArray[np.int32], values: list[str]) -> Texts:
 
 
 def as_known(names: Iterable[Any]) -> dict[str, str]:
-    """The names, by their text without blanks, of labels that a model has learned with blanks around them.
+    """Map the text without blanks to the label, for labels that a model has learned with blanks around them.
 
-    Files are read without these blanks; arrays and the rows of a server are not.
+    Readers of files remove these blanks; arrays and the rows of a server keep them.
     """
     return {name.strip(): name for name in names if isinstance(name, str) and name != name.strip()}
 
 
 def number_text(value: float) -> str:
-    """A number as people write it: 1, not 1.0."""
-    if type(value) is int or not np.isfinite(value):  # a whole number of Python's can be too large for NumPy
+    """Return a number as people write it: 1, not 1.0."""
+    if type(value) is int or not np.isfinite(value):  # a whole number of Python may be too large for NumPy
         return str(value)
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
 def plain_number(text: str | float) -> int | float:
-    """The label that a number's text stands for."""
+    """Return the label that a number as text stands for."""
     value = float(text)
     return int(value) if value == int(value) and abs(value) < 1e15 else value
 
 
 @dataclass
 class Target:
-    """How labels are read: the task, and the names of its classes (binary: the negative one, then the positive)."""
+    """The task, and for a binary task its two classes: the negative one, then the positive one."""
 
     task: Task
     classes: list[str] = field(default_factory=list)
-    number: bool = True  # the labels were numbers
-    rest: bool = False  # the negative class is everything that is not the positive one
-    met: int = field(default=0, compare=False)  # how many classes the first labels were
+    number: bool = True  # whether the labels were numbers
+    rest: bool = False  # whether the negative class is everything that is not the positive one
+    met: int = field(default=0, compare=False)  # the number of classes among the first labels
 
     def plain(self) -> dict[str, Any]:
-        """The target as a model file stores it."""
+        """Return the target in the form in which a model file stores it."""
         return {"task": self.task, "classes": self.classes, "number": self.number, "rest": self.rest}
 
     @classmethod
     def read(cls, plain: Any) -> Target:
-        """From a model file, which is trusted in nothing."""
+        """Read a target from a model file and check it."""
         try:
             task, classes, number, rest = (plain[name] for name in ("task", "classes", "number", "rest"))
             good = task in TASKS and type(number) is type(rest) is bool and type(classes) is list
             good = good and all(type(name) is str for name in classes)
             if good and task == "binary":
                 good = len(classes) == 2 and classes[0] != classes[1]
-                if number and not rest:  # labels that were numbers; "" is one that has not been seen yet
+                if number and not rest:  # labels that were numbers; "" is a label that has not been seen yet
                     good = good and all(math.isfinite(float(name)) for name in classes if name)
         except (KeyError, TypeError, ValueError):
             good = False
@@ -193,7 +197,12 @@ class Target:
         return "regression: a number" if self.task == "regression" else "classes: one of several"
 
     def numbers(self, raw: RawLabels, place: Place) -> Float64:
-        """For a number to predict: the labels. For a binary task: 0 and 1."""
+        """Convert labels for a model: numbers for regression; 0 and 1 for a binary task.
+
+        Args:
+            raw: the labels as read.
+            place: where the rows are, for messages.
+        """
         if self.task == "regression":
             if isinstance(raw, Texts):
                 row = int(np.flatnonzero(raw.codes >= 0)[0])
@@ -209,7 +218,7 @@ class Target:
             distinct, _, places = raw.distinct()
             hits = np.array([label == self.classes[1] for label in self.known(distinct)], dtype=np.float64)
             return hits[places] if len(raw) else np.zeros(0)
-        if isinstance(raw, Numbers) and self.number and "" not in self.classes:  # as it nearly always is
+        if isinstance(raw, Numbers) and self.number and "" not in self.classes:  # nearly always so
             negative, positive = map(float, self.classes)
             hit: NDArray[np.bool_] = raw.values == positive
             if (hit | (raw.values == negative)).all():
@@ -228,8 +237,25 @@ class Target:
             codes[k] = self.classes.index(label)
         return codes[places] if len(raw) else np.zeros(0)
 
+    def numbers_of(self, y: Any, rows: int) -> Float64:
+        """Labels that a program holds, of a number to predict or of two classes, as a model takes them.
+
+        Args:
+            y: the labels as the data had them. Where they are text, a truth value says whether a label is the positive
+                one; where they are numbers, it is 0 or 1.
+            rows: how many there must be.
+        """
+        if self.task == "regression":
+            return inputs.vector(y, "y", rows)
+        array = np.asarray(y)
+        if array.dtype == bool and array.ndim == 1 and {*self.classes} != {"false", "true"}:
+            if not self.number:
+                return inputs.vector(array, "y", rows)
+            y = array.astype(np.float64)
+        return self.numbers(checked_labels(y, rows), Place("", "row", 0))
+
     def unknown(self, raw: RawLabels) -> NDArray[np.bool_]:
-        """Which rows have a label that cannot be read so. Rows without one are not among them."""
+        """Return a mask of the rows whose label does not belong to this target; missing labels do not count."""
         infinite = np.isinf(raw.values) if isinstance(raw, Numbers) else np.zeros(len(raw), bool)
         if self.task == "regression":
             return infinite if isinstance(raw, Numbers) else raw.present()
@@ -243,12 +269,12 @@ class Target:
         return unknown
 
     def known(self, labels: list[str]) -> list[str]:
-        """Labels as the classes name them."""
+        """Convert labels to the names of the classes."""
         names = as_known(self.classes)
         return [names.get(label, label) for label in labels] if names else labels
 
     def complete(self, labels: list[str]) -> None:
-        """The other of two labels, if so far only one was seen and this can be it."""
+        """If only one of two classes is known, take the other one from these labels, if one of them can be it."""
         if self.task != "binary" or self.rest or "" not in self.classes:
             return
         known = next(name for name in self.classes if name)
@@ -259,8 +285,18 @@ class Target:
                     return
 
 
-def infer_target(found: LabelValues, task: str | None, loss: str | None, positive: str | None) -> Target:
-    """The task, from what was asked for and from the labels that were found."""
+def infer_target(
+    found: LabelValues, task: str | None, loss: str | None, positive: str | None, column: str | None = None
+) -> Target:
+    """Return the task that follows from the options and the labels.
+
+    Args:
+        found: the labels of the first rows.
+        task: the option `task`; None to infer it.
+        loss: the option `loss`; None if it was not given.
+        positive: the option `positive`; None if it was not given.
+        column: the name of the target's column, for messages. Default: None.
+    """
     if not found.rows:
         raise InputError("no row at the beginning of the data has a label that can be learned")
     number, count = found.number, len(found.counts)
@@ -268,7 +304,7 @@ def infer_target(found: LabelValues, task: str | None, loss: str | None, positiv
     if found.booleans and positive is not None:
         positive = positive.lower()
     if found.booleans and task in (None, "binary") and positive is None:
-        return Target("binary", ["false", "true"], False)  # both are known, whichever has been seen
+        return Target("binary", ["false", "true"], False)  # both classes are known, even if only one has been seen
     if task is None and loss is not None:
         if loss in losses.names(task="regression"):
             task = "regression"
@@ -278,7 +314,14 @@ def infer_target(found: LabelValues, task: str | None, loss: str | None, positiv
         raise OptionError(f"is {task!r}; it must be one of 'regression', 'binary', 'classes'", option="task")
     if task == "regression":
         if not number:
-            raise InputError("the target is text; regression predicts numbers")
+            named = "the target" if column is None else f"the target {column!r}"
+            raise InputError(
+                f"{named} is text, such as {found.values[0]!r}; regression predicts numbers",
+                advice=Phrase(
+                    *("leave out ", Option("task"), " and ", Option("loss"), " to predict one of these values, "),
+                    "or name a column of numbers as the target",
+                ),
+            )
         return Target("regression")
     values = found.values
     if task in ("binary", None) and positive is not None and count != 2:
@@ -302,7 +345,7 @@ def infer_target(found: LabelValues, task: str | None, loss: str | None, positiv
 
 
 def half_of_pair(value: str) -> list[str] | None:
-    """[negative, positive] with the other one left open, if the value is one of a well-known pair."""
+    """Return [negative, positive] if the value is one of a usual pair, with "" for the other one; otherwise None."""
     for negative, positive in _PAIRS:
         if value.lower() in (negative, positive):
             return [value, ""] if value.lower() == negative else ["", value]
@@ -310,7 +353,7 @@ def half_of_pair(value: str) -> list[str] | None:
 
 
 def pair(values: list[str], positive: str | None) -> list[str]:
-    """The negative and the positive one of two labels."""
+    """Return the negative and the positive one of two labels."""
     if len(values) > 2:
         shown = ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
         raise InputError(
@@ -345,7 +388,7 @@ def pair(values: list[str], positive: str | None) -> list[str]:
 
 
 def labels_of(values: Any) -> RawLabels:
-    """Labels that a program holds, of any kind; None, not-a-number, pandas' NA and blank text are missing labels."""
+    """Convert a program's labels of any type; None, NaN, pandas' NA and blank text are missing labels."""
     if isinstance(values, list):
         values = [None if is_missing(value) else value for value in values]
         kinds = {type(value) for value in values if value is not None}
@@ -369,6 +412,16 @@ def labels_of(values: Any) -> RawLabels:
     if array.dtype.kind not in "iuf":
         raise InputError(f"target is of type {array.dtype}; it must hold numbers or text")
     return Numbers(np.ascontiguousarray(array, dtype=np.float64))
+
+
+def checked_labels(y: Any, rows: int) -> RawLabels:
+    """As `labels_of`, one label for each row, none of them missing."""
+    found = labels_of(y)
+    if len(found) != rows:
+        raise InputError(f"y has {len(found)} values, but X has {rows} rows")
+    if not (present := found.present()).all():
+        raise InputError("y has no label", row=int(np.argmin(present)), advice="leave out such rows")
+    return found
 
 
 def _texts(values: list[str]) -> Texts:

@@ -1,4 +1,4 @@
-"""How much memory may be used: what the user says, or a part of what the machine has."""
+"""How much memory may be used: a size that the user gives, or a quarter of the machine's memory."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ LEAST = 1 << 20
 
 
 def memory_size(size: int | str | None) -> int:
-    """A number of bytes, also as text with a unit.
+    """Return a number of bytes; the size may be a text with a unit.
+
+    Args:
+        size: a whole number of bytes, or a text such as "512MB" (millions of bytes) or "2 GiB" (powers of 1024). None
+            stands for a quarter of the machine's memory.
 
     Example:
         >>> memory_size("2GB"), memory_size("512 MiB"), memory_size(1_000_000)
         (2000000000, 536870912, 1000000)
-
-    Args:
-        size: a whole number of bytes or text such as "512MB" (millions) or "2 GiB" (powers of 1024); None stands for
-            a quarter of what the machine has.
     """
     if size is None:
         return default_memory()
@@ -38,7 +38,7 @@ def memory_size(size: int | str | None) -> int:
 
 
 def byte_count(size: int | str) -> int | None:
-    """A size in bytes, also as text with a unit; None if it is no such size. The only place that knows the units."""
+    """Return a size in bytes, which may be a text with a unit; None if it is not a size."""
     if isinstance(size, str):
         found = _SIZE.fullmatch(size.strip())
         unit = _UNITS.get(found[2].upper()) if found else None
@@ -47,23 +47,23 @@ def byte_count(size: int | str) -> int | None:
 
 
 def default_memory() -> int:
-    """A quarter of the memory that this process could have."""
+    """Return a quarter of the memory that is available to this process."""
     known = [size for size in (_machine(), _container(), _limit()) if size is not None]
     return max(LEAST, min(known) // 4) if known else FALLBACK
 
 
 def _machine() -> int | None:
-    """All memory of the machine."""
+    """Return the size of the machine's memory; None if it is unknown."""
     try:
         size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # Windows has another way
+    except (AttributeError, OSError, ValueError):  # on Windows, the code below is used
         return _windows()
     return size if size > 0 else None
 
 
 def _windows() -> int | None:
     try:
-        import ctypes  # noqa: PLC0415  (only Windows needs it)
+        import ctypes  # noqa: PLC0415  (used on Windows only)
 
         class Status(ctypes.Structure):
             _fields_ = (
@@ -80,7 +80,7 @@ def _windows() -> int | None:
 
 
 def _container(root: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") -> int | None:
-    """What the control groups of Linux allow: of this process, and of all that it is in."""
+    """Return the limit of the Linux control groups of this process, its parents included; None without a limit."""
     found = []
     try:
         groups = [line.strip().split(":", 2) for line in Path(own).read_text(encoding="utf-8").splitlines()]
@@ -96,15 +96,15 @@ def _container(root: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") -> 
     for folder, name in paths.items():
         try:
             found.append(int((folder / name).read_text(encoding="ascii")))
-        except (OSError, ValueError):  # "max" means that there is no limit
+        except (OSError, ValueError):  # "max" means no limit
             continue
     return min((size for size in found if 0 < size < 1 << 60), default=None)
 
 
 def _limit() -> int | None:
-    """What `ulimit -v` allows."""
+    """Return the limit of `ulimit -v`; None without a limit."""
     try:
-        import resource  # noqa: PLC0415  (Windows has none)
+        import resource  # noqa: PLC0415  (not available on Windows)
 
         soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     except (ImportError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""How far a training run has come: counts, and where to go on."""
+"""The progress of a training run: its counts, and the position from which it can continue."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ SHOWN_BAD = 20
 
 @dataclass
 class Progress:
-    """How far a training run has come: its counts, and where to go on."""
+    """The progress of a training run: its counts, and the position from which it can continue."""
 
-    rows: int = 0  # read in this pass, whether learned or not
-    learned: int = 0  # each row counted once, whatever the passes
+    rows: int = 0  # read in this pass, learned or not
+    learned: int = 0  # each row is counted once, even if it is learned in several passes
     skipped: int = 0  # could not be read, or had no usable label
-    unlabelled: int = 0  # without a label: counted, not learned
-    held: int = 0  # back, to be scored
-    passes: int = 0  # finished ones
+    unlabeled: int = 0  # without a label; not learned
+    held: int = 0  # held out
+    passes: int = 0  # completed passes
     consumed: int = 0  # bytes of the source in this pass
     seconds: float = 0.0  # since this run began; not stored
     position: Position = field(default_factory=Position)
-    within: int = 0  # rows of the chunk at `position` that are done
+    within: int = 0  # processed rows of the chunk at `position`
     missing: Counter[str] = field(default_factory=Counter)
-    invalid_values: dict[str, list[Any]] = field(default_factory=dict)  # by column: how many, where, the first value
+    # For each column: the number of invalid values, the place of the first one, and its value.
+    invalid_values: dict[str, list[Any]] = field(default_factory=dict)
     bad: list[Bad] = field(default_factory=list)
     done: bool = False
 
     def read_in(self, batch: Batch) -> None:
-        """Count what could not be read."""
+        """Count the rows and values of a batch that could not be read."""
         self.skipped += batch.bad_count
         self.missing.update(batch.missing)
         for name, invalid in batch.invalid_values.items():
@@ -45,8 +46,8 @@ class Progress:
         self.invalid_values.setdefault(name, [0, place, value])[0] += count
 
     def absorb(self, other: Progress) -> None:
-        """Count what another part of the same pass has read; time, passes and where to go on stay as they are."""
-        for name in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
+        """Add the counts of another part of the same pass; time, passes and position stay as they are."""
+        for name in ("rows", "learned", "skipped", "unlabeled", "held", "consumed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missing.update(other.missing)
         for name, (count, place, value) in other.invalid_values.items():
@@ -54,13 +55,13 @@ class Progress:
         self.bad += other.bad[: SHOWN_BAD - len(self.bad)]
 
     def begin_pass(self) -> None:
-        """To the beginning: the same rows again. Those that are held back are so in the first pass, for good."""
+        """Go back to the beginning of the data for the next pass. Rows are held out in the first pass only."""
         self.rows, self.position, self.consumed, self.within = 0, Position(), 0, 0
-        self.skipped = self.unlabelled = 0
+        self.skipped = self.unlabeled = 0
         self.missing, self.invalid_values, self.bad = Counter(), {}, []
 
     def renamed(self, names: Mapping[str, str]) -> Progress:
-        """The progress with other names of the files in which something was noticed."""
+        """Return the progress with other names of the files in which invalid rows and values were found."""
         invalid = {
             column: [count, {**place, "file": names.get(place["file"], place["file"])}, value]
             for column, (count, place, value) in self.invalid_values.items()
@@ -68,20 +69,20 @@ class Progress:
         return replace(self, invalid_values=invalid, bad=[bad.renamed(names) for bad in self.bad])
 
     def plain(self) -> dict[str, Any]:
-        """The progress as a model file stores it."""
+        """Return the progress in the form in which a model file stores it."""
         numbers = {name: getattr(self, name) for name in _COUNTS}
         return {
             **numbers,
             "position": self.position.plain(),
             "missing": dict(self.missing),
-            "odd": {name: list(one) for name, one in self.invalid_values.items()},
+            "invalid_values": {name: list(one) for name, one in self.invalid_values.items()},
             "bad": [[bad.where, bad.problem] for bad in self.bad],
             "done": self.done,
         }
 
     @classmethod
     def read(cls, plain: Any) -> Progress:
-        """From a model file, which is trusted in nothing."""
+        """Read the progress from a model file and check it."""
         progress: Progress | None
         try:
             file, offset, count = plain["position"]
@@ -89,7 +90,7 @@ class Progress:
                 **{name: _count(plain[name]) for name in _COUNTS},
                 position=Position(_count(file), _count(offset), _count(count)),
                 missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
-                invalid_values={str(name): _read_invalid(one) for name, one in plain["odd"].items()},
+                invalid_values={str(name): _read_invalid(one) for name, one in plain["invalid_values"].items()},
                 bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
                 done=plain["done"],
             )
@@ -101,17 +102,17 @@ class Progress:
 
 
 def _read_invalid(plain: Any) -> list[Any]:
-    """Values that were invalid, as a file of a model can hold them."""
+    """Check an entry of `invalid_values` from a model file."""
     count, place, value = plain
     unit = "row" if "row" in place else "line"
     return [_count(count), {"file": str(place["file"]), unit: _count(place[unit])}, str(value)]
 
 
 def _count(value: Any) -> int:
-    """A number of rows, bytes or files, as a file of a model can hold it."""
+    """Check a number of rows, bytes or files from a model file."""
     if type(value) is not int or not 0 <= value < 2**63:
         raise ValueError(f"{value!r} is not a count")
     return value
 
 
-_COUNTS = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "consumed", "within")
+_COUNTS = ("rows", "learned", "skipped", "unlabeled", "held", "passes", "consumed", "within")

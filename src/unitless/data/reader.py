@@ -1,4 +1,4 @@
-"""From a source to batches that a model can take: features, labels, weights, and where each row stands."""
+"""Reads a source in batches for a model: features, labels, weights, and the place of each row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .columns.schema import Schema
 from .columns.table_schema import infer_schema
 from .columns.written import InvalidValues
 from .labels import Numbers, RawLabels, labels_of
-from .read_options import ReadOptions
+from .read_options import ReadOptions, from_the_end
 from .sources.byte_stream import never
 from .sources.in_memory import Arrays, Frames, Mappings, one_array
 from .sources.located_rows import Bad, Chunk, Place, Position
@@ -30,19 +30,19 @@ from .sources.scan import Scan
 from .sources.source import FirstRows, Source
 from .threads import prefetched
 
-STREAM_ENDS = 2.0  # seconds that a stream has to notice that it is stopped
+STREAM_ENDS = 2.0  # seconds in which a stream must notice that it should stop
 
 
 @dataclass
 class Batch:
-    """Rows as a model takes them."""
+    """Rows in the form that a model takes."""
 
     data: inputs.Input
     rows: int
     labels: RawLabels | None = None
     weight: Float64 | None = None
-    place: Place = Place("", "row", 0)  # noqa: RUF009  (it cannot be changed)
-    position: Position = Position()  # noqa: RUF009  (after the rows)
+    place: Place = Place("", "row", 0)  # noqa: RUF009  (immutable)
+    position: Position = Position()  # noqa: RUF009  (after the rows; immutable)
     consumed: int = 0
     bad: list[Bad] = field(default_factory=list)
     bad_count: int = 0
@@ -50,18 +50,18 @@ class Batch:
     missing: Counter[str] = field(default_factory=Counter)
     invalid_values: dict[str, InvalidValues] = field(default_factory=dict)  # by column
     tags: list[str] | None = None
-    note: str = ""  # about the data before these rows, for the user
-    original: Any = None  # all rows as they were, bad ones included, if they are wanted
-    offset: Float64 | None = None  # of each row's score
+    note: str = ""  # a note for the user about the data before these rows
+    original: Any = None  # if requested: all rows as they were, invalid ones included
+    offset: Float64 | None = None  # is added to the score of each row
 
     def part(self, first: int, last: int) -> Batch:
-        """The rows from `first` up to, but without, `last`."""
+        """Return the rows from `first` up to, but not including, `last`."""
         keep = np.zeros(self.rows, bool)
         keep[first:last] = True
         return self.select(keep)
 
     def select(self, keep: NDArray[np.bool_]) -> Batch:
-        """The rows that are to be kept."""
+        """Return the rows where the mask `keep` is true."""
         if keep.all():
             return self
         at = np.flatnonzero(keep)
@@ -77,35 +77,26 @@ class Batch:
         )
 
 
-def frame_features(frame: Any, training: dict[str, Any]) -> tuple[inputs.Input, Float64 | None]:
-    """A frame's columns as the model that was trained so knows them, and the offsets of its rows."""
-    schema = Schema.read(training["schema"])
-    if schema.family != "table":
-        return inputs.read(frame), None
-    batch = frame_batch(frame, schema, ReadOptions.settled(training["reading"]))
-    return batch.data, batch.offset
-
-
 def frame_batch(frame: Any, schema: Schema, options: ReadOptions) -> Batch:
-    """All rows of a frame, with the columns that the schema says."""
+    """Return all rows of a frame as a batch, with the columns of the schema."""
     reader = Reader(Frames(frame, whole=True), options, schema, target_needed=False)
     batches = [reader.batch(chunk) for chunk in reader.scan().chunks()]
     return batches[0] if batches else Batch(inputs.NamedRows([]), 0)
 
 
 class Reader:
-    """Batches of a source.
+    """Reads a source in batches.
 
     Args:
-        source: what is read.
-        options: how.
-        schema: what the columns are; inferred from the first rows if it is None.
-        target: labels that are given separately from the data.
-        weight: sample weights that are given separately from the data.
-        target_needed: whether there must be labels.
+        source: the data.
+        options: how the data is read.
+        schema: the columns. Default: None, inferred from the first rows.
+        target: labels that are given separately from the data. Default: None.
+        weight: sample weights that are given separately from the data. Default: None.
+        target_needed: whether the data must have labels.
         originals: whether batches also have their rows as they were.
-        leave_out: whether columns that only number or name the rows are left out.
-        drop_invalid: whether numbers that are infinite or too large count as missing; otherwise the model refuses them.
+        leave_out: whether row counters and identifier columns are left out.
+        drop_invalid: whether infinite and too large numbers count as missing; otherwise the model refuses them.
     """
 
     def __init__(
@@ -127,7 +118,7 @@ class Reader:
         self._scan: Scan | None = None
 
     def scan(self, stopped: Callable[[], bool] = never) -> Scan:
-        """The scan of the source, by the schema, which is inferred now if it is not known."""
+        """Return the scan of the source by the schema, which is now inferred if it is not known."""
         if self._scan is None:
             first = None
             if self.schema is None and self.source.family == "table":
@@ -140,21 +131,28 @@ class Reader:
 
     @property
     def found(self) -> dict[str, Any]:
-        """Reading options that were not given but found, and that later data of the same kind has too."""
+        """Reading options that were inferred from the data, and that apply to later data of the same kind too."""
         return {} if self._scan is None else self._scan.found
 
     @property
     def remarks(self) -> list[Phrase]:
-        """What was found in the data that a user should know, besides `found`."""
+        """Notes for the user about the data, in addition to `found`."""
         return [] if self._scan is None else self._scan.remarks
 
     @property
     def idle(self) -> list[str]:
-        """What was to be ignored or used, and is not there; empty before all data has been read."""
+        """Names in `ignore` or `only` that do not exist in the data; empty before all data has been read."""
         return [] if self._scan is None else self._scan.idle
 
     def batches(self, start: Position | None = None, stopped: Callable[[], bool] = never) -> Iterator[Batch]:
-        """From a position on; the next chunk is read while the present one is in use. It ends early once `stopped`."""
+        """Return an iterator over batches.
+
+        The next chunk is read while the current one is in use.
+
+        Args:
+            start: the position from which to read. Default: None, the beginning.
+            stopped: returns whether to end early.
+        """
         if not self.source.reads_ahead:
             for batch in self._batches(start, never):
                 yield batch
@@ -182,7 +180,7 @@ class Reader:
         )
 
     def schema_of_rows(self) -> Schema:
-        """The schema of data that is not a table: it does not depend on what the rows are."""
+        """Return the schema of data that is not a table; it does not depend on the rows."""
         family = self.source.family
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
@@ -191,8 +189,8 @@ class Reader:
                 raise OptionError(
                     "mappings have features by name, and no columns of words", option="words", advice="give a frame"
                 )
-            options = self.options
-            return Schema("named", target=options.target, weight=options.weight, offset=options.offset)
+            named = {what: getattr(self.options, what) for what in ("target", "weight", "offset")}
+            return Schema("named", **{what: from_the_end(name, self.source.first_keys) for what, name in named.items()})
         chosen = () if self.source.chooses_features else ("ignore", "only")
         for name in ("target", "weight", "offset", *chosen, "text", "words"):
             if getattr(self.options, name):
@@ -204,7 +202,7 @@ class Reader:
         return Schema("columns" if family == "columns" else "named")
 
     def batch(self, chunk: Chunk) -> Batch:
-        """The rows of a chunk of the source, as a model takes them."""
+        """Convert a chunk of the source to a batch."""
         batch = Batch(
             inputs.NamedRows([]),
             chunk.rows,
@@ -293,25 +291,25 @@ class Reader:
 
 
 class _Ending:
-    """Stops a stream: what has arrived until then is still given before it ends.
+    """Stops a stream. Rows that have arrived before the stop are still returned.
 
     Args:
-        stopped: whether the user has asked to stop.
+        stopped: returns whether the user wants to stop.
     """
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
-        self.unwanted = threading.Event()  # no more rows are taken
+        self.unwanted = threading.Event()  # set when no more rows are wanted
         self._noticed = False
         self._since: float | None = None
 
     def asked(self) -> bool:
-        """Asked by the stream while it waits: whether it is to end."""
+        """Return whether the stream should end; the stream calls this while it waits."""
         self._noticed = self.unwanted.is_set() or self._stopped()
         return self._noticed
 
     def is_overdue(self) -> bool:
-        """Asked while rows are waited for: whether the stream does not notice, because its waiting cannot be ended."""
+        """Return whether the stream has not noticed the stop in time, because its waiting cannot be interrupted."""
         if not self._stopped() or self._noticed:
             return False
         self._since = self._since or time.monotonic()
@@ -319,7 +317,7 @@ class _Ending:
 
 
 def _beside(values: Any, chunk: Chunk) -> Any:
-    """The part of separately given values that belongs to the rows of a chunk."""
+    """Return the part of separately given labels or weights that belongs to the rows of a chunk."""
     first, numbers = chunk.place.first - 1, chunk.place.numbers
     if numbers is None:
         return values[first : first + chunk.rows]

@@ -1,18 +1,18 @@
-"""Labels that look like two spellings of one: "Rad Flow", "rad.flow" and "Radiator Flow"; "<=50K" and "<=50K."."""
+"""Finds labels that may be spellings of the same label: "Rad Flow" and "Radiator Flow"; "<=50K" and "<=50K."."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 
-MOST_COMPARED = 300  # labels of which all pairs are looked at
-SHORTEST = 3  # letters of a word that can stand for a longer one
-_BETWEEN = re.compile(r"(?<=[^\W_])[\s._\-/]+(?=[^\W_])")  # what stands between letters or digits
+MOST_COMPARED = 300  # all pairs of so many labels are compared
+SHORTEST = 3  # letters of a word that can abbreviate a longer one
+_BETWEEN = re.compile(r"(?<=[^\W_])[\s._\-/]+(?=[^\W_])")  # separators between letters or digits
 _AFTER = re.compile(r"(?<=[^\W_])\.+$")
 
 
 def spellings(counts: Counter[str]) -> list[tuple[str, str]]:
-    """Pairs of labels that look alike, each with the more frequent one first; the most frequent pairs first."""
+    """Return pairs of similar labels, the more frequent one first; the most frequent pairs come first."""
     by_form: dict[str, list[str]] = defaultdict(list)
     for value, _ in counts.most_common():
         by_form[_form(value)].append(value)
@@ -27,17 +27,17 @@ def spellings(counts: Counter[str]) -> list[tuple[str, str]]:
 
 
 def _form(value: str) -> str:
-    """The label without what spellings differ in: upper and lower case, and what stands between words.
+    """Return a label without case and separators, in which spellings often differ.
 
-    One letter or sign can make a difference ("a" and "A", "<5" and ">5"), so such labels stay as they are.
+    A single letter or sign can change the meaning ("a" and "A", "<5" and ">5"), so such labels are returned unchanged.
     """
     return _AFTER.sub("", _BETWEEN.sub(" ", value)).casefold() if len(value) > 1 else value
 
 
 def _abbreviates(short: list[str], long: list[str]) -> bool:
-    """Whether some words of the short form are beginnings or initials of those of the long one, and others the same.
+    """Return whether the short form abbreviates the long one: each word is equal, a prefix, or initials.
 
-    "rad flow" is short for "radiator flow", and "fpv open" for "flow proportioning valve open".
+    "rad flow" abbreviates "radiator flow", and "fpv open" abbreviates "flow proportioning valve open".
     """
     return len(long) > 1 and short != long and len(set(short) & set(long)) > 0 and _fits(short, long)
 

@@ -1,4 +1,4 @@
-"""Work in other threads: many items at the same time with results in order, and items that are made ahead of time."""
+"""Work in other threads: many items in parallel with results in order, and items that are made ahead of time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .. import _core
 T = TypeVar("T")
 R = TypeVar("R")
 
-MOST_THREADS = 9  # more would only wait: one thread learns what the others read
+MOST_THREADS = 9  # more would only wait for the thread that learns
 
 
 def threads_to_read() -> int:
-    """How many threads may be busy with a file, the one that learns from it included."""
+    """Return how many threads may work on a file, including the one that learns."""
     return min(_core.thread_count(), MOST_THREADS)
 
 
@@ -28,17 +28,17 @@ def in_order(
     threads: int,
     may_look_ahead: Callable[[], bool] = lambda: True,
 ) -> Generator[tuple[T, R], None, None]:
-    """Each item with what `work` makes of it, in the order of the items.
+    """Apply `work` to items in several threads; return an iterator over (item, result) in the order of the items.
 
-    The items are drawn in the thread of the caller, which works too instead of waiting for an item that no thread has
-    begun. At most one item more than there are threads is drawn before the first of them is taken. An error is raised
-    after the results of all items before it.
+    Items are drawn in the caller's thread. The caller's thread also works: it does not wait for an item that no thread
+    has begun. Before the first result is taken, at most `threads` + 1 items are drawn. An error is raised after the
+    results of all items before it.
 
     Args:
-        items: what is to be worked on.
-        work: called in any thread; what it does must not depend on the order.
-        threads: how many work at the same time, the caller's included.
-        may_look_ahead: asked before an item is drawn while others are still under way.
+        items: the items to work on.
+        work: is called in any thread, in any order.
+        threads: the number of threads, including the caller's.
+        may_look_ahead: returns whether another item may be drawn while others are not finished. Default: always True.
     """
     pending: deque[tuple[T, Future[R] | None]] = deque()
     pool = ThreadPoolExecutor(max(1, threads - 1), "unitless-parser")
@@ -52,12 +52,12 @@ def in_order(
                 except StopIteration:
                     more = False
                     break
-                except Exception as error:  # its turn comes after the items that were drawn before
+                except Exception as error:  # raised after the results of the items before it
                     failure, more = error, False
                     break
                 try:
                     future = pool.submit(work, item) if pending else None
-                except RuntimeError:  # the system cannot start more threads: the caller does the rest
+                except RuntimeError:  # the system cannot start more threads; the caller's thread does the rest
                     pool.shutdown(cancel_futures=True)
                     future, threads = None, 1
                 pending.append((item, future))
@@ -65,7 +65,7 @@ def in_order(
                 item, future = pending.popleft()
                 alone = future is None or future.cancel()
                 found = work(item) if alone or future is None else future.result()
-                del future  # its result may take much memory
+                del future  # releases the result, which may be large
                 yield item, found
         if failure is not None:
             raise failure
@@ -74,19 +74,19 @@ def in_order(
 
 
 class OneEach(Generic[T]):
-    """Things of which each thread uses one at a time, made when they are needed.
+    """Objects that are used by one thread at a time, made when they are needed.
 
     Args:
-        make: makes one.
+        make: makes an object.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._free: list[T] = []
-        self.all: list[T] = []  # that have been made
+        self.all: list[T] = []  # all that have been made
 
     def use(self, how: Callable[[T], R]) -> R:
-        """What one of them gives."""
+        """Call `how` with a free object, and return its result."""
         try:
             one = self._free.pop()
         except IndexError:
@@ -104,15 +104,16 @@ def prefetched(
     depth: int = 2,
     stop: threading.Event | None = None,
 ) -> Iterator[T]:
-    """Items that another thread makes ahead of time; none once `stopped`, even if one is waited for.
+    """Make items in another thread ahead of time; return an iterator over them, which ends early once `stopped`.
 
-    The thread is a daemon and no pool's: it may wait for a pipe forever, and must not keep the program from ending.
+    The thread is a daemon thread outside of any pool, because it may wait for a pipe forever and must not keep the
+    program from ending.
 
     Args:
-        make: makes the items, in the other thread.
-        stopped: asked while one is waited for.
-        depth: how many are made ahead.
-        stop: set when no more are wanted, for a maker that waits for something.
+        make: returns the items; it runs in the other thread.
+        stopped: returns whether to end; called while the caller waits for an item.
+        depth: how many items are made ahead.
+        stop: an event that is set when no more items are wanted, so that `make` can stop waiting.
     """
     items: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
     stop = stop or threading.Event()
@@ -133,7 +134,7 @@ def prefetched(
                 if not put((True, item)):
                     return
             put((False, None))
-        except BaseException as error:  # whatever it is, it belongs to the caller
+        except BaseException as error:  # raised in the caller's thread
             put((False, error))
         finally:
             close = getattr(iterator, "close", None)
@@ -156,4 +157,4 @@ def prefetched(
                 raise item
     finally:
         stop.set()
-        thread.join(1.0)  # it may be waiting for a pipe to which nothing is written
+        thread.join(1.0)  # it may be waiting for a pipe without data

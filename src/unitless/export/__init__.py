@@ -1,10 +1,10 @@
-"""Models for use where there is no unitless: ONNX graphs, plain JSON, scikit-learn's own estimators.
+"""Models for use without unitless: ONNX graphs, plain JSON, scikit-learn's own estimators.
 
-linear          a model as arrays, which all of the following read
-members         one with curves and trees
-ensemble        these as ONNX has them
+linear          a model as arrays, the input of all other modules
+members         models with curves and trees as arrays
+ensemble        curves and trees as an ONNX TreeEnsemble
 onnx_graph      to_onnx
 coefficients    to_json
 estimators      to_sklearn
-sklearn_input   the step before its estimator: missing values and text
+sklearn_input   the preprocessing step of its estimators: missing values and text
 """

@@ -1,31 +1,30 @@
-"""A model as plain numbers: JSON that anyone can score with, in any language.
+"""A model as plain numbers: JSON from which scores can be computed in any language.
 
     format, version   "unitless coefficients", 2
     task              "regression", "binary" or "classes"
     target            the column that is predicted, if it has a name
     classes           binary: the negative label, then the positive; classes: all labels; otherwise null
-    loss              what was minimised
-    link              what a score stands for: "identity" (itself), "logistic" (a probability, 1 / (1 + exp(-score))),
-                      "exp" (a rate, exp(score)), "softmax" (of many classes: their probabilities are exp(score),
-                      divided by the sum of all)
-    intercept         a number; with many classes a list of numbers, one for each
-    limits            null, or the least and the largest score
-    features          for each: name (text, or a column's number from 0), weight, mean (of centered columns only),
-    scale,
-                      importance
+    loss              the training loss
+    link              the meaning of a score: "identity" (the prediction), "logistic" (the probability is
+                      1 / (1 + exp(-score))), "exp" (the predicted rate is exp(score)), "softmax" (the probabilities of
+                      several classes are exp(score), divided by their sum)
+    intercept         a number; for several classes a list of numbers, one for each class
+    limits            null, or the smallest and the largest score
+    features          for each feature: name (text, or a column's number from 0), weight, mean (only for centered
+                      columns), scale, importance
     products          for each interaction: features (two names), weight, scale, importance
 
     score = intercept + sum of weight · (x - mean) + sum of weight · (x - mean) · (x - mean) of the products
 
-The mean is 0 where none is given. x is the number in the column of that name as it is in the data, and 1 for a feature
-called column=value where the column has that text; in a column of words, where the text has that word or pair of words.
-What is missing is left out of the sums, but for the feature column=(missing), which is 1 then. Features that are not
-listed are left out too. Binary: a score above 0 is the
-positive label. With many classes weights and importances are lists, in the order of the classes, and so is the score:
-the largest wins; with link "logistic" the classes' probabilities are those of their scores, divided by their sum.
+The default of mean is 0. x is the number in the column of that name, in the unit of the data. A feature called
+column=value is 1 where the column has that text; for a column of words, where the text contains that word or pair of
+words. Missing values are left out of the sums, except that the feature column=(missing) is then 1. Features that are
+not listed are left out too. Binary: a score above 0 stands for the positive label. For several classes weights,
+importances and scores are lists, in the order of the classes, and the largest score is predicted; with link "logistic"
+the probabilities are those of the single scores, divided by their sum.
 
-Models of several members are of version 3, or of version 4 if some are coupled: those with curves or trees, and those
-that have ensemble (`ensemble=True`). Instead of `intercept`, `limits`, `features` and `products` they have
+Models with several members (with curves or trees, or with `ensemble=True`) have version 3, or version 4 if some members
+are coupled. Instead of `intercept`, `limits`, `features` and `products` they have
 
     model_type        "linear", "curves", "trees" or "curves only"
     members           models whose scores are mixed, each with a name ("curves", "trees", "linear", "softmax", "newton",
@@ -34,8 +33,9 @@ that have ensemble (`ensemble=True`). Instead of `intercept`, `limits`, `feature
                       that of its place: weights[i], i being the number of thresholds below x; a column that has no
                       value has the weight `missing`
       trees           for each: lists with one entry for each node: column (null: a leaf), above, text, next, weight.
-                      From node 0 on: if the column's value is above `above` (null: if there is one), or is the text,
-                      go to node next + 1; else, and if there is no value, to node next. A leaf's weight is added
+                      Start at node 0: if the column's value is above `above` (null: if there is a value), or equals
+                      the text, go to node next + 1; otherwise, or without a value, go to node next. Add the leaf's
+                      weight
       coupled         only in version 4: true if the classes' scores are those of a softmax. With p = exp(score),
                       divided by their sum, the member's score of a class is then log(p / (1 - p)), within ±log 1e15
     mixture           null if there is one member, whose score is the model's. Otherwise kind, top (the weights of the
@@ -43,19 +43,19 @@ that have ensemble (`ensemble=True`). Instead of `intercept`, `limits`, `feature
 
 The mixture of members' scores s, by kind:
 
-    numbers     m = mean of s; a stacker says m + sum of weights · (s - m), within the limits;
+    numbers     m = mean of s; a stacker's score is m + sum of weights · (s - m), within the limits;
                 score = sum of top · (the members' scores, then the stackers')
-    odds        x = s within ±30; a stacker says sum of weights · x / sqrt(1 + π/8 · x'·covariance·x);
+    odds        x = s within ±30; a stacker's score is sum of weights · x / sqrt(1 + π/8 · x'·covariance·x);
                 p = sum of top · 1 / (1 + exp(-score)) over members and stackers;
                 score = log(p / (1 - p)), within ±log 1e15
-    classes     p = an member's 1 / (1 + exp(-score)) by class, divided by their sum; x = log p, at least -30;
+    classes     p = a member's 1 / (1 + exp(-score)) by class, divided by their sum; x = log p, at least -30;
                 a stacker has score = sum of weights · x by class, d = x of the class with the largest score - x of the
-                second, and says p = softmax(score / sqrt(1 + π/8 · d'·covariance·d));
+                second, and p = softmax(score / sqrt(1 + π/8 · d'·covariance·d));
                 p = sum of top · (the members' p, then the stackers'); score = log(p / (1 - p)), within ±log 1e15
     scores      score = sum of top · s
 
-This is `predict(extrapolate=True)`: the model without what it does beyond the values that it has seen. Numbers are
-written with as many digits as bring back the same float64.
+The scores are those of `predict(extrapolate=True)`, which is linear beyond the training range. Numbers are
+written with enough digits to restore the same float64.
 """
 
 from __future__ import annotations
@@ -95,21 +95,21 @@ def to_json(model: Learner | OneVsAll | Sweep) -> str:
     mixed = exported._mixes()
     plain = mixed_coefficients(exported) if mixed else coefficients(exported)
     try:
-        # Of several members there are many numbers: one line holds them all.
+        # Models with several members have many numbers: they are written on one line.
         return json.dumps(plain, indent=None if mixed else 2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError:
         raise OptionError("one of the model's numbers is beyond a float64's range in the data's unit") from None
 
 
 def coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
-    """The same as a dictionary, of a linear model."""
+    """The coefficients of a linear model as a dictionary."""
     plain = linear(model, extrapolate=True)
     several = model.task == "classes"
     return {**_about(model, plain, VERSION), **_terms(plain, model.scales, model._of_heads("importance"), several)}
 
 
 def mixed_coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
-    """The same, of a model of several members."""
+    """The coefficients of a model of several members as a dictionary."""
     whole = mixed_model(model, extrapolate=True)
     names = whole.members[0].linear.names
     several = model.task == "classes"
@@ -151,16 +151,16 @@ def _about(model: Learner | OneVsAll, plain: Linear, version: int) -> dict[str, 
         "target": None if model._training is None else model._training["schema"]["target"],
         "classes": plain.labels or None,
         "loss": plain.loss.name,
-        # What is mixed are log odds.
+        # The mixture combines log odds.
         "link": "softmax" if plain.loss.coupled and version == VERSION else plain.loss.link.name,
     }
 
 
 def _terms(plain: Linear, scales: ByFeature, importance: list[ByFeature], several: bool) -> dict[str, Any]:
-    """What is linear."""
+    """The linear terms."""
 
     def head(values: Float64) -> Any:
-        """Of one score, or of each class's."""
+        """The values of the only score, or one list for each class."""
         return values.tolist() if several else float(values[0])
 
     def learned(feature: Feature, weights: Float64) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _terms(plain: Linear, scales: ByFeature, importance: list[ByFeature], severa
 
 
 def _leaves(member: MemberArrays, columns: list[RawColumn], names: list[Feature], several: bool) -> dict[str, Any]:
-    """Curves and trees."""
+    """The curves and trees of a member."""
 
     def heads(values: Float64) -> Any:
         return values.tolist() if several else values[:, 0].tolist()

@@ -1,4 +1,4 @@
-"""Curves and trees as one TreeEnsemble of ONNX, whose leaves' weights are added up."""
+"""Curves and trees as one TreeEnsemble of ONNX, which adds up the weights of their leaves."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ _LEAF = True
 
 
 class Ensemble:
-    """Trees that grow one by one. A node asks whether x <= split; the answer to "no" of the model's own trees."""
+    """Builds trees node by node. A node tests x <= split; the trees of the model test x > split."""
 
     def __init__(self, head: int) -> None:
-        self._head = head  # whose weights its leaves have
+        self._head = head  # the head that the weights of the leaves belong to
         self._roots: list[int] = []
         self._features: list[int] = []
         self._splits: list[float] = []
-        self._missing: list[int] = []  # does a missing value answer yes?
-        self._next: list[list[tuple[int, bool]]] = []  # after yes, after no: number, and whether it is a leaf's
+        self._missing: list[int] = []  # whether a missing value goes to the branch for true
+        # the branches for true and for false: number, and whether it is a leaf's
+        self._next: list[list[tuple[int, bool]]] = []
         self._weights: list[float] = []
 
     def _leaf(self, weight: float) -> tuple[int, bool]:
@@ -36,7 +37,7 @@ class Ensemble:
         return len(self._features) - 1
 
     def add_curve(self, curve: Curve, feature: int) -> None:
-        """Every number is at most infinite; what is missing is not."""
+        """Numbers satisfy x <= infinity, but missing values do not: this separates them."""
         root = self._node(feature, np.inf, False)
         self._roots.append(root)
         weights = curve.weights[:, self._head] if len(curve.thresholds) else np.zeros(1)
@@ -52,8 +53,10 @@ class Ensemble:
         self._next[root] = [steps(0, len(curve.thresholds)), self._leaf(float(curve.missing[self._head]))]
 
     def add_tree(self, tree: Tree, features: dict[int, int], texts: set[int]) -> None:
-        """`features`: of columns, which feature they are; of those in `texts` it is 1 where there is any text. A text
-        is a feature of its own, likewise.
+        """Add a tree. `features`: the feature of each column.
+
+        For a column in `texts`, the feature is 1 if there is any text. A value of text is a feature of its own, with
+        the value 1.
         """
         inner = np.flatnonzero(tree.child != np.arange(len(tree.child))).tolist()
         made = {}
@@ -73,14 +76,14 @@ class Ensemble:
         self._roots.append(made[0])
 
     def attributes(self, tensor: Callable[[Any, str], Any]) -> dict[str, Any]:
-        """Of the node."""
+        """The attributes of the ONNX node."""
         yes, no = zip(*self._next, strict=True)
         return {
             "n_targets": 1,
-            "aggregate_function": 1,  # the sum
+            "aggregate_function": 1,  # the code for SUM
             "post_transform": 0,
             "tree_roots": self._roots,
-            "nodes_modes": tensor(np.zeros(len(self._features), np.uint8), "modes"),  # x <= split
+            "nodes_modes": tensor(np.zeros(len(self._features), np.uint8), "modes"),  # the code for x <= split
             "nodes_featureids": self._features,
             "nodes_splits": tensor(np.array(self._splits, np.float64), "splits"),
             "nodes_missing_value_tracks_true": self._missing,

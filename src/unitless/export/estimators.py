@@ -1,4 +1,4 @@
-"""A model as one of scikit-learn's own estimators, fitted."""
+"""A model as a fitted estimator of scikit-learn."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from .sklearn_input import Prepared, of_columns, of_matrix
 
 
 def to_sklearn(model: Learner | OneVsAll | Sweep, *, inputs: Inputs | None = None) -> Any:
-    """The model as a fitted estimator of scikit-learn, which predicts as `predict(X, extrapolate=True)` does.
+    """Convert a model to a fitted estimator of scikit-learn, which predicts like `predict(X, extrapolate=True)`.
 
     Args:
-        model: a linear one.
-        inputs: "columns": a frame with the columns of the table, as `train` took them; "matrix": the model's features
-            in its order. If it is not given: "columns" of models that `train` made of a table, "matrix" of others.
+        model: a linear model.
+        inputs: "columns": a frame with the columns of the training table; "matrix": the model's features in its order.
+            Default: "columns" for models that `train` made from a table, "matrix" for others.
 
-    What is missing (NaN, None) counts as in the model: where there is something to be replaced, the estimator is the
-    last step of a `Pipeline`. A value of text that the model has never met counts as none of its values.
+    Missing values (NaN, None) count as in the model. If they must be replaced, the estimator is the last step of a
+    `Pipeline`. A text value that the model does not know counts as none of its values.
 
-    Numbers are predicted by a `LinearRegression`, or by the regressor of scikit-learn that has the model's loss, if
-    that is not squared error. Two classes are told apart by a `LogisticRegression`, or, with another loss than
-    logistic, by a `LinearSVC` (which has no probabilities); many classes by a `OneVsRestClassifier` of such, whose
-    probabilities are the model's `shares`. A `Softmax` is one `LogisticRegression`, with the same probabilities; its
-    `decision_function` has what the softmax is taken of, not the logarithms of odds.
+    Numbers are predicted by a `LinearRegression`, or by the scikit-learn regressor with the model's loss if that is not
+    squared error. Two classes are predicted by a `LogisticRegression`, or for losses other than logistic by a
+    `LinearSVC` (which has no probabilities); more classes by a `OneVsRestClassifier` of these, whose probabilities are
+    the model's `predict_proba`. A `Softmax` becomes one `LogisticRegression` with the same probabilities; its
+    `decision_function` returns the inputs of the softmax, not log odds.
 
-    Classes are sorted, as everywhere in scikit-learn: `classes_` has them. `feature_names_in_` has the names of the
-    columns or features, if there are any. Limits to the range of the labels seen are left out.
+    `classes_` is sorted, as in all scikit-learn estimators. `feature_names_in_` has the names of the columns or
+    features, if there are any. The limits to the range of the training labels are left out.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -83,7 +83,7 @@ def _prepared(model: Learner | OneVsAll, plain: Linear, inputs: Inputs | None) -
 
 
 def _final(plain: Linear, prepared: Prepared, quantile: float) -> Any:
-    """The estimator itself."""
+    """Build the estimator."""
     if plain.task == "classes":
         return _multinomial(plain, prepared) if plain.loss.coupled else _one_vs_rest(plain, prepared)
     weights, intercept = prepared.weights[:, 0], float(prepared.intercepts[0])
@@ -93,7 +93,7 @@ def _final(plain: Linear, prepared: Prepared, quantile: float) -> Any:
 
 
 def _part(name: str) -> Any:
-    """A module of scikit-learn, which need not be installed."""
+    """Import a module of scikit-learn, which is an optional dependency."""
     try:
         return importlib.import_module(f"sklearn.{name}")
     except ImportError:
@@ -101,7 +101,7 @@ def _part(name: str) -> Any:
 
 
 def _estimator(loss: Loss, **parameters: Any) -> Any:
-    """The estimator of scikit-learn that goes with a loss, not fitted."""
+    """The unfitted scikit-learn estimator for a loss."""
     module, _, name = loss.scikit_learn.partition(".")
     return getattr(_part(module), name)(**parameters)
 
@@ -109,16 +109,17 @@ def _estimator(loss: Loss, **parameters: Any) -> Any:
 def _regressor(plain: Linear, prepared: Prepared, weights: Float64, intercept: float, quantile: float) -> Any:
     regressor = _estimator(plain.loss, **({"quantile": quantile} if plain.loss.has_quantile else {}))
     if plain.loss.link is not losses.IDENTITY:
-        regressor._base_loss = regressor._get_loss()  # where its `fit` leaves the link
+        regressor._base_loss = regressor._get_loss()  # its `fit` stores the link here
     regressor.coef_, regressor.intercept_ = weights.copy(), intercept
     return _with_features(regressor, prepared)
 
 
 def _classifier(plain: Linear, prepared: Prepared, weights: Float64, intercept: float, classes: Any) -> Any:
-    """Of two classes, the second one for scores above 0."""
-    # Classes that were learned with a loss for numbers have scores, as a support vector machine's, and no more.
+    """Build a classifier for two classes; positive scores stand for the second one."""
+    # Classes that were learned with a loss for numbers have scores without probabilities, like a support vector
+    # machine.
     classifier = _estimator(plain.loss if plain.loss.for_classes else LOSSES["hinge"])
-    if classes[0] > classes[1]:  # the positive class is the second of the sorted ones
+    if classes[0] > classes[1]:  # the positive class of scikit-learn is the second in sorted order
         weights, intercept, classes = -weights, -intercept, classes[::-1]
     classifier.coef_, classifier.intercept_ = weights[None, :].copy(), np.array([intercept])
     classifier.classes_ = classes
@@ -132,7 +133,7 @@ def _sorted_heads(plain: Linear) -> list[int]:
 
 
 def _multinomial(plain: Linear, prepared: Prepared) -> Any:
-    """One model of all classes; of two, how they differ."""
+    """Build one model of all classes; for two classes, from the difference of their weights."""
     order = _sorted_heads(plain)
     if len(order) < 2:
         raise OptionError("scikit-learn has no model of a single class; let the model learn rows of another one")
@@ -158,7 +159,7 @@ def _one_vs_rest(plain: Linear, prepared: Prepared) -> Any:
 
 
 def _with_features(estimator: Any, prepared: Prepared) -> Any:
-    """A pipeline's first step knows the names of the columns."""
+    """Store the names of the columns in a pipeline's first step."""
     estimator.n_features_in_ = len(prepared.weights)
     if prepared.step is None and isinstance(prepared.names[0], str):
         estimator.feature_names_in_ = np.array(prepared.names, dtype=object)

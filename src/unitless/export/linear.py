@@ -1,26 +1,26 @@
-"""A model as arrays: what `predict` computes, in few enough steps to be written down anywhere.
+"""A model as arrays: the computation of `predict` in a few steps that other formats can express.
 
     z       = (x - mean) / scale                  for each feature
     z[l·r]  = z[l] · z[r] · ratio                 for each product
     score   = intercept + Σ coefficient · held(z)
-    score   = offset + (score - offset) · certainty       of second order
+    score   = offset + (score - offset) · certainty       for second-order models
     score   = min(max(score, low), high)          where there are limits
 
-where `held` is what the rule does beyond the values that it has seen:
+where `held` is the rule's treatment of values beyond the training range:
 
     linear    z                     "gd", "ag"; and every rule when it extrapolates
     hold      min(max(z, -1), 1)    "nag" (Algorithm 2's squash)
     shrink    z / max(1, z²)        "ng": 1/z beyond the scale
-    squash    z / √(1 + z²)         "snag", whose scale takes up x itself
+    squash    z / √(1 + z²)         "snag", whose scale includes x itself
 
-and the certainty follows from the variance of the score, held(z)' · covariance · held(z), the bias being one of z:
+and the certainty follows from the variance of the score, held(z)' · covariance · held(z), the bias being part of z:
 
-    1 / √(1 + π/8 · variance)       of two classes, and of many
-    1 / (1 + variance)              of numbers
+    1 / √(1 + π/8 · variance)       for classes
+    1 / (1 + variance)              for numbers
     1                               where it extrapolates
 
-z has no unit and is of the size of 1, so that float32 does for data of any scale; and x - mean comes first, so that
-nothing cancels later.
+z has no unit and a magnitude of about 1, so float32 is enough for data of any scale. The mean is subtracted first, so
+that no digits are lost by cancellation later.
 """
 
 from __future__ import annotations
@@ -52,45 +52,45 @@ _FEW = 1 << 17  # columns that can be exported whether they are in use or not
 
 @dataclass(frozen=True)
 class Variance:
-    """That of a score: what a second-order model does not know of its weights."""
+    """The variance of a score, from a second-order model's covariance of its weights."""
 
     covariance: Float64  # by feature and then by product, twice
     with_bias: Float64  # by feature and then by product
     of_bias: float
-    of_odds: bool  # the score is one of classes; otherwise it is a number
-    offset: float  # of the score: this part of the intercept is certain
+    of_odds: bool  # whether the score is one of classes; otherwise it is a number
+    offset: float  # the part of the intercept that has no variance
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A model's arrays. A head is a score: one for each class, or only one."""
+    """A model's arrays. A head is one score: there is one for each class, or a single one."""
 
     names: list[Feature]  # text, or the numbers of columns
-    centered: NDArray[np.bool_]  # by feature: is there a mean to take away?
+    centered: NDArray[np.bool_]  # by feature: whether a mean is subtracted
     means: Float64  # by feature
     scales: Float64  # by feature
     coefficients: Float64  # by feature and head
-    factors: NDArray[np.intp]  # by product: the places of its two features
+    factors: NDArray[np.intp]  # by product: the indices of its two features
     product_names: list[Feature]
     product_scales: Float64
-    ratios: Float64  # by product: scales of its two features over its own
+    ratios: Float64  # by product: the product of its two features' scales, divided by its own scale
     product_coefficients: Float64  # by product and head
     intercepts: Float64  # by head
     limits: tuple[float, float] | None
     held: Beyond
     task: Task
-    labels: list[Label]  # of the heads; binary: the negative, then the positive; regression: none
+    labels: list[Label]  # by head; binary: the negative, then the positive label; regression: empty
     loss: Loss
-    variance: Variance | None  # if it matters
+    variance: Variance | None  # None if the variance does not change the score
 
     @property
     def weights(self) -> Float64:
-        """In the data's units, by feature and head."""
+        """The weights in the data's units, by feature and head."""
         return self._in_units(self.coefficients, self.scales)
 
     @property
     def product_weights(self) -> Float64:
-        """In the data's units, by product and head."""
+        """The weights of products in the data's units, by product and head."""
         return self._in_units(self.product_coefficients, self.product_scales)
 
     def _in_units(self, coefficients: Float64, scales: Float64) -> Float64:
@@ -104,15 +104,15 @@ class Linear:
 
 
 def exportable(model: Any) -> Learner | OneVsAll:
-    """The model itself, the best one of a sweep, or that of a result, a predictor, an estimator or a model file."""
+    """The model to export: the model itself, the best one of a sweep, or of a result, predictor, estimator or file."""
     return model.best if isinstance(model, Sweep) else model_of(model)
 
 
 def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = None) -> Linear:
-    """What `model.predict(X, extrapolate=extrapolate)` computes.
+    """The arrays that compute `model.predict(X, extrapolate=extrapolate)`.
 
     Args:
-        terms: of a model of several members: those of one of them. Limits are then those of the member's whole score.
+        terms: for a model of several members, the terms of one of them. Then the limits are those of its whole score.
     """
     options = model.options
     if options.bits is not None:
@@ -155,7 +155,7 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = N
     factors = np.array(list(products.values()), np.intp).reshape(-1, 2) - 1
     own, product_coefficients = _rows(scale, v, [row_of[slot] for slot in products])
     ratios = scales[factors[:, 0]] / own * scales[factors[:, 1]]
-    if not plain:  # a prediction sees x less the mean that x itself has a share in
+    if not plain:  # a prediction uses the mean that includes x itself
         with np.errstate(divide="ignore"):
             scales = scales * (1.0 + 1.0 / masses)
         coefficients = np.where(np.isfinite(scales)[:, None], coefficients, 0.0)
@@ -184,10 +184,10 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = N
 
 
 def _variance(terms: Terms, rows: list[int], offset: float) -> Variance | None:
-    """Of features and products by their rows; -1: not known."""
+    """The covariances of features and products by their row numbers; -1 stands for unknown ones."""
     if terms.doubt is None:
         return None
-    # One row and one column more, of zeros: that is where -1 leads.
+    # Row and column -1 are zeros, for unknown features.
     covariance = np.pad(terms.doubt.covariance, (0, 1))
     bias = terms.entry.get(0, -1)
     return Variance(
@@ -200,7 +200,7 @@ def _variance(terms: Terms, rows: list[int], offset: float) -> Variance | None:
 
 
 def _rows(scale: Float64, v: Float64, rows: list[int]) -> tuple[Float64, Float64]:
-    """Scales and coefficients of features by their rows; -1: it has only been zero so far."""
+    """The scales and coefficients of features by their row numbers; -1 stands for features that were always zero."""
     at = np.array(rows, np.intp)
     known = at >= 0
     scales, coefficients = np.ones(len(at)), np.zeros((len(at), v.shape[1]))
@@ -211,7 +211,7 @@ def _rows(scale: Float64, v: Float64, rows: list[int]) -> tuple[Float64, Float64
 def _intercepts(
     reading: StateReading, held: Beyond, scale: Float64, v: Float64, row_of: dict[int, int], plain: bool
 ) -> tuple[Float64, tuple[float, float] | None]:
-    """The bias, the target's offset included, and the limits of the scores."""
+    """The bias, including the target's offset, and the limits of the scores."""
     options, state = reading.options, reading.state
     intercepts = np.zeros(v.shape[1])
     if options.bias and 0 in row_of:
@@ -225,13 +225,13 @@ def _intercepts(
 
 
 def _offset(reading: StateReading) -> float:
-    """Of the target, where the model learns it."""
+    """The offset of the target, if the model learns it."""
     target = reading.state["target"]
     return float(target[1]) if reading.options.target and target[0] else 0.0
 
 
 def _labels(model: Learner | OneVsAll, negative: int) -> tuple[Task, list[Label]]:
-    """What is predicted, and the labels as they were in the data."""
+    """The task, and the labels as in the data."""
     if model._training is not None:
         predictor = Predictor(model)
         return predictor.target.task, predictor.labels

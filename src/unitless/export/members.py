@@ -1,10 +1,10 @@
-"""A model of several members as arrays: what each of them adds up, and how their scores become one.
+"""A model of several members as arrays: the terms of each member, and the mixture of their scores.
 
     score of a member = its linear terms + the weights of the curves' intervals + the weights of the trees' leaves;
-                         of classes that are coupled, the log odds of each against the others by the softmax of these
-    score              = the mixture of the members' scores; of one member, its own
+                         for coupled classes: the log odds of each class by the softmax of these scores
+    score              = the mixture of the members' scores; for a single member, its score
 
-in units of the data, with the target's offset. What the mixtures compute is in the coefficients' description.
+Scores have the unit of the data and include the target's offset. The mixtures are described in `coefficients`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ..models.one_vs_all import OneVsAll
 from .linear import Linear, linear
 
 STACKERS = 2
-LARGEST_SCORE = 30.0  # that a stacker is given
+LARGEST_SCORE = 30.0  # the limit of scores that are the input of a stacker
 
 
 @dataclass(frozen=True)
 class MemberArrays:
-    """One member."""
+    """The arrays of one member."""
 
     name: str
     linear: Linear
     scales: ByFeature
-    importance: list[ByFeature]  # by head: of linear terms
+    importance: list[ByFeature]  # by head: for linear terms
     curves: list[Curve]
     trees: list[Tree]
     coupled: bool
@@ -40,25 +40,25 @@ class MemberArrays:
 
 @dataclass(frozen=True)
 class Stacker:
-    """A learner over the members' scores."""
+    """A second-level learner of the members' scores."""
 
     weights: Float64  # by member
-    covariance: Float64 | None  # logistic, classes
+    covariance: Float64 | None  # only for logistic loss and classes
 
 
 @dataclass(frozen=True)
 class MixtureArrays:
-    """What makes one score of the members'."""
+    """The mixture that combines the members' scores."""
 
-    kind: str  # what is mixed: "odds" (of two classes), "numbers", "classes" or "scores"
+    kind: str  # what is mixed: "odds" (for two classes), "numbers", "classes" or "scores"
     stackers: list[Stacker]
-    top: Float64  # the weights of the members and, after them, the stackers
-    limits: tuple[float, float] | None  # squared: of what the stackers say
+    top: Float64  # the weights of the members, followed by those of the stackers
+    limits: tuple[float, float] | None  # for squared loss: limits of the stackers' scores
 
 
 @dataclass(frozen=True)
 class MixedModel:
-    """A model of several members."""
+    """The arrays of a model of several members."""
 
     model_type: str
     columns: list[RawColumn]
@@ -67,7 +67,7 @@ class MixedModel:
 
 
 def mixed_model(model: Learner | OneVsAll, extrapolate: bool) -> MixedModel:
-    """What `model.predict(X, extrapolate=extrapolate)` computes."""
+    """The arrays that compute `model.predict(X, extrapolate=extrapolate)`."""
     reading = FormReading(model.options, model._candidates, model._snapshot())
     state = reading.state
     heads = model.heads
@@ -104,7 +104,7 @@ def mixed_model(model: Learner | OneVsAll, extrapolate: bool) -> MixedModel:
 
 
 def _mixture(numbers: Float64, offset: float) -> MixtureArrays:
-    """From the numbers that the core keeps of it (core/ensemble/mixture.hpp)."""
+    """Build the mixture from the core's numbers (core/ensemble/mixture.hpp)."""
     kind = ("odds", "numbers", "classes", "scores")[int(numbers[0])]
     members, rows = int(numbers[1]), float(numbers[2])
     if kind in ("odds", "classes"):

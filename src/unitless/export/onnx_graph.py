@@ -1,21 +1,21 @@
-"""A model as an ONNX graph, of a dozen ordinary nodes, for any server that runs ONNX.
+"""A model as an ONNX graph of a dozen standard operators, for any server that runs ONNX.
 
-Inputs, by what `inputs` asks for:
+Inputs, by the argument `inputs`:
 
     "matrix"     features   [rows, features], float: the model's features in its order. Names are in the metadata; a
                             text column is one feature for each of its values, column=value, which is 1 or 0
     "columns"    one input [rows, 1] for each column of the table, by its name: float for numbers, string for text, bool
-                            for booleans. Missing text is empty, a missing number not a number. Text that the
-                            model has never met counts as none of its values
+                            for booleans. Missing text is empty, and a missing number is NaN. Text that the
+                            model does not know counts as none of its values
 
 Outputs, by task:
 
-    scores         [rows], with many classes [rows, classes]: what `predict` gives
-    prediction     regression: [rows], a number (of counts their rate)
-    label          binary, classes: [rows], as it was in the data
+    scores         [rows], for several classes [rows, classes]: the scores of `predict`
+    prediction     regression: [rows], a number (for counts their rate)
+    label          binary, classes: [rows], as in the data
     probabilities  logistic loss: [rows, classes], adding up to 1; binary: of the negative label, then of the positive
 
-A float that is not a number is a missing value, which counts as the mean of a centered column and as 0 of another.
+NaN is a missing value, which counts as the mean of a centered column, and as 0 in other columns.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 Inputs: TypeAlias = Literal["matrix", "columns"]
 FloatType: TypeAlias = Literal["float32", "float64"]
 
-_TREES, TREES_OPSET = "ai.onnx.ml", 5  # the first in which trees have float64; only in graphs that have trees
-OPSET, IR_VERSION = 19, 9  # the first in which text can be compared; ONNX 1.14, ONNX Runtime 1.15
+_TREES, TREES_OPSET = "ai.onnx.ml", 5  # the first version with float64 trees; only used for graphs with trees
+OPSET, IR_VERSION = 19, 9  # the first versions that compare text; ONNX 1.14, ONNX Runtime 1.15
 _ROWS = "rows"
 _OUTPUTS = ("scores", "prediction", "label", "probabilities")
 _AS_MATRIX = Phrase("use ", Option("inputs", "matrix"))
@@ -59,15 +59,18 @@ def to_onnx(
     inputs: Inputs = "matrix",
     dtype: FloatType = "float32",
 ) -> onnx.ModelProto:
-    """The model as an ONNX graph, which computes what `predict` computes. Needs `pip install 'unitless[onnx]'`.
+    """Convert a model to an ONNX graph that computes what `predict` computes. Needs `pip install 'unitless[onnx]'`.
 
     Args:
-        model: any model but those with `bits`; products of features (`interactions`) are nodes of the graph.
-        extrapolate: as for `predict`: False does beyond the values seen what the rule does ("nag" holds them); True
-            leaves that out, and the limits to the labels seen too: a plainly linear model.
-        inputs: "matrix": one tensor of all features; "columns": one input for each column of the table.
-        dtype: of inputs, weights and scores. "float32" is what servers take, and enough for data of any unit, because
-            the graph brings every feature to the size of 1 first; "float64" for scales beyond 1e38, and for all digits.
+        model: any model without `bits`; products of features (`interactions`) become nodes of the graph.
+        extrapolate: as for `predict`. False: values beyond the training range are treated by the rule ("nag" limits
+            them).
+            True: a purely linear model, without limits to the range of the training labels. Default: False.
+        inputs: "matrix": one tensor of all features; "columns": one input for each column of the table. Default:
+            "matrix".
+        dtype: the type of inputs, weights and scores. "float32" is enough for data of any unit, because the graph first
+            divides every feature by its scale; "float64" is for scales beyond 1e38, and for full precision. Default:
+            "float32".
 
     Example:
         >>> import numpy as np, onnxruntime, unitless as ul
@@ -103,7 +106,7 @@ def _library(part: str = "") -> Any:
 
 
 def _columns(model: Learner | OneVsAll) -> list[tuple[str, Kind]]:
-    """The table's columns and what they hold; without a table every feature is one."""
+    """The table's columns with their types; without a table every feature is a column."""
     schema = Schema.read(model._training["schema"]) if model._training is not None else Schema("named")
     if schema.family == "table":
         return list(schema.columns)
@@ -114,7 +117,7 @@ def _columns(model: Learner | OneVsAll) -> list[tuple[str, Kind]]:
 
 
 class _Graph:
-    """A graph that grows node by node. Values are known by their names; those inside begin with /."""
+    """Builds a graph node by node. Values are identified by names; names of inner values begin with /."""
 
     def __init__(self, model: Linear, dtype: FloatType) -> None:
         self.model, self._dtype = model, np.dtype(dtype)
@@ -127,13 +130,13 @@ class _Graph:
         self._constants: list[Any] = []
         self._numbers: dict[tuple[float, Any], str] = {}
         self._wholes: dict[int, str] = {}
-        self._of = ""  # whose constants those are that are being made
+        self._of = ""  # what the current constants belong to, as part of their names
         self._trees = False
 
     # ------------------------------------------------------------------------------------------------- building blocks
 
     def input(self, name: str, kind: int, width: int) -> str:
-        """An input of so many columns."""
+        """Add an input with `width` columns."""
         self._inputs.append(self._helper.make_tensor_value_info(name, kind, [_ROWS, width]))
         return name
 
@@ -157,7 +160,10 @@ class _Graph:
         return name
 
     def _floats(self, about: str, values: Any, *, divisor: bool = False) -> str:
-        """Numbers, if the type can hold them; a divisor must not lose digits near zero either."""
+        """Convert numbers to the graph's type and check that they fit.
+
+        A divisor must not lose digits near zero either.
+        """
         exact = np.asarray(values, np.float64)
         with np.errstate(over="ignore"):
             array = exact.astype(self._dtype)
@@ -173,14 +179,14 @@ class _Graph:
         return self._constant(about, array)
 
     def _number(self, value: float) -> str:
-        """A constant that several nodes may need."""
+        """A scalar constant, which several nodes can share."""
         key = (value, self._dtype)
         if key not in self._numbers:
             self._numbers[key] = self._floats(f"{value:g}", value)
         return self._numbers[key]
 
     def _whole(self, number: int) -> str:
-        """A whole number, for nodes that take an axis, a place or a size as an input."""
+        """An integer constant, for nodes that take an axis, an index or a size as an input."""
         if number not in self._wholes:
             self._wholes[number] = f"/whole {number}"
             array = np.array([number], np.int64)
@@ -190,7 +196,7 @@ class _Graph:
     # ------------------------------------------------------------------------------------------------------------ input
 
     def columns(self, columns: list[tuple[str, Kind]]) -> str:
-        """Columns of a table as the model's features."""
+        """Compute the model's features from the columns of a table."""
         place = {name: k for k, name in enumerate(self.model.names)}
         blocks: list[str] = []
         order: list[int] = []
@@ -198,11 +204,11 @@ class _Graph:
             if name in _OUTPUTS or name.startswith("/"):
                 raise OptionError(f"column {name!r} has a name that the graph needs for itself", advice=_AS_MATRIX)
             if kind in DATES:
-                raise OptionError(f"column {name!r} holds dates, which stand for several features", advice=_AS_MATRIX)
-            if kind == "words":
                 raise OptionError(
-                    f"column {name!r} holds words, which a graph cannot take apart from each other", advice=_AS_MATRIX
+                    f"column {name!r} contains dates, which stand for several features", advice=_AS_MATRIX
                 )
+            if kind == "words":
+                raise OptionError(f"column {name!r} contains words, which a graph cannot separate", advice=_AS_MATRIX)
             if kind in ("number", "flag"):
                 x = self.input(name, self.float, 1)
                 blocks.append(x)
@@ -216,16 +222,16 @@ class _Graph:
             order += [place[f"{name}={value}"] for value in values]
         known = [k for k, at in enumerate(order) if at >= 0]
         if sorted(order[k] for k in known) != list(range(len(place))):
-            raise OptionError("the table's columns do not tell its features apart", advice=_AS_MATRIX)
+            raise OptionError("the table's columns do not distinguish its features", advice=_AS_MATRIX)
         wide = self._node("Concat", *blocks, axis=1)
         taken = sorted(known, key=lambda k: order[k])
         return self._node("Gather", wide, self._constant("feature_order", np.array(taken, np.int64)), axis=1)
 
     def _indicators(self, column: str, values: list[str], boolean: bool) -> str:
-        """1 where the column has that value, for each value that the model has met."""
+        """One column for each known value: 1 where the column has that value."""
         types = self._onnx.TensorProto
         x = self.input(column, types.BOOL if boolean else types.STRING, 1)
-        # Text that is missing is empty; a boolean of ONNX cannot be missing.
+        # Missing text is empty; a boolean of ONNX cannot be missing.
         texts = np.array(["" if value == MISSING else value for value in values], object)
         met: Any = [value == "true" for value in values] if boolean else texts
         same = self._node("Equal", x, self._constant(f"values of {column}", np.asarray(met)[None, :]))
@@ -237,14 +243,14 @@ class _Graph:
     # ---------------------------------------------------------------------------------------------------------- scoring
 
     def scores(self, x: str) -> str:
-        """[rows, heads], as `unitless.export.linear` describes."""
+        """Compute the scores [rows, heads], as described in `unitless.export.linear`."""
         score = self._limited(self._linear(x))
         return self._log_odds(self._node("Softmax", score, axis=1)) if self.model.loss.coupled else score
 
     def _linear(self, x: str) -> str:
         model = self.model
         z = self._node("Div", self._centered(x), self._floats("scales", model.scales, divisor=True))
-        # Missing values after the division, where those of every column are zeros.
+        # Missing values are replaced after the division, where 0 stands for the mean in every column.
         z = self._node("Where", self._node("IsNaN", z), self._number(0.0), z)
         coefficients = model.coefficients
         if len(model.factors):
@@ -261,7 +267,7 @@ class _Graph:
         return score if model.variance is None else self._certain(score, z, model.variance)
 
     def _certain(self, score: str, z: str, of: Variance) -> str:
-        """What is left of a score if its variance counts."""
+        """Shrink a score by the factor that depends on its variance."""
         factors = self._floats("covariance", of.covariance), self._floats("with_bias", 2.0 * of.with_bias)
         square = self._node("Mul", self._node("Gemm", z, *factors), z)
         variance = self._node("ReduceSum", square, self._whole(1), keepdims=1)
@@ -280,14 +286,15 @@ class _Graph:
         return self._node("Clip", score, self._floats("lowest", low), self._floats("highest", high))
 
     def mixed(self, x: str, model: MixedModel) -> str:
-        """[rows, heads], as `unitless.export.members` describes. In float64 throughout: so every value is on the
-        same side of every threshold as in the model itself.
+        """Compute the scores [rows, heads], as described in `unitless.export.members`.
+
+        Everything is float64, so that each value is on the same side of every threshold as in the model itself.
         """
         outside, plain = self._dtype, self.model
         self._dtype = np.dtype(np.float64)
         double = self._onnx.TensorProto.DOUBLE
         x = self._node("Cast", x, to=double)
-        said = []
+        member_scores = []
         for member in model.members:
             self.model, self._of = member.linear, f"{member.name}/"
             score = self._linear(x)
@@ -295,14 +302,14 @@ class _Graph:
                 score = self._node("Add", score, self._leaves(x, member, model.columns))
             if member.coupled:
                 score = self._log_odds(self._node("Softmax", score, axis=1))
-            said.append(self._limited(score))
+            member_scores.append(self._limited(score))
         self._of = "mixture/"
-        score = said[0] if model.mixture is None else self._mixture(said, model.mixture)
+        score = member_scores[0] if model.mixture is None else self._mixture(member_scores, model.mixture)
         self.model, self._dtype, self._of = plain, outside, "" if outside == np.float64 else "output/"
         return self._node("Cast", score, to=self.float)
 
     def _leaves(self, x: str, member: MemberArrays, columns: list[RawColumn]) -> str:
-        """The weights of curves and trees, added up: [rows, heads]."""
+        """The sum of the weights of curves and trees: [rows, heads]."""
         place = {name: k for k, name in enumerate(self.model.names)}
         features = {c: place[column.name] for c, column in enumerate(columns) if not column.text}
         texts = {c for c, column in enumerate(columns) if column.text}
@@ -329,60 +336,65 @@ class _Graph:
             added.append(self._node("TreeEnsemble", x, domain=_TREES, **attributes))
         return self._node("Concat", *added, axis=1)
 
-    def _mixture(self, said: list[str], mixture: MixtureArrays) -> str:
-        """The members' scores, [rows, heads] each, as one."""
+    def _mixture(self, member_scores: list[str], mixture: MixtureArrays) -> str:
+        """Combine the members' scores, [rows, heads] each, into one."""
         top = self._floats("top", mixture.top[:, None])
         if mixture.kind == "scores":
-            return self._by_class(said, top)
+            return self._by_class(member_scores, top)
         if mixture.kind == "classes":
-            return self._class_mixture(said, mixture, top)
-        everyone = self._node("Concat", *said, axis=1)
+            return self._class_mixture(member_scores, mixture, top)
+        stacked = self._node("Concat", *member_scores, axis=1)
         if mixture.kind == "numbers":
-            mean = self._node("MatMul", everyone, self._floats("mean", np.full((len(said), 1), 1.0 / len(said))))
-            apart = self._node("Sub", everyone, mean)
+            mean = self._node(
+                "MatMul", stacked, self._floats("mean", np.full((len(member_scores), 1), 1.0 / len(member_scores)))
+            )
+            apart = self._node("Sub", stacked, mean)
             for k, stacker in enumerate(mixture.stackers):
                 more = self._node("MatMul", apart, self._floats(f"stacker{k}", stacker.weights[:, None]))
                 score = self._node("Add", mean, more)
                 if mixture.limits is not None:
                     low, high = (self._number(limit) for limit in mixture.limits)
                     score = self._node("Clip", score, low, high)
-                said = [*said, score]
-            return self._node("MatMul", self._node("Concat", *said, axis=1), top)
-        x = self._node("Clip", everyone, self._number(-LARGEST_SCORE), self._number(LARGEST_SCORE))
+                member_scores = [*member_scores, score]
+            return self._node("MatMul", self._node("Concat", *member_scores, axis=1), top)
+        x = self._node("Clip", stacked, self._number(-LARGEST_SCORE), self._number(LARGEST_SCORE))
         for k, stacker in enumerate(mixture.stackers):
             mean = self._node("MatMul", x, self._floats(f"stacker{k}", stacker.weights[:, None]))
             spread = self._node("MatMul", x, self._floats(f"covariance{k}", stacker.covariance))
             variance = self._node("ReduceSum", self._node("Mul", spread, x), self._whole(1), keepdims=1)
-            said = [*said, self._node("Div", mean, self._node("Sqrt", self._one_and_part(variance)))]
-        speakers = self._node("Concat", *said, axis=1)
-        likely = self._node("MatMul", self._node("Sigmoid", speakers), top)
-        unlikely = self._node("MatMul", self._node("Sigmoid", self._node("Neg", speakers)), top)
+            member_scores = [*member_scores, self._node("Div", mean, self._node("Sqrt", self._one_and_part(variance)))]
+        mixed = self._node("Concat", *member_scores, axis=1)
+        likely = self._node("MatMul", self._node("Sigmoid", mixed), top)
+        unlikely = self._node("MatMul", self._node("Sigmoid", self._node("Neg", mixed)), top)
         odds = self._node("Log", self._node("Div", likely, unlikely))
         return self._node("Clip", odds, self._number(-CERTAIN), self._number(CERTAIN))
 
-    def _class_mixture(self, said: list[str], mixture: MixtureArrays, top: str) -> str:
-        """Of many classes: mixed are their probabilities."""
+    def _class_mixture(self, member_scores: list[str], mixture: MixtureArrays, top: str) -> str:
+        """Combine the members' probabilities of several classes."""
         classes = len(self.model.intercepts)
-        logs = [self._node("LogSoftmax", self._log_sigmoid(one), axis=1) for one in said]
-        speakers = [self._node("Exp", one) for one in logs]
+        logs = [self._node("LogSoftmax", self._log_sigmoid(one), axis=1) for one in member_scores]
+        mixed = [self._node("Exp", one) for one in logs]
         logs = [self._node("Max", one, self._number(-LARGEST_SCORE)) for one in logs]
         x = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in logs), axis=2)
         for k, stacker in enumerate(mixture.stackers):
             score = self._by_class(logs, self._floats(f"stacker{k}", stacker.weights[:, None]))
             if classes > 1:
                 covariance = self._floats(f"covariance{k}", stacker.covariance)
-                spread = self._spread_of_best(x, score, covariance, len(said))
+                spread = self._spread_of_best(x, score, covariance, len(member_scores))
                 score = self._node("Div", score, spread)
-            speakers.append(self._node("Softmax", score, axis=1))
-        return self._log_odds(self._by_class(speakers, top))
+            mixed.append(self._node("Softmax", score, axis=1))
+        return self._log_odds(self._by_class(mixed, top))
 
-    def _by_class(self, said: list[str], weights: str) -> str:
-        """Numbers of several speakers, [rows, heads] each, added up by their weights, [speakers, 1]."""
-        stacked = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in said), axis=2)
+    def _by_class(self, member_scores: list[str], weights: str) -> str:
+        """The weighted sum of several scores, [rows, heads] each, with weights [scores, 1]."""
+        stacked = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in member_scores), axis=2)
         return self._node("Squeeze", self._node("MatMul", stacked, weights), self._whole(2))
 
     def _spread_of_best(self, x: str, score: str, covariance: str, members: int) -> str:
-        """How far a stacker is from knowing the two highest scores apart: [rows, 1]. x: [rows, classes, members]."""
+        """√(1 + π/8 · variance), the variance being that of a stacker's top two scores: [rows, 1].
+
+        x has the shape [rows, classes, members].
+        """
         best = f"/best_{len(self._nodes)}"
         two = [score, self._whole(2)]
         self._nodes.append(self._helper.make_node("TopK", two, [f"{best}_scores", best], best, axis=1))
@@ -396,12 +408,15 @@ class _Graph:
         return self._node("Sqrt", self._one_and_part(variance))
 
     def _one_and_part(self, variance: str) -> str:
-        """1 + π/8 · variance, which rounding may have made negative."""
+        """1 + π/8 · variance, where a variance that rounding made negative counts as 0."""
         part = self._node("Mul", self._node("Max", variance, self._number(0.0)), self._number(np.pi / 8))
         return self._node("Add", part, self._number(1.0))
 
     def _log_odds(self, p: str) -> str:
-        """Of each class against the others. Of the likeliest these are added up: 1 - p would lose digits."""
+        """The log odds of each class.
+
+        Those of the likeliest are from the sum of the others: 1 - p would lose digits.
+        """
         heads = np.arange(len(self.model.intercepts))[None, :]
         best = self._node("ArgMax", p, axis=1, keepdims=1)
         likeliest = self._node("Equal", best, self._constant(f"classes_{len(self._nodes)}", heads))
@@ -412,8 +427,9 @@ class _Graph:
         return self._node("Clip", odds, self._number(-CERTAIN), self._number(CERTAIN))
 
     def _centered(self, x: str) -> str:
-        """x - mean. The mean in two parts, so that float32 has all digits of it: near the mean the first takes away all
-        that cancels, without an error.
+        """Compute x - mean. The mean is split into two parts, so that float32 keeps all its digits.
+
+        Near the mean, subtracting the first part is exact.
         """
         means = self.model.means
         if not means.any():
@@ -423,7 +439,7 @@ class _Graph:
         return self._node("Sub", x, self._floats("rest_of_means", rest)) if rest.any() else x
 
     def _held(self, z: str) -> str:
-        """What the rule makes of values that it has not seen."""
+        """Apply the rule's treatment of values beyond the training range."""
         held = self.model.held
         if held == "linear":
             return z
@@ -432,14 +448,14 @@ class _Graph:
             return self._node("Clip", z, self._number(-1.0), one)
         if held == "shrink":
             return self._node("Div", z, self._node("Max", one, self._node("Mul", z, z)))
-        # Beyond 1e9 it is ±1 to all digits, and the square stays within float32's range.
+        # Beyond 1e9 the result is ±1 to all digits, and the square stays within float32's range.
         z = self._node("Clip", z, self._number(-1e9), self._number(1e9))
         return self._node("Div", z, self._node("Sqrt", self._node("Add", self._node("Mul", z, z), one)))
 
     # ---------------------------------------------------------------------------------------------------------- outputs
 
     def outputs(self, score: str) -> None:
-        """What the task asks for."""
+        """Add the outputs of the task."""
         model = self.model
         heads = len(model.intercepts)
         if model.task == "classes":
@@ -463,8 +479,10 @@ class _Graph:
         self._output("prediction", self.float)
 
     def _shares(self, score: str) -> None:
-        """As `OneVsAll.predict_proba`: sigmoids divided by their sum. By way of their logarithms, because where no
-        class is likely all of them are zero to float32: log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|)).
+        """The probabilities of `OneVsAll.predict_proba`: sigmoids divided by their sum.
+
+        They are computed from logarithms, log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|)), because all sigmoids may
+        underflow in float32.
         """
         self._node("Softmax", self._log_sigmoid(score), axis=1, name="probabilities")
         self._output("probabilities", self.float, len(self.model.labels))
@@ -482,7 +500,7 @@ class _Graph:
         self._output("label", kind)
 
     def finished(self, model: Learner | OneVsAll) -> onnx.ModelProto:
-        """The finished graph, which ONNX's own checker has accepted."""
+        """The finished graph, validated by ONNX's checker."""
         graph = self._helper.make_graph(self._nodes, "unitless", self._inputs, self._outputs, self._constants)
         from ..version import __version__  # noqa: PLC0415  (it reads the package's metadata)
 
@@ -511,7 +529,7 @@ class _Graph:
 
 
 def _tensor_labels(labels: list[Label]) -> Any:
-    """As an array of one type: text, if they are of several."""
+    """The labels as an array of one type: text, if they have several types."""
     kinds = {type(label) for label in labels}
     if len(kinds) > 1 or kinds == {str} or (kinds == {int} and any(abs(label) >= 2**63 for label in labels)):  # type: ignore[arg-type]
         texts = [label if isinstance(label, str) else number_text(label) for label in labels]

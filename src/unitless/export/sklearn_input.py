@@ -1,10 +1,10 @@
-"""The step before an exported estimator of scikit-learn: missing values and text become numbers as in the model.
+"""The preprocessing step of an exported scikit-learn estimator: missing values and text become numbers as in the model.
 
-The steps are of scikit-learn's own classes, fitted on a few rows that are made for this purpose, so that nothing of
-unitless is needed to load them. What a missing number is replaced with is part of them.
+The steps are classes of scikit-learn, fitted on a few rows that are made for this purpose. So they can be loaded
+without unitless. They contain the values that replace missing numbers.
 
-A number that is missing adds nothing to the model's score: the mean of a centered column is put in its place, and 0 in
-that of another. The feature column=(missing), if the model has it, is made by the same step.
+A missing number adds nothing to the model's score: the step replaces it by the mean of a centered column, and by 0
+otherwise. It also makes the feature column=(missing), if the model has it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _AS_MATRIX = Phrase("use ", Option("inputs", "matrix"))
 
 @dataclass
 class Prepared:
-    """The weights of an estimator, and the step before it if it needs one.
+    """The weights of an estimator, and its preprocessing step if it needs one.
 
     Args:
-        weights: by column of what the step gives, and by head.
+        weights: by column of the step's output, and by head.
         intercepts: by head.
-        names: of the columns that the user gives.
-        step: of scikit-learn, fitted.
+        names: the names of the user's columns.
+        step: a fitted transformer of scikit-learn, or None.
     """
 
     weights: Float64
@@ -41,12 +41,12 @@ class Prepared:
 
 
 def of_matrix(plain: Linear) -> Prepared:
-    """The model's features as columns. NaN stands for a feature that is left out."""
+    """Use the model's features as columns. NaN stands for a missing feature."""
     intercepts = plain.intercepts - plain.means @ plain.weights
-    if not isinstance(plain.names[0], str):  # the model refuses what is missing in an array, and so does the estimator
+    if not isinstance(plain.names[0], str):  # the model refuses NaN in arrays, and so does the estimator
         return Prepared(plain.weights, intercepts, plain.names)
     numbers = _Numbers(_Features(plain))
-    made = {f"{name}={MISSING}" for name in plain.names}  # by the step, where the number is missing
+    made = {f"{name}={MISSING}" for name in plain.names}  # the step makes these features where a number is missing
     for name in plain.names:
         if name not in made:
             numbers.add(str(name))
@@ -56,22 +56,22 @@ def of_matrix(plain: Linear) -> Prepared:
 
 
 def of_columns(plain: Linear, columns: list[tuple[str, Kind]], marks: tuple[str, ...]) -> Prepared:
-    """The columns of the table that the model was trained on.
+    """Use the columns of the table that the model was trained on.
 
     Args:
         plain: the model.
-        columns: the table's, and what they hold.
-        marks: text that stands for a missing value, empty text among it.
+        columns: the table's columns, with their types.
+        marks: text that stands for a missing value, including empty text.
     """
     features = _Features(plain)
     numbers, texts = _Numbers(features), _Texts(features, marks)
     intercepts = plain.intercepts - plain.means @ plain.weights
     for name, kind in columns:
         if kind in DATES:
-            raise OptionError(f"column {name!r} holds dates, which stand for several features", advice=_AS_MATRIX)
+            raise OptionError(f"column {name!r} contains dates, which stand for several features", advice=_AS_MATRIX)
         if kind == "words":
             raise OptionError(
-                f"column {name!r} holds words, which are taken apart when they are read", advice=_AS_MATRIX
+                f"column {name!r} contains words, which are separated when the data is read", advice=_AS_MATRIX
             )
         if kind == "boolean":
             intercepts = intercepts + numbers.add_boolean(name)
@@ -94,40 +94,40 @@ class _Features:
     def __init__(self, plain: Linear) -> None:
         self._weights, self._means = plain.weights, plain.means
         self.place = {str(name): k for k, name in enumerate(plain.names)}
-        self.nothing = np.zeros(self._weights.shape[1])  # the weight of what the model has never met
+        self.nothing = np.zeros(self._weights.shape[1])  # the weight of a feature that the model does not know
 
     def weight(self, name: str) -> Float64:
-        """By head."""
+        """The weight of a feature, by head."""
         return np.asarray(self._weights[self.place[name]]) if name in self.place else self.nothing
 
     def mean(self, name: str) -> float:
-        """What is put in the place of a missing number."""
+        """The value that replaces a missing number."""
         return float(self._means[self.place[name]]) if name in self.place else 0.0
 
     def joined(self, weights: list[Float64]) -> Float64:
-        """Some weights, by feature and head."""
+        """Stack weights, by feature and head."""
         return np.array(weights).reshape(len(weights), len(self.nothing))
 
 
 @dataclass
 class _Numbers:
-    """Columns of numbers, and the features that say that one of them is missing."""
+    """Columns of numbers, and the features for their missing values."""
 
     features: _Features
     names: list[str] = field(default_factory=list)
     _means: list[float] = field(default_factory=list)
     _weights: list[Float64] = field(default_factory=list)
-    _missing: dict[int, Float64] = field(default_factory=dict)  # by column: the weight of what is missing there
+    _missing: dict[int, Float64] = field(default_factory=dict)  # by column: the weight of its missing values
 
     def add(self, name: str) -> None:
-        """A column of numbers, which the model may never have met."""
+        """Add a column of numbers; the model may not know it."""
         missing = f"{name}={MISSING}"
         if missing in self.features.place:
             self._missing[len(self.names)] = self.features.weight(missing)
         self._add(name, self.features.weight(name), self.features.mean(name))
 
     def add_boolean(self, name: str) -> Float64:
-        """A column of booleans as 0 and 1; gives the weight of 0, which is to be added to every score."""
+        """Add a column of booleans as 0 and 1; returns the weight of 0, which is part of every score."""
         no, yes, missing = (self.features.weight(f"{name}={value}") for value in ("false", "true", MISSING))
         self._missing[len(self.names)] = missing - no
         self._add(name, yes - no, 0.0)
@@ -144,12 +144,12 @@ class _Numbers:
         return self.features.joined([*self._weights, *(self._missing[column] for column in sorted(self._missing))])
 
     def imputer(self) -> Any:
-        """Puts the means in, and adds columns that say what is missing."""
+        """A transformer that replaces missing numbers by means, and adds indicator columns for them."""
         return _library("sklearn.impute").SimpleImputer(strategy="mean", add_indicator=bool(self._missing))
 
     @property
     def rows(self) -> Float64:
-        """Two rows, of which the step learns the means, and which columns may be missing."""
+        """Two rows that the step is fitted on: they give the means, and the columns with missing values."""
         rows = np.array([self._means, self._means])
         rows[1, sorted(self._missing)] = np.nan
         return rows
@@ -166,13 +166,13 @@ class _Texts:
     _weights: list[Float64] = field(default_factory=list)
 
     def add(self, name: str) -> None:
-        """A column; a value that the model has never met counts as none of its values."""
+        """Add a column of text; an unknown value counts as none of its values."""
         head = f"{name}="
         met = [one.removeprefix(head) for one in self.features.place if one.startswith(head)]
         known = sorted(value for value in met if value != MISSING)
         if known and all(map(_is_number, known)):
             raise OptionError(
-                f"column {name!r} holds numbers as text, which scikit-learn does not recognize if they are numbers",
+                f"column {name!r} contains numbers as text, which scikit-learn does not recognize if they are numbers",
                 advice=_AS_MATRIX,
             )
         absent = [*(mark for mark in self.marks if mark not in known), None]
@@ -187,7 +187,7 @@ class _Texts:
         return self.features.joined(self._weights)
 
     def encoder(self) -> Any:
-        """Gives a column for each value. NaN becomes empty text first; scikit-learn raises an error for pandas.NA."""
+        """A transformer with one output column for each value. NaN becomes empty text; pandas.NA raises an error."""
         values = [np.array(some, dtype=object) for some in self._values]
         empty = _library("sklearn.impute").SimpleImputer(strategy="constant", fill_value="")
         encoder = _library("sklearn.preprocessing").OneHotEncoder(categories=values, handle_unknown="ignore")
@@ -203,7 +203,7 @@ def _is_number(text: str) -> bool:
 
 
 def _library(name: str) -> Any:
-    """A module of scikit-learn or pandas, which need not be installed."""
+    """Import a module of scikit-learn or pandas, which are optional dependencies."""
     try:
         return importlib.import_module(name)
     except ImportError:

@@ -1,1 +1,1 @@
-"""With a model that has been trained: predictions for any data, and why they are what they are."""
+"""Inference with a trained model: predictions, evaluation and explanation."""

@@ -1,4 +1,4 @@
-"""Which curves of a model are drawn, and the names of their lines."""
+"""The selection of a model's curves to draw, and the names of their lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..models.any_model import model_of
 from ..models.curve_panels import MOST, Panel, panels
 from .explanation import class_number
 
-CLASSES = 6  # of several, those whose curves are drawn
+CLASSES = 6  # classes whose curves are drawn, if there are more
 
 
 def curve_panels(model: Any, most: int | None = MOST, label: Any = None) -> tuple[list[Panel], list[str]]:

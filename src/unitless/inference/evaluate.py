@@ -1,4 +1,4 @@
-"""How good a model is on labelled data: all metrics, beside the trivial answer, by class and by group.
+"""Evaluate a model on labeled data: all metrics, compared with a baseline, by class and by group.
 
 ul.evaluate("prices.unitless", "new.csv", by="city")
 """
@@ -9,24 +9,24 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import html, inputs, limits, notebook_bar, shown
+from .. import html, inputs, notebook_bar, shown
 from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.columns.arrow_column import text, whole
+from ..data.fitting import fitting_source
 from ..data.label_values import LabelValues
-from ..data.labels import Numbers, RawLabels, Texts, number_text, plain_number
-from ..data.progress import SHOWN_BAD, Progress
-from ..data.read_options import SKIP_ROWS, Reading, given_reading, no_column
-from ..data.sources.in_memory import Frames, Mappings
-from ..data.sources.located_rows import Bad
-from ..data.sources.source import other_kind
+from ..data.labels import RawLabels, Texts, number_text, plain_number
+from ..data.progress import Progress
+from ..data.read_options import Reading, given_reading, names_and_values, no_column
+from ..data.screening import usable
+from ..data.sources.in_memory import Arrays, Mappings
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN_GROUPS = 50
-MOST_GROUPS = 1000  # that are told apart; values that are first met after so many others are among "others"
+MOST_GROUPS = 1000  # values of `by` that are counted separately; later ones are counted as "others"
 
 
 def evaluate(
@@ -62,25 +62,26 @@ def evaluate(
     reading: Reading | None = None,
     progress: Callable[[Evaluator], None] | Literal[False] | None = None,
 ) -> EvaluateResult:
-    """All metrics of a model on labelled data, in one pass and in constant memory. The model is not changed.
+    """Compute all metrics of a model on labeled data, in one pass and in constant memory. The model is not changed.
 
     Args:
-        model: a model made by `train`, the name of its file, or what `train` gave. A model that was not made by `train`
-            can be evaluated on arrays, mappings, VW text and libsvm.
+        model: a model made by `train`, a model file, or the result of `train`. A model that was not made by `train` can
+            be evaluated on arrays, mappings, VW text and libsvm.
         source: any data of the kind that the model was trained on; see `train`.
-        target: the column of the labels, or the labels themselves. If not given, the column of the training.
-        by: a column, or a list of values: the metrics are also given for each of its values. It need not be a feature.
-            The largest 50 groups are kept, of the first 1,000 values that are met; all others are one group.
-        weight: a column of weights, or the weights themselves. If not given, the column of the training, if there was
-            one. False: every row counts once.
-        extrapolate: predict linearly beyond the range of values in the training data.
+        target: the column of the labels, or the labels themselves. Default: the target column of the training.
+        by: a column, or a list of values: the metrics are also computed for each of its values. It need not be a
+            feature. The largest 50 groups of the first 1,000 values are reported; all others are one group. Default: no
+            groups.
+        weight: a column of weights, or the weights themselves; False: every row counts once. Default: the weight column
+            of the training, if there was one.
+        extrapolate: predict linearly beyond the range of values in the training data. Default: False.
         level: the level of the model's prediction intervals (for classes: prediction sets) whose coverage and width the
             metrics show, if the model has them. Default: 0.9.
         reading: how the data is read; see `Reading`. Rows without a label are an error, or counted with
-            `on_error="skip"`.
+            `on_error="skip"`. Default: as the training data.
         progress: called after every batch. Default: a bar in notebooks; False for none.
 
-    A class that the model has never met counts as wrong.
+    A class that the model does not know counts as wrong.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -111,7 +112,7 @@ class GroupMetrics:
 
 
 class Evaluator:
-    """Predicting labelled data and counting how good that was, batch by batch."""
+    """Predicts labeled data and counts metrics, batch by batch."""
 
     def __init__(
         self,
@@ -128,26 +129,22 @@ class Evaluator:
         self.model = model_of(model)
         self._extrapolate = extrapolate
         training = self.model._training
-        columns = {
-            name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-            for name, value in (("target", target), ("weight", weight), ("by", by))
-        }
-        beside = {name: value for name, value in columns.items() if not isinstance(value, str | bool | None)}
+        asked = {"target": target, "weight": weight, "by": by}
+        columns, beside = names_and_values({n: v for n, v in asked.items() if not isinstance(v, bool | None)})
         self.options = ReadOptions.settled(None if training is None else training["reading"], **reading)
-        self.source: Source = open_source(source, self.options)
-        schema = Schema.read(training["schema"]) if training is not None else Schema(_family(self.source))
-        if isinstance(self.source, Mappings) and schema.family == "table":  # rows of the table, by name
-            self.source = Frames(self.source.as_table())
-        if isinstance(self.source, Frames) and schema.family == "named":
-            self.source = Mappings.of_frame(self.source)
-        if self.source.family != schema.family:
-            raise OptionError(other_kind(schema.family, self.source))
+        opened = open_source(source, self.options)
+        if isinstance(opened, Arrays) and (named := {n: v for n, v in columns.items() if n != "by"}):
+            opened, taken = opened.without(named)
+            beside |= taken
+            columns = {name: value for name, value in columns.items() if name not in taken}
+        schema = Schema.read(training["schema"]) if training is not None else Schema(_family(opened))
+        self.source: Source = fitting_source(opened, schema, self.options, originals=True)
         if beside and self.source.files:
             raise OptionError(f"for files, {' and '.join(beside)} must be the name of a column")
         self.target = Target.read(training["target"]) if training is not None else None
-        self.schema = self._held(schema, columns["target"], columns["weight"], "target" in beside)
+        self.schema = self._held(schema, columns.get("target"), columns.get("weight", weight), "target" in beside)
         beside = {k: v if isinstance(v, list) else inputs.as_array(v, k) for k, v in beside.items()}
-        by = columns["by"] if isinstance(columns["by"], str) else beside.get("by")
+        by = columns.get("by", beside.get("by"))
         self.by = by if isinstance(by, str) else None
         self._values = None if isinstance(by, str) else by
         if self.by is not None and not (self.source.family == "table" or isinstance(self.source, Mappings)):
@@ -158,12 +155,12 @@ class Evaluator:
             self.schema,
             beside.get("target"),
             beside.get("weight"),
-            originals=self.by is not None or self.schema.weight in self.schema.kinds,  # which is read twice then
+            originals=self.by is not None or self.schema.weight in self.schema.kinds,  # they are read twice then
             drop_invalid=True,
         )
         self.progress = Progress()
         errors = self.model._errors if has_errors(self.model) else None
-        self._errors = None if errors is None else errors.copy()  # the model may learn meanwhile
+        self._errors = None if errors is None else errors.copy()  # a copy, because the model may learn meanwhile
         self.evaluation = Evaluation(self.model, intervals=self._intervals())
         self.curves = Curves(self.model, self.evaluation)
         self.baseline = HindsightBaseline(self.model)
@@ -174,11 +171,11 @@ class Evaluator:
         self._found_by = False
 
     def _intervals(self) -> Coverage | None:
-        """What counts how good the intervals are that the model gives now."""
+        """The counter of interval coverage, with the model's current error quantiles."""
         return None if self._errors is None else Coverage(self.level, self._errors)
 
     def _held(self, schema: Schema, target: Any, weight: Any, labels_given: bool) -> Schema:
-        """The schema of the labelled data: with the names of target and weight."""
+        """The schema of the labeled data, with the names of target and weight."""
         if isinstance(self.source, Mappings) or schema.family == "table":
             if isinstance(target, str) and target in schema.kinds:
                 raise OptionError(f"is {target!r}, which is a feature of the model", option="target")
@@ -190,10 +187,10 @@ class Evaluator:
             given = "target" if isinstance(target, str) else "weight"
             raise OptionError(f"names columns; {self.source.name} has none", option=given)
         if schema.target is None and not labels_given and not self.source.files and schema.family != "table":
-            raise OptionError(Phrase("give the labels beside the data, one per row, as ", Option("target")))
+            raise OptionError(Phrase("give the labels separately from the data, one per row, as ", Option("target")))
         if schema.target is None and not labels_given and schema.family == "table":
             raise OptionError(
-                Phrase("the model was trained with labels beside its table; say which column has them, with "),
+                Phrase("the model was trained with labels given separately from its table; name their column with "),
                 option="target",
             )
         if weight is True:
@@ -203,7 +200,7 @@ class Evaluator:
         return schema
 
     def _kind(self) -> Any:
-        """What the column of the target holds, if that is not known from training."""
+        """The type of the target column, if training did not record it."""
         if self.target is None:
             return None
         if self.target.task == "regression" or (self.target.number and not self.target.rest):
@@ -211,7 +208,7 @@ class Evaluator:
         return "boolean" if self.target.classes == ["false", "true"] else "text"
 
     def go(self, watch: Callable[[Evaluator], None] | None) -> EvaluateResult:
-        """To the end of the data."""
+        """Evaluate all data."""
         start = time.perf_counter()
         for batch in self._reader.batches():
             self.progress.read_in(batch)
@@ -225,15 +222,15 @@ class Evaluator:
         self.progress.seconds = time.perf_counter() - start
         if not self.scored:
             why = f": {self.progress.bad[0]}" if self.progress.bad else ""
-            raise InputError(f"{self.source.name} has no row that could be scored{why}")
+            raise InputError(f"{self.source.name} has no row that can be evaluated{why}")
         if not self.evaluation.examples and not self.strange:
-            raise InputError(f"{self.source.name} has no row that could be scored: no row has a weight above 0")
+            raise InputError(f"{self.source.name} has no row that can be evaluated: no row has a weight above 0")
         if self.by is not None and not self._found_by:
             raise OptionError(no_column(self.by, [name for name, _ in self.schema.columns], "by"))
         if self.strange == self.scored:
             known = ", ".join(map(repr, self._class_names[:5]))
             raise InputError(
-                f"no label is one that the model knows: the labels are {', '.join(map(repr, self.strangers[:5]))}, "
+                f"no label is a class of the model: the labels are {', '.join(map(repr, self.strangers[:5]))}, "
                 f"the model's are {known}"
             )
         return EvaluateResult(self)
@@ -251,10 +248,10 @@ class Evaluator:
         usable = self._usable(batch)
         batch, groups = batch.select(usable), None if groups is None else groups[usable]
         assert batch.labels is not None
-        unlabelled = ~batch.labels.present()
-        if unlabelled.any():
-            self.progress.unlabelled += int(unlabelled.sum())
-            batch, groups = batch.select(~unlabelled), None if groups is None else groups[~unlabelled]
+        unlabeled = ~batch.labels.present()
+        if unlabeled.any():
+            self.progress.unlabeled += int(unlabeled.sum())
+            batch, groups = batch.select(~unlabeled), None if groups is None else groups[~unlabeled]
         if not batch.rows or batch.labels is None:
             return
         scores = self._scores(batch)
@@ -272,47 +269,15 @@ class Evaluator:
             raise error.moved(batch.place.at) from None
 
     def _usable(self, batch: Batch) -> NDArray[np.bool_]:
-        """Which rows can be scored; or an error that names the first that cannot."""
-        assert batch.labels is not None
-        bad = np.zeros(batch.rows, bool)
-        for rows, problem in self._problems(batch, batch.labels):
-            new = rows & ~bad
-            if not new.any():
-                continue
-            at = np.flatnonzero(new)
-            if self.options.on_error == "fail":
-                raise InputError(problem(int(at[0])), advice=SKIP_ROWS, **batch.place.at(int(at[0])))
-            room = max(0, SHOWN_BAD - len(self.progress.bad))
-            self.progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[:room]]
-            bad |= new
-        self.progress.skipped += int(bad.sum())
-        return ~bad
-
-    def _problems(self, batch: Batch, labels: RawLabels) -> Iterator[tuple[NDArray[np.bool_], Callable[[int], str]]]:
-        if isinstance(labels, Numbers):
-            large = limits.beyond(labels.values, limits.MOST_LABEL)
-            if large is not None:
-                yield large, lambda row: f"the target is {labels.values[row]:g}; {limits.LABELS}"
-        least = LOSSES[self.model.options.loss].smallest_label
-        if self.model.task == "regression" and least is not None and isinstance(labels, Numbers):
-            yield labels.values < least, lambda row: f"the target is {labels.values[row]}, which is negative"
-        if batch.weight is not None:
-            h = batch.weight
-            wrong = ~((h >= 0) & (h <= limits.MOST_WEIGHT))
-            yield wrong, lambda row: f"the weight is {h[row]:g}; {limits.WEIGHTS}"
-        if batch.offset is not None:
-            o = batch.offset
-            yield np.isnan(o), lambda row: "the offset is missing"
-            yield np.isinf(o), lambda row: f"the offset is {o[row]}"
-        if self.options.on_error == "fail":
-            return  # the rest is found on the way
-        yield inputs.invalid_rows(batch.data), lambda row: "a value is not a number, infinite or too large"
+        """Which rows can be evaluated; or an error that names the first that cannot. Unknown classes can, as errors."""
+        smallest = LOSSES[self.model.options.loss].smallest_label if self.model.task == "regression" else None
+        return usable(batch, None, self.options.on_error, self.progress, smallest)
 
     def _truth(self, batch: Batch, labels: RawLabels, scores: Float64) -> NDArray[Any]:
-        """Labels as they are counted: see `Scored`."""
+        """Convert labels for counting: see `Scored`."""
         if self.model.task == "classes":
             return self._class_numbers(labels, scores.shape[1])
-        if self.target is None:  # of a model that was not made by train
+        if self.target is None:  # the model was not made by `train`
             self.target = self._decided(labels)
         if self.target.task == "regression":
             return self.target.numbers(labels, batch.place)
@@ -324,7 +289,7 @@ class Evaluator:
         codes = np.array([self.target.classes.index(one) if one in self.target.classes else -1 for one in classes_of])
         self._count_strangers(distinct, codes < 0, places_of)
         truth = codes[places_of]
-        wrong = scores[:, 0] <= 0  # what is neither class counts as the one that was not predicted
+        wrong = scores[:, 0] <= 0  # an unknown class counts as the class that was not predicted
         return np.where(truth < 0, wrong, truth == 1)
 
     def _decided(self, labels: RawLabels) -> Target:
@@ -333,7 +298,7 @@ class Evaluator:
         return task_labels.infer_target(LabelValues.of(labels), "binary", None, None)
 
     def _class_numbers(self, labels: RawLabels, heads: int) -> NDArray[np.intp]:
-        """Among the model's classes; one that it does not know has the number of heads."""
+        """The model's numbers of labels; an unknown label has the number of heads."""
         classes = self.model._class_labels
         names, known = task_labels.as_known(classes), {label: number for number, label in enumerate(classes)}
         as_text = isinstance(labels, Texts)
@@ -352,7 +317,7 @@ class Evaluator:
     # ----------------------------------------------------------------------------------------------- by group
 
     def _groups_of(self, batch: Batch) -> NDArray[Any] | None:
-        """Each row's group as text, None where it has no value; as an array of objects."""
+        """Each row's group as text, as an array of objects; None where it has no value."""
         if self._values is not None:
             first = batch.position.offset - batch.rows
             part = self._values[first : first + batch.rows]
@@ -362,7 +327,7 @@ class Evaluator:
             return _objects([_word(value) for value in (part if isinstance(part, list) else part.tolist())])
         if self.by is None:
             return None
-        if isinstance(batch.original, list):  # mappings
+        if isinstance(batch.original, list):  # the data is a list of mappings
             self._found_by |= any(self.by in row for row in batch.original)
             return _objects([_word(row.get(self.by)) for row in batch.original])
         if self.by not in batch.original.column_names:
@@ -373,7 +338,7 @@ class Evaluator:
         codes, ends, letters = text(whole(batch.original.column(self.by)))[0]
         raw, stops = letters.tobytes(), ends.tolist()
         used = np.unique(codes[codes >= 0]).tolist()
-        words = np.full(len(stops), None, dtype=object)  # the last one is that of rows without a value
+        words = np.full(len(stops), None, dtype=object)  # the last one is for rows without a value
         for code in used:
             words[code] = raw[stops[code] : stops[code + 1]].decode()
         return np.asarray(words[codes][places(batch)])
@@ -381,7 +346,7 @@ class Evaluator:
     def _by_group(self, groups: NDArray[Any], scored: Scored) -> None:
         number: dict[str | None, int] = {}
         evaluations: list[Evaluation] = []
-        others = -1  # all values that came too late to be told apart are one group
+        others = -1  # all values beyond the limit are one group
         for group in dict.fromkeys(groups.tolist()):
             if group in self.groups or len(self.groups) < MOST_GROUPS:
                 if group not in self.groups:
@@ -402,7 +367,7 @@ class Evaluator:
 
 
 def _known_number(label: str, as_text: bool, known: dict[Label, int]) -> int:
-    """The number of a class that data writes in this way, or -1."""
+    """The number of a class that the data writes differently, or -1."""
     forms: list[Any] = [label]
     with contextlib.suppress(ValueError, OverflowError):
         forms.insert(0 if not as_text else 1, plain_number(label))
@@ -412,7 +377,7 @@ def _known_number(label: str, as_text: bool, known: dict[Label, int]) -> int:
 
 
 class EvaluateResult:
-    """The outcome of `evaluate`."""
+    """The result of `evaluate`."""
 
     def __init__(self, scoring: Evaluator) -> None:
         progress, model = scoring.progress, scoring.model
@@ -426,30 +391,30 @@ class EvaluateResult:
         self.scored = scoring.scored
         self.skipped = progress.skipped
         self.skipped_rows = [str(bad) for bad in progress.bad]
-        self.unlabeled = progress.unlabelled
+        self.unlabeled = progress.unlabeled
         self.unknown = scoring.strange
-        """Rows of classes that the model has never met, all of which count as wrong."""
+        """Rows of classes that the model does not know, all of which count as wrong."""
         self.unknown_labels = scoring.strangers
         self.missing = dict(progress.missing)
         self.invalid_values = {name: count for name, (count, _, _) in progress.invalid_values.items()}
-        """How many values of a column were not what it holds, and counted as missing."""
+        """By column: the number of values that could not be read as the column's type and counted as missing."""
         self.first_invalid = progress.invalid_values
-        """By column: how many, where the first of them is, and what it is."""
+        """By column: the number of invalid values, the position of the first, and its text."""
         self.seconds = progress.seconds
         self.metrics: dict[str, float] = scoring.evaluation.metrics
         self.level = scoring.level
-        """Of the intervals (of classes: sets) whose coverage is among the metrics."""
-        self.metrics_ci: tuple[float, float] = scoring.evaluation.hold_out_interval
+        """The level of the intervals (for classes: sets) whose coverage is among the metrics."""
+        self.metrics_ci: tuple[float, float] = scoring.evaluation.hold_out_interval()
         self.baseline: dict[str, float] = scoring.baseline.metrics
         answer = scoring.baseline.answer
         self._baseline_answer: Any = self.target.classes[int(answer)] if self.target.task == "binary" else answer
         self.by = scoring.by or ("group" if scoring.groups else None)
         ranked = sorted(scoring.groups.items(), key=lambda item: (-item[1].weight, item[0] is None, item[0] or ""))
         self.groups: dict[str | None, GroupMetrics] = {name: _group_score(one) for name, one in ranked[:SHOWN_GROUPS]}
-        """By value of the column: the largest groups first; None is that of rows without a value."""
+        """By value of `by`: the largest groups first; None stands for rows without a value."""
         rest = [one for _, one in ranked[SHOWN_GROUPS:]] + ([scoring.others] if scoring.others is not None else [])
         self.others: GroupMetrics | None = None
-        """All groups that are not among the largest, together."""
+        """The metrics of all other groups together."""
         if rest:
             for one in rest[1:]:
                 rest[0].absorb(one)
@@ -457,18 +422,18 @@ class EvaluateResult:
 
     @property
     def task(self) -> str:
-        """The task, in words."""
+        """The task as text."""
         return str(self.target)
 
     @property
     def baseline_name(self) -> str:
-        """The baseline in words: the most frequent class, or the mean, of the labels that are evaluated."""
+        """The baseline as text: the most frequent class, or the mean, of the evaluated labels."""
         answer = shown.given(self._baseline_answer)
-        return f"always {answer}" if self.target.task == "regression" else f"always {answer!r}"
+        return f"always predict {answer if self.target.task == 'regression' else repr(answer)}"
 
     @property
     def judged_by(self) -> str:
-        """The metric that `skill` is about: "error_rate" for classes; "rmse", or another "loss"."""
+        """The metric of `skill`: "error_rate" for classes; "rmse", or "loss" for other losses."""
         return self.evaluation.judged_by
 
     @property
@@ -478,7 +443,7 @@ class EvaluateResult:
 
     @property
     def per_class(self) -> dict[Any, dict[str, float]]:
-        """By class: share, precision, recall."""
+        """For each class: its share of the weight, its precision and its recall."""
         ranking = self.evaluation.ranking
         if ranking is None:
             return self.evaluation.per_class
@@ -492,8 +457,10 @@ class EvaluateResult:
         }
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """ROC, precision and recall, reliability; or predictions against truth, and residuals. Saved if a path is
-        given.
+        """Draw ROC, precision and recall, and reliability; or predictions against truth, and residuals.
+
+        Args:
+            path: the file to save the picture to. Default: it is not saved.
         """
         from .. import figures  # noqa: PLC0415  (needs matplotlib)
 
@@ -545,7 +512,7 @@ class EvaluateResult:
 
 
 def _family(source: Source) -> Any:
-    """What a model that was not made by train can be scored on."""
+    """The kind of data that a model not made by `train` can be evaluated on."""
     if source.family == "table":
         raise OptionError(
             "this model was not made by train, so it does not know what a table's columns are; "
@@ -555,7 +522,7 @@ def _family(source: Source) -> Any:
 
 
 def _word(value: Any) -> str | None:
-    """A value of a group in the words that a file would have."""
+    """A value of `by` as a text file would write it."""
     if value is None or (isinstance(value, float) and math.isnan(value)) or value == "":
         return None
     if isinstance(value, bool | np.bool_):
@@ -570,7 +537,7 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 
 def _group_score(evaluation: Evaluation) -> GroupMetrics:
-    return GroupMetrics(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.hold_out_interval)
+    return GroupMetrics(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.hold_out_interval())
 
 
 def _plain_group(one: GroupMetrics) -> dict[str, Any]:

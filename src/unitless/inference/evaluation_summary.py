@@ -1,4 +1,4 @@
-"""What is shown of an evaluation: metrics next to the baseline's, by class and by group, and notes."""
+"""The display of an evaluation: metrics next to the baseline's, by class and by group, and notes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..sections import Facts, Notes, Section, Table
 if TYPE_CHECKING:
     from .evaluate import EvaluateResult, GroupMetrics
 
-GROUPS = 50  # that are shown
+GROUPS = 50  # the most groups that are shown
 
 
 def sections(found: EvaluateResult) -> list[Section]:
-    """All of it, in the order in which it is read."""
+    """All sections of the display, in order."""
     by, loss = found.judged_by, found.model.options.loss
     rows = [f"{shown.count(found.scored, 'row')} evaluated"]
     rows += [f"{found.unlabeled:,} without label"] if found.unlabeled else []
@@ -41,7 +41,7 @@ def sections(found: EvaluateResult) -> list[Section]:
 
 
 def _groups(found: EvaluateResult) -> Section:
-    """The metrics of each group, if there are groups."""
+    """The metrics of each group; nothing without groups."""
     metric = found.judged_by
     further = [one for one in ("auc", "mae", "r2", "log_loss") if one in found.metrics and one != metric]
     further = [one for one in further if not (metric == "error_rate" and one == "r2")][:2]
@@ -71,7 +71,7 @@ def _notes(found: EvaluateResult) -> list[str]:
         labels = ", ".join(map(repr, found.unknown_labels[:3]))
         wrong = "counts" if found.unknown == 1 else "count"
         rows = shown.count(found.unknown, "row")
-        notes.append(f"{rows} of classes that the model has never met ({labels}) {wrong} as wrong")
+        notes.append(f"{rows} of classes that the model does not know ({labels}) {wrong} as wrong")
     if not math.isnan(found.skill) and not found.skill > 0:
         notes.append("the model is no better than the baseline on these rows: the data may differ from the training's")
     return notes

@@ -1,4 +1,4 @@
-"""Why a model says what it says: each feature's share of one prediction."""
+"""Explanations of predictions: each feature's contribution to the score of one row."""
 
 from __future__ import annotations
 
@@ -32,45 +32,45 @@ from .nonlinear_explanation import raw_row, taken_apart
 from .predictor import Predictor, places
 
 _WORD = 2**64 - 1
-TOP = 20  # features that are shown one by one
+TOP = 20  # features that are shown separately
 
-# What the values of a row become for a model that `train` did not make: as in the rows that `learn_one` was given.
+# How values of a row are read for a model that `train` did not make: like the rows of `learn_one`.
 FED_BY_HAND = Policy(booleans="indicator", text="indicators", missing="absent", dates="error")
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one feature adds to the score."""
+    """The contribution of one feature to the score."""
 
     feature: Feature
-    value: float  # as the data has it; of a product, that of its factors as the model sees them
-    weight: float | None  # in the data's units; there is none if the score is more than one sum
+    value: float  # as in the data; for a product, the factors as the model uses them
+    weight: float | None  # in the data's units; None if the score is not one linear sum
     contribution: float
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """A prediction taken apart: `bias` and all contributions add up to `score`.
+    """A prediction as a sum: `bias` and all contributions add up to `score`.
 
-    `print` shows it as a table, a notebook with bars.
+    `print` shows it as a table, a notebook as bars.
     """
 
-    contributions: list[Contribution]  # the largest first, whatever its sign
+    contributions: list[Contribution]  # sorted by absolute value, largest first
     bias: float
     score: float
-    limited: float  # the score within the range of the labels, where the model keeps to it
-    prediction: Any  # as `predict` says it: a label, or a number
+    limited: float  # the score limited to the range of the labels, if the model limits it
+    prediction: Any  # as returned by `predict`: a label, or a number
     label: Label | None = None  # the class whose score this is
-    unknown: list[str] = field(default_factory=list)  # what the row has and the model has never seen
-    probability: float | None = None  # of the class whose score this is; of two, the positive one
-    positive: Label | None = None  # of two classes, the one that a positive score stands for
-    centered: bool = False  # whether some values count from the means of their columns
-    weighed: bool = True  # whether features have weights: the score is one sum of weights by values
-    bent: bool = False  # whether the model is more than linear: then all features count from their means
+    unknown: list[str] = field(default_factory=list)  # features of the row that the model has not learned
+    probability: float | None = None  # the probability of `label`; for two classes, of the positive class
+    positive: Label | None = None  # for two classes: the class of positive scores
+    centered: bool = False  # whether some values are relative to the means of their columns
+    weighed: bool = True  # whether features have weights: the score is one sum of weights times values
+    bent: bool = False  # whether the model is more than linear: then all contributions are relative to means
 
     @property
     def meaning(self) -> list[str]:
-        """What the sum stands for, in sentences."""
+        """The meaning of the sum, in sentences."""
         said = f"prediction: {_shown(self.prediction)}"
         if self.probability is not None:
             share = f"{self.probability:.2%}"
@@ -97,7 +97,7 @@ class Explanation:
         return lines
 
     def rows(self, most: int) -> list[tuple[str, str, str, float]]:
-        """Feature, value, weight and contribution, the largest first; what is beyond `most` in one row."""
+        """Feature, value, weight and contribution, the largest first; all beyond `most` are combined into one row."""
         listed = [
             (shown.short(str(part.feature), 60), _value(part), _weight(part), part.contribution)
             for part in self.contributions[:most]
@@ -107,7 +107,7 @@ class Explanation:
         return [*listed, ("(bias)", "", "", self.bias), ("sum", "", "", self.score)]
 
     def _columns(self, *names: str) -> list[int]:
-        """Which of them are shown: weights only if there are any."""
+        """The columns to show: weights only if there are any."""
         return [k for k, name in enumerate(names) if name != "weight" or self.weighed]
 
     def __str__(self) -> str:
@@ -137,13 +137,13 @@ class Explanation:
 
 
 def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
-    """Each feature's contribution to the prediction for one row.
+    """Compute each feature's contribution to the prediction for one row.
 
     Args:
-        model: any model, a model file, what `train` gave, a `Predictor`, or an estimator that is fitted. Where `train`
-            made the model, the row is read as its table was.
+        model: any model, a model file, the result of `train`, a `Predictor`, or a fitted estimator. If `train` made the
+            model, the row is read like its table.
         row: a mapping of names to values, a Series, or a frame of one row; for a model of arrays a list of numbers.
-        label: with classes, the one whose score is explained; the predicted one if not given.
+        label: for classes, the class whose score is explained. Default: the predicted class.
 
     Example:
         >>> import unitless as ul
@@ -162,7 +162,7 @@ def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
 
 
 def one_row(data: inputs.Input, offset: float = 0.0) -> Batch:
-    """A batch of one row."""
+    """Make a batch of one row."""
     offsets = None if offset == 0 else np.array([offset])
     return Batch(data, 1, None, None, Place("", "row", 1), Position(), 0, [], 0, offset=offsets)
 
@@ -205,7 +205,7 @@ def explain_batch(
 
 
 def _with_offset(of: Explanation, offset: float, model: Learner | OneVsAll) -> Explanation:
-    """The explanation of a score to which an offset was added, which is listed among the contributions."""
+    """Add the row's offset to an explanation, as one of the contributions."""
     name = (None if model._training is None else model._training["schema"]["offset"]) or "(offset)"
     part = Contribution(name, offset, 1.0 if model._adds_up() else None, offset)
     parts = sorted([*of.contributions, part], key=_largest_first)
@@ -213,7 +213,7 @@ def _with_offset(of: Explanation, offset: float, model: Learner | OneVsAll) -> E
 
 
 def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tuple[int, Label | None]:
-    """Which class the score belongs to: its place and its label."""
+    """The class whose score is explained: its number and its label."""
     if model.task != "classes":
         if label is not None:
             raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
@@ -225,7 +225,7 @@ def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tu
 
 
 def class_number(model: Learner | OneVsAll, label: Any) -> int:
-    """The place of a class, which may be named by its text."""
+    """The number of a class, which may be given as text."""
     for number, known in enumerate(model._class_labels):
         if known == label or (isinstance(label, str) and (str(known) == label or _text(known) == label)):
             return number
@@ -253,7 +253,7 @@ def _text(label: Label) -> str:
 
 
 def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[str]]:
-    """A row as the model takes it, and the names of what it does not take."""
+    """Read a row as the model takes it; returns also the names that the model does not know."""
     if model._training is not None:
         return Predictor(model).read_one(row)
     if is_frame(row):
@@ -266,7 +266,7 @@ def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[st
 
 
 def row_of(model: Learner | OneVsAll, source: Any, number: int, reading: Reading) -> Batch:
-    """A row of data, counted from 1, as a batch of its own."""
+    """Read one row of a source, counted from 1, as a batch."""
     predictor = Predictor(model)
     before = 0
     for batch in predictor.read(source, reading=replace(reading, on_error="skip")):
@@ -282,7 +282,7 @@ def row_of(model: Learner | OneVsAll, source: Any, number: int, reading: Reading
 
 
 def entries(data: inputs.Input, word_features: Callable[[str, str], list[str]]) -> list[tuple[Feature, float]]:
-    """The features of the one row that there is; `word_features` as for `inputs.Frame.first_row`."""
+    """The features of the only row; `word_features` as for `inputs.Frame.first_row`."""
     if isinstance(data, inputs.Dense):
         return [(j, float(x)) for j, x in enumerate(data.array[0])]
     if isinstance(data, inputs.Compressed):
@@ -299,7 +299,7 @@ def entries(data: inputs.Input, word_features: Callable[[str, str], list[str]]) 
 
 
 class _Row:
-    """A row as the core sees it: x centered, multiplied with others, put into slots."""
+    """A row as the core uses it: centered values, products, and slots."""
 
     def __init__(
         self, reading: StateReading, data: inputs.Input, word_features: Callable[[str, str], list[str]]
@@ -312,8 +312,8 @@ class _Row:
         self._center = {feature: mean for (feature, kind), mean in zip(kinds, means, strict=True) if kind}
         self.unknown: list[str] = []
         self.centered = False
-        self._parts: list[tuple[Feature, int, float, float]] = []  # what, its slot, as it is, as the model sees it
-        self._given: list[tuple[Feature, int, float]] = []  # what, its number, as it is
+        self._parts: list[tuple[Feature, int, float, float]] = []  # feature, slot, value, value as the model uses it
+        self._given: list[tuple[Feature, int, float]] = []  # feature, number, value
         seen: dict[int, float] = {}
         given: dict[int, list[Feature]] = {}
         for name, x in entries(data, word_features):
@@ -345,7 +345,7 @@ class _Row:
         return (x - mean) - (x - mean) * (1.0 / (mass + 1.0))
 
     def _multiply(self, seen: dict[int, float], given: dict[int, list[Feature]]) -> None:
-        """Products of what is not zero."""
+        """Add products of features that are not zero."""
         reading = self._reading
         if self._options.bits is None:
             named = dict(zip(reading.state["slots"].tolist(), reading.features, strict=True))
@@ -374,7 +374,7 @@ class _Row:
         )
 
     def explained(self, head: int) -> Explanation:
-        """The score of a head, taken apart."""
+        """Explain the score of a head."""
         reading, options = self._reading, self._options
         linear = reading.terms([head])
         w = linear.weights[:, 0]
@@ -394,7 +394,7 @@ class _Row:
         return Explanation(parts, bias + center, score + center, limited + center, None)
 
     def mixed(self, form: FormReading, head: int, heads: int, offset: float) -> Explanation:
-        """The score of a head of a model that is more than one sum, without the row's offset."""
+        """Explain the score of a head for a model that is more than one sum, without the row's offset."""
         raw, active = raw_row(form, self._given)
         found = taken_apart(form, raw, active, self, head, heads, offset)
         values: dict[Feature, float] = {}
@@ -411,13 +411,13 @@ class _Row:
         return Explanation(contributions, found.base + center, score, score, None)
 
     def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
-        """What each feature of the row adds, and the bias: by head."""
+        """The contribution of each feature of the row, and of the bias, by head."""
         total = self._values()
         nothing = np.zeros(of.v.shape[1])
         terms = []
         for name, slot, _, x in self._parts:
             at = of.entry.get(slot)
-            if at is None:  # it has only been zero so far
+            if at is None:  # the feature has always been zero
                 terms.append((name, nothing))
                 continue
             share = x / total[slot] if total[slot] != 0 else 0.0  # two names may share a slot
@@ -426,25 +426,25 @@ class _Row:
         return terms, nothing if at is None else of.v[at] * of.seen(at, 1.0)
 
     def term(self, number: int, x: float, of: Terms) -> Float64:
-        """What a feature would add, by its number, if its value were x: by head."""
+        """The contribution of a feature, given by its number, if its value were x, by head."""
         at = of.entry.get(self._reading.slot(number))
         if at is None:
             return np.zeros(of.v.shape[1])
         return np.asarray(of.v[at] * of.seen(at, self._centered(number, x)))
 
     def certainty(self, of: Terms) -> float:
-        """What the sum of the terms is multiplied by."""
+        """The factor of the sum of the terms, which depends on its variance."""
         return of.certainty({**self._values(), **({0: 1.0} if self._options.bias else {})})
 
     def _values(self) -> dict[int, float]:
-        """By slot."""
+        """The row's values by slot."""
         total: dict[int, float] = {}
         for _, slot, _, x in self._parts:
             total[slot] = total.get(slot, 0.0) + x
         return total
 
     def _target_center(self) -> float:
-        """Of the labels, where the model learns it."""
+        """The center of the labels, if the model learns it."""
         target = self._reading.state["target"]
         return float(target[1]) if self._options.target and target[0] else 0.0
 
@@ -464,7 +464,7 @@ def _matches(side: Any, names: list[Feature]) -> bool:
 
 
 def _hash(name: str) -> int:
-    """As the core hashes names: 64-bit FNV-1a, mixed."""
+    """Hash a name like the core: 64-bit FNV-1a, then mixed."""
     h = 0xCBF29CE484222325
     for byte in name.encode():
         h = ((h ^ byte) * 0x100000001B3) & _WORD
@@ -474,7 +474,7 @@ def _hash(name: str) -> int:
 
 
 def _hash_pair(left: int, right: int) -> int:
-    """The hash of a product of features, as the core computes it."""
+    """Hash a product of features like the core."""
     h = ((left << 32 | right) * 0x9E3779B97F4A7C15) & _WORD
     h = ((h ^ (h >> 32)) * 0xD6E8FEB86659FD93) & _WORD
     return (h ^ (h >> 29)) & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""Predictions with what is known of their errors: intervals of numbers, sets of classes."""
+"""Predictions with intervals of numbers, or with sets of classes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Interval(NamedTuple):
-    """A number that is predicted, and between which limits the truth lies with the probability that was asked for."""
+    """A predicted number, with limits that contain the true value with the requested probability."""
 
     prediction: float
     low: float
@@ -14,7 +14,7 @@ class Interval(NamedTuple):
 
 
 class LabelSet(NamedTuple):
-    """The likeliest label, and all among which the truth lies with the probability asked for, likeliest first."""
+    """The most likely label, and the set that contains the true label with the requested probability."""
 
     prediction: Any
     set: list[Any]

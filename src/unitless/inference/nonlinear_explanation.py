@@ -1,10 +1,10 @@
-"""Predictions of models that are more than linear, taken apart by feature.
+"""Explain predictions of models with curves, trees or several members, by feature.
 
-A member is a sum: of linear terms, of one step of each column's curve, and of what each question on the way through a
-tree changes in the mean of the leaves below it. All of them count from their mean over what the model has seen, so that
-the base is about what the member says on average. What the members make of their sums, and the mixture of the members,
-is no sum; it is shared out by integrated gradients, on the straight way from the bases to the sums. How certain an
-member is of the row is the same all the way.
+The score of a member is a sum: linear terms, one value of each column's curve, and, for each split on a row's path
+through a tree, the change of the mean of the leaves below. All terms are relative to their means over the training
+data, so the base is about the member's average score. The links of the members and the mixture of members are not sums;
+their effect is divided among features by integrated gradients, along the straight line from the bases to the sums. The
+certainty of a second-order member for the row is constant along this line.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from ..models.form_reading import FormReading, Member
 from ..models.model import Feature
 from ..models.terms import Terms
 
-_POINTS = 16  # on the way, of which there are fewer if there are many classes
-_STEPS = 1024  # about so many questions to the mixture, at most
+_POINTS = 16  # points on the line; fewer if there are many classes
+_STEPS = 1024  # about the largest number of evaluations of the mixture
 
 
 class Row(Protocol):
-    """What a row is to linear terms."""
+    """The linear terms of a row."""
 
     def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
-        """What each feature of the row adds, and the bias: by head."""
+        """The contribution of each feature of the row, and of the bias, by head."""
 
     def term(self, number: int, x: float, of: Terms) -> Float64:
-        """What a feature would add, by its number, if its value were x: by head."""
+        """The contribution of a feature, given by its number, if its value were x, by head."""
 
     def certainty(self, of: Terms) -> float:
-        """What the sum is multiplied by."""
+        """The factor of the sum of linear terms, which depends on its variance."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A score: `base` and all contributions add up to it."""
+    """A score as the sum of `base` and all contributions."""
 
     contributions: dict[Feature, float]
     base: float
@@ -58,33 +58,33 @@ def taken_apart(
     heads: int,
     offset: float = 0.0,
 ) -> Parts:
-    """What each feature adds to the score of a head.
+    """The contribution of each feature to the score of a head.
 
     Args:
         form: the model.
-        raw: the row's values by raw column; what is not there is not-a-number.
-        active: by column of text, the feature that the row has.
-        row: the row itself.
-        head: whose score it is.
-        heads: how many are predicted.
-        offset: of the row's score; no part of what is given here.
+        raw: the row's values by raw column; NaN where the row has no value.
+        active: for each column of text, the feature that the row has.
+        row: the linear terms of the row.
+        head: the class or score to explain.
+        heads: the number of predicted heads.
+        offset: the row's offset, which is not among the contributions.
     """
     bases, found = zip(*(_of_member(form, member, raw, active, row) for member in form.members), strict=True)
     features = list(dict.fromkeys(feature for one in found for feature in one))
     nothing = np.zeros(form.heads)
-    wide = max(heads, min(2, form.heads))  # next to a class alone, the one that no row has stands for the others
+    wide = max(heads, min(2, form.heads))  # a single class is explained relative to the class without rows
     shares = np.array([[one.get(feature, nothing)[:wide] for one in found] for feature in features])
     base = np.array([one[:wide] for one in bases])
     moved = shares.sum(axis=0) if features else np.zeros_like(base)
-    said = _said(form, [row.certainty(member.terms) for member in form.members], head, heads, offset)
-    first, last = said(base), said(base + moved)
-    slopes = _slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
+    score_of = _score_function(form, [row.certainty(member.terms) for member in form.members], head, heads, offset)
+    first, last = score_of(base), score_of(base + moved)
+    slopes = _slopes(score_of, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
     amounts = [float((share * slopes).sum()) for share in shares]
     return Parts(dict(zip(features, amounts, strict=True)), first, last)
 
 
 def raw_row(form: FormReading, given: list[tuple[Feature, int, float]]) -> tuple[Float64, dict[int, Feature]]:
-    """Features with their numbers and values, as values by raw column; and which feature a column of text has."""
+    """The values of features by raw column, and the active feature of each column of text."""
     raw = np.full(len(form.columns), math.nan)
     active: dict[int, Feature] = {}
     for name, number, x in given:
@@ -105,7 +105,7 @@ def _of_member(
     active: dict[int, Feature],
     row: Row,
 ) -> tuple[Float64, dict[Feature, Float64]]:
-    """By head: what a member says on average, and what each feature adds to that."""
+    """The average score of a member and the contribution of each feature to it, by head."""
     terms, base = row.terms(member.terms)
     found: dict[Feature, Float64] = {}
 
@@ -132,10 +132,10 @@ def _of_member(
 
 
 def _linear_means(form: FormReading, member: Member, row: Row) -> dict[int, Float64]:
-    """By raw column and head: about what its linear terms have added on average, in a model that is more than linear.
+    """The average of each linear term over the training data, by raw column and head, for models with curves or trees.
 
-    Of numbers, where they have been is known from their curves. How often a text was there is told by its gradients,
-    compared with those of the bias, in the member with curves.
+    For numbers, the curves contain the distribution of the values. For text, the frequency follows from the gradients
+    of the feature, compared with those of the bias, in the member with curves.
     """
     means: dict[int, Float64] = {}
     curved = form.member("curves")
@@ -161,31 +161,33 @@ def _linear_means(form: FormReading, member: Member, row: Row) -> dict[int, Floa
     return means
 
 
-def _said(
+def _score_function(
     form: FormReading, certainty: list[float], head: int, heads: int, offset: float
 ) -> Callable[[Float64], float]:
-    """What is predicted for a head, beside the offset, where the members' sums are so and so."""
+    """The score of a head, without the row's offset, as a function of the members' sums."""
     options, state, mixture = form.options, form.state, form.mixture
     limited = bool(options.clip or options.target) and state["label_min"] <= state["label_max"]
 
-    def said(sums: Float64) -> float:
+    def score_of(sums: Float64) -> float:
         members = zip(form.members, sums, certainty, strict=True)
         scores = np.array([member.scores(own, sure)[:heads] for member, own, sure in members])
         if limited:
             scores = np.clip(scores, state["label_min"], state["label_max"])
         if mixture is None:
             return float(scores[0, head])
-        if offset == 0 or LOSSES[options.loss].in_label_unit:  # then the mixture does not see it
+        if offset == 0 or LOSSES[options.loss].in_label_unit:  # then the mixture does not depend on the offset
             return float(mixture.say(scores)[head])
         return float(mixture.say(scores + offset, offset)[head]) - offset
 
-    return said
+    return score_of
 
 
-def _slopes(said: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float) -> Float64:
-    """The mean slope of what is said, by member and head, on the way from `base` to `base + moved`.
+def _slopes(
+    score_of: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float
+) -> Float64:
+    """The mean gradient of the score by member and head, along the line from `base` to `base + moved`.
 
-    What the points on the way do not see of the change is added along the way.
+    The rest of the change, which the points on the line do not cover, is attributed along the line.
     """
     slopes = np.zeros_like(base)
     step = 1e-3 * largest
@@ -199,9 +201,9 @@ def _slopes(said: Callable[[Float64], float], base: Float64, moved: Float64, lar
         for place in np.ndindex(*base.shape):
             before = here[place]
             here[place] = before + step
-            up = said(here)
+            up = score_of(here)
             here[place] = before - step
-            slopes[place] += (up - said(here)) / (2 * step * points)
+            slopes[place] += (up - score_of(here)) / (2 * step * points)
             here[place] = before
     length = float((moved * moved).sum())
     if length > 0:

@@ -1,25 +1,23 @@
-"""Predictions for any data, with a model that `train` made: it knows the table's columns and the labels' names."""
+"""Predictions for any data, with a model that `train` made, which stores the table's columns and the labels' names."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import frames, html, inputs
-from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
-from ..data.columns.row_reader import row_reader
-from ..data.columns.table_row import TableRowReader, row_offset
+from ..data import Batch, Reader, ReadOptions, open_source
+from ..data.fitting import fitting_source
 from ..data.labels import number_text
 from ..data.read_options import Reading, given_reading
 from ..data.sources.byte_stream import never
-from ..data.sources.in_memory import Frames, Mappings, is_frame
-from ..data.sources.source import other_kind
+from ..data.sources.in_memory import is_frame
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -33,6 +31,7 @@ from ..models.prediction_errors import bounds, label_sets, quantiles_of
 from .intervals import Interval, LabelSet
 
 if TYPE_CHECKING:
+    from ..models.trained_rows import TrainedRows
     from .explanation import Explanation
 
 
@@ -41,20 +40,20 @@ SHOWN_COLUMNS = 12  # in notebooks
 
 @dataclass
 class Predictions:
-    """For some rows, in order. Rows that could not be read (and were to be skipped) have no prediction."""
+    """The predictions for some rows, in order. Invalid rows (with `on_error="skip"`) have no prediction."""
 
     batch: Batch
-    labels: list[Any]  # of classes, as they were in the data; none where numbers are predicted
-    codes: NDArray[np.int32] | None  # each row's place among them, -1 where there is no prediction
-    scores: Float64  # one or more per row; not-a-number where there is no prediction
-    numbers: Float64 | None  # what is predicted where that is a number; not-a-number where there is no prediction
+    labels: list[Any]  # the classes as in the data; empty for numbers
+    codes: NDArray[np.int32] | None  # each row's position in `labels`; -1 without a prediction
+    scores: Float64  # one or more per row; NaN without a prediction
+    numbers: Float64 | None  # the predicted numbers, NaN without a prediction; None for classes
     probabilities: Float64 | None  # one column per class
     classes: list[str]  # the labels as text
-    readable: NDArray[np.intp]  # where the rows of the batch stand among all
+    readable: NDArray[np.intp]  # positions of the batch's rows among all rows
 
     @cached_property
     def values(self) -> list[Any]:
-        """Labels as they were in the data, or numbers; None where there is no prediction."""
+        """Labels as in the data, or numbers; None for rows without a prediction."""
         if self.codes is not None:
             names = [*self.labels, None]
             return [names[code] for code in self.codes.tolist()]
@@ -66,7 +65,7 @@ class Predictions:
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Which rows have no prediction."""
+        """Whether each row has no prediction."""
         missing = np.ones(len(self.scores), bool)
         missing[self.readable] = False
         return missing
@@ -83,12 +82,12 @@ class Predictions:
 
     @property
     def positions(self) -> NDArray[np.intp]:
-        """The place of each row of the batch among all rows, including those that could not be read."""
+        """The position of each row of the batch among all rows, including invalid rows."""
         return places(self.batch)
 
 
 def places(batch: Batch) -> NDArray[np.intp]:
-    """The place of each row of a batch among all rows, including those that could not be read."""
+    """The position of each row of a batch among all rows, including invalid rows."""
     numbers = np.arange(batch.rows) if batch.place.numbers is None else np.asarray(batch.place.numbers)
     both = np.concatenate([numbers, np.asarray(batch.bad_numbers, dtype=numbers.dtype)])
     order = np.empty(len(both), dtype=np.intp)
@@ -97,13 +96,13 @@ def places(batch: Batch) -> NDArray[np.intp]:
 
 
 class Predictor:
-    """A trained model in service: rows as they are in the data go in, labels or numbers come out.
+    """Predicts labels or numbers for rows in the form of the training data, with a trained model.
 
-    It reads text, booleans, dates and missing values as training did; a category that training did not see is harmless.
-    Threads may share one.
+    It reads text, booleans, dates and missing values as training did. A category that was not in the training data
+    counts as none of the known ones. Threads may share a predictor.
 
     Args:
-        model: a file that `train` wrote, what `ul.load` or `train` gave, or another predictor.
+        model: a model file of `train`, the result of `ul.load` or `train`, or another predictor.
 
     Example:
         >>> import unitless as ul
@@ -131,43 +130,48 @@ class Predictor:
                 "use its own predict with arrays, frames or mappings of numbers"
             )
         self.model: Learner | OneVsAll = model
-        self.schema = Schema.read(model._training["schema"])
-        self.target = Target.read(model._training["target"])
+        assert model._rows is not None
+        self._rows: TrainedRows = model._rows
+        self.schema, self.target = self._rows.schema, self._rows.target
+        self._direct = self._rows.reader.direct
         self._reading = model._training["reading"]
-        self._reader = row_reader(model._training)
-        self._rows = self._reader if isinstance(self._reader, TableRowReader) else None
-        self._columns = self._rows.columns if self._rows is not None and self._rows.quick else None
         self._link = LOSSES[model.options.loss].link
 
     # ------------------------------------------------------------------------------------------------ one row
 
     def predict_one(self, row: Any, *, extrapolate: bool = False) -> Any:
-        """The label for one row, as it was in the data; or the number.
+        """Predict the label of one row, as it was in the data; or the number.
 
         Args:
             row: a mapping of columns to values, a Series or a frame of one row; for a model of arrays, a list of
-                numbers. Keys that are not columns do not matter, and what has no key has no value.
-            extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
+                numbers. Unknown keys are ignored, and columns without a key count as missing.
+            extrapolate: predict linearly beyond the range of training values, see `Learner.predict`. Default: False.
         """
         if self._several:
             return self._class_of(row, extrapolate)
-        score = self.score_one(row, extrapolate=extrapolate)
+        score: Any = self._rows.predict(row, 0.0, extrapolate)
         if self.target.task == "binary":
             return self._two_labels[score > 0]
         return score if self._link.name == "identity" else float(self.model._link(np.array([score]))[0])
 
     def predict_interval_one(self, row: Any, *, level: float = 0.9, extrapolate: bool = False) -> Interval | LabelSet:
-        """The prediction interval of one row: an `Interval` of numbers, or a `LabelSet` of classes.
+        """Predict an interval for one row: an `Interval` for numbers, or a `LabelSet` for classes.
 
         Args:
             row: as for `predict_one`.
-            level: how often the interval, or the set, is to contain the truth; at most 0.999.
-            extrapolate: as for `predict_one`.
+            level: the probability that the interval or set contains the truth; at most 0.999. Default:
+                0.9.
+            extrapolate: as for `predict_one`. Default: False.
         """
         return self._one_interval(row, extrapolate, self.reach(level))
 
     def predict_proba_one(self, row: Any, *, extrapolate: bool = False) -> dict[Any, float]:
-        """The probability of each label for one row."""
+        """Predict the probability of each label for one row.
+
+        Args:
+            row: as for `predict_one`.
+            extrapolate: as for `predict_one`. Default: False.
+        """
         self._check_probabilities()
         if self.model.task == "classes":
             scores, labels = self._class_scores(row, extrapolate)
@@ -178,17 +182,23 @@ class Predictor:
         return {negative: float((1 - p)[0]), positive: float(p[0])}
 
     def score_one(self, row: Any, *, extrapolate: bool = False) -> Any:
-        """What the model's own `predict` gives for one row: a score, with several classes one for each."""
-        if self._several:
-            return self._class_scores(row, extrapolate)[0]
-        offset = 0.0 if self.schema.offset is None else self.offset_one(row)
-        score = None if self._columns is None else self.model._predict_row(self._columns, row, extrapolate, offset)
-        return self._one_score(row, extrapolate, offset) if score is None else score
+        """The score of one row, as the model's own `predict` returns it.
+
+        For several classes, one score for each class.
+
+        Args:
+            row: as for `predict_one`.
+            extrapolate: as for `predict_one`. Default: False.
+        """
+        return self._rows.predict(row, 0.0, extrapolate)
 
     def reach(self, level: float) -> float:
-        """How far from a prediction the truth lies at most, with this probability; of classes, how unlikely it is.
+        """The quantile of the prediction errors at a level, which makes intervals and sets.
 
-        Numbers: |truth - prediction|, in the target's unit. Classes: 1 - the probability of the true one.
+        Numbers: |truth - prediction|, in the target's unit. Classes: 1 - the probability of the true class.
+
+        Args:
+            level: the probability of a smaller error; at most 0.999.
         """
         return quantiles_of(self.model).known_reach(checked_level(level))
 
@@ -209,52 +219,42 @@ class Predictor:
         return LabelSet(labels[int(best[0])], label_sets(shares, best, reach, labels)[0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that only predicts: much smaller than the model's own, with the same predictions.
+        """Save the model to a file for predictions only: much smaller than the full file, with the same predictions.
 
-        `ul.Predictor(path)` and `ul.load(path)` read it. Its model refuses to learn.
+        `ul.Predictor(path)` and `ul.load(path)` read it. The loaded model cannot learn.
+
+        Args:
+            path: the file to write.
         """
         model_file.save_predict_only(self.model, path)
 
     def explain(self, row: Any, label: Any = None) -> Explanation:
-        """Each feature's contribution to the prediction for one row; see `ul.explain`."""
-        from .explanation import explain  # noqa: PLC0415  (it is made of predictors)
+        """Compute each feature's contribution to the prediction for one row; see `ul.explain`.
+
+        Args:
+            row: as for `predict_one`.
+            label: for classes, the class whose score is explained. Default: the predicted class.
+        """
+        from .explanation import explain  # noqa: PLC0415  (that module imports this one)
 
         return explain(self, row, label)
 
     def read_one(self, row: Any) -> tuple[inputs.Input, list[str]]:
         """One row as the model takes it, and the names in it that are not columns of the table."""
-        if is_frame(row):
-            parts = list(self.read(row))
-            if len(parts) != 1 or parts[0].rows != 1:
-                raise InputError(f"the frame has {sum(part.rows for part in parts):,} rows; it must have one")
-            return parts[0].data, []
-        return self._reader.read(row), self._reader.unknown(row)
+        return self._rows.read_one(row), [] if is_frame(row) else self._rows.reader.unknown(row)
 
     def offset_one(self, row: Any) -> float:
         """The offset of one row, where the model was trained with a column of them; otherwise 0."""
-        if self.schema.offset is None:
-            return 0.0
-        if is_frame(row):
-            offsets = [part.offset for part in self.read(row)]
-            return 0.0 if not offsets or offsets[0] is None else float(offsets[0][0])
-        return row_offset(row, self.schema)
-
-    def _one_score(self, row: Any, extrapolate: bool, offset: float) -> float:
-        """The score of a row that the core does not read by itself."""
-        if self._rows is not None and (plain := self._rows.plain(row)) is not None:
-            score = self.model._predict_row(self._rows.columns, plain, extrapolate, offset)
-            if score is not None:
-                return score
-        return float(self._from(self.read_one(row)[0], extrapolate, offset)[0])
+        return self._rows.offset(row)
 
     def _class_of(self, row: Any, extrapolate: bool) -> Any:
         assert isinstance(self.model, OneVsAll)
-        with self.model._locked():  # a class that joins meanwhile has no score here, nor a label
+        with self.model._locked():  # a class that joins meanwhile has no score or label here
             labels = self.model._classes.labels
             if not labels:
                 raise InputError("the model has not learned any class yet")
-            if self._columns is not None:
-                winner = self.model._winner_of_row(self._columns, row, extrapolate)
+            if self._direct is not None:
+                winner = self.model._winner_of_row(self._direct, row, extrapolate)
                 if winner is not None:
                     return labels[winner]
         scores, known = self._class_scores(row, extrapolate)
@@ -262,36 +262,21 @@ class Predictor:
 
     def _class_scores(self, row: Any, extrapolate: bool) -> tuple[Float64, list[Any]]:
         """The classes' scores for a row, and the classes."""
-        if self._rows is not None:
-            # As it is, if the core may read it so; then with what is in it made plain.
-            for made in (lambda: row if self._columns is not None else None, partial(self._rows.plain, row)):
-                if (plain := made()) is not None:
-                    with self.model._locked():
-                        scores = self.model._predict_row_wide(self._rows.columns, plain, extrapolate)
-                        if scores is not None:
-                            return scores, self.model._class_labels
-        data = self.read_one(row)[0]
-        with self.model._locked():
-            return self._from(data, extrapolate), self.model._class_labels
-
-    def _from(self, data: inputs.Input, extrapolate: bool, offset: float = 0.0) -> Float64:
-        try:
-            return self.model._ask(data, extrapolate, None if offset == 0 else np.full(data.rows, offset))
-        except Error as error:
-            raise error.at(row=None) from None
+        with self.model._locked():  # no class joins meanwhile
+            return self._rows.predict(row, 0.0, extrapolate), self.model._class_labels
 
     # ------------------------------------------------------------------------------------------------ many rows
 
     def predict(self, source: Any, *, extrapolate: bool = False, reading: Reading | None = None) -> Any:
-        """Labels or numbers for any data of the kind that the model was trained on; it must fit into memory.
+        """Predict labels or numbers for data of the kind that the model was trained on; it must fit into memory.
 
-        A list; for a pandas, polars or pyarrow frame a Series (with its index) or Array. Where a row could not be read
-        and was to be skipped there is None. See `batches` for data that does not fit into memory.
+        Returns a list, or for a pandas, polars or pyarrow frame a Series (with its index) or Array. Invalid rows that
+        are skipped give None. See `batches` for data that does not fit into memory.
 
         Args:
             source: a file, several of them or a folder, a frame, a list of mappings, an array.
-            extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
-            reading: how the data is read; see `Reading`.
+            extrapolate: predict linearly beyond the range of training values, see `Learner.predict`. Default: False.
+            reading: how the data is read; see `Reading`. Default: as the training data.
         """
         parts = self.batches(source, extrapolate=extrapolate, reading=reading)
         return frames.column(source, self.as_it_was([value for part in parts for value in part.values]))
@@ -299,16 +284,18 @@ class Predictor:
     def predict_interval(
         self, source: Any, *, level: float = 0.9, extrapolate: bool = False, reading: Reading | None = None
     ) -> Any:
-        """Prediction intervals of numbers, or prediction sets of classes; the data must fit into memory.
+        """Predict intervals for numbers, or sets for classes; the data must fit into memory.
 
-        For a frame a frame, with the columns prediction, low and high; for classes prediction and set, the labels of
-        the set, likeliest first. Otherwise a list of `Interval` or `LabelSet`, which are tuples with these names.
+        For a frame it returns a frame with the columns prediction, low and high; for classes prediction and set, the
+        labels of the set, most likely first. Otherwise it returns a list of `Interval` or `LabelSet`, which are named
+        tuples.
 
         Args:
             source: as for `predict`.
-            level: how often an interval, or a set, is to contain the truth; at most 0.999.
-            extrapolate: as for `predict`.
-            reading: how the data is read; see `Reading`.
+            level: the probability that an interval or set contains the truth; at most 0.999. Default:
+                0.9.
+            extrapolate: as for `predict`. Default: False.
+            reading: how the data is read; see `Reading`. Default: as the training data.
         """
         reach = self.reach(level)
         return self._with_intervals(source, list(self.batches(source, extrapolate=extrapolate, reading=reading)), reach)
@@ -334,7 +321,7 @@ class Predictor:
         return [None if row[0] is None else kind(*row) for row in rows]
 
     def bounds(self, part: Predictions, reach: float) -> tuple[list[Any], list[Any]]:
-        """The lower limits of predicted numbers, and the upper ones; None where there is no prediction."""
+        """The lower and upper limits of predicted numbers; None where there is no prediction."""
         assert part.numbers is not None
         low, high = bounds(part.numbers, reach, LOSSES[self.model.options.loss].smallest_label)
         missing = part.missing.tolist()
@@ -345,7 +332,7 @@ class Predictor:
         return ends[0], ends[1]
 
     def sets(self, part: Predictions, reach: float) -> list[list[Any] | None]:
-        """The labels of each row's set, likeliest first; None where there is no prediction."""
+        """The labels of each row's set, most likely first; None where there is no prediction."""
         assert part.codes is not None
         assert part.probabilities is not None
         rows = np.flatnonzero(~part.missing)
@@ -356,34 +343,40 @@ class Predictor:
         return found
 
     def predict_proba(self, source: Any, *, extrapolate: bool = False, reading: Reading | None = None) -> Any:
-        """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
+        """Predict probabilities, one column per class of `classes`: an array, or a frame if a frame was given.
+
+        Args:
+            source: as for `predict`.
+            extrapolate: as for `predict`. Default: False.
+            reading: how the data is read; see `Reading`. Default: as the training data.
+        """
         self._check_probabilities()
         parts = list(self.batches(source, extrapolate=extrapolate, reading=reading))
         found = [part.probabilities for part in parts if part.probabilities is not None]
         if not found:
             return frames.columns(source, np.zeros((0, len(self.classes))), self._column_labels())
         names = self._column_labels()[: max(len(part.classes) for part in parts)]
-        # A class that joined between two batches was not known to the first one.
+        # A class that joined between two batches has no probabilities in the first one.
         wide = [np.pad(part, ((0, 0), (0, len(names) - part.shape[1]))) for part in found]
         return frames.columns(source, np.concatenate(wide), names)
 
     def _column_labels(self) -> list[Any]:
-        """The labels as columns of probabilities are called: whole numbers are whole numbers, truth values are text."""
+        """The names of probability columns: integers for whole numbers, text for booleans."""
         return self.class_names if self._boolean else self.classes
 
     def as_it_was(self, values: list[Any]) -> list[Any]:
-        """Labels as they were in the data: booleans, where they are known as "true" and "false"."""
+        """Convert "true" and "false" back to booleans, if the labels were booleans."""
         return [None if value is None else value == "true" for value in values] if self._boolean else values
 
     def _check_probabilities(self) -> None:
         if not self._link.gives_probabilities:
             raise OptionError("only models with logistic loss give probabilities")
 
-    # ------------------------------------------------------------------------------------------------ what it knows
+    # ------------------------------------------------------------------------------------------------ properties
 
     @property
     def classes(self) -> list[Any]:
-        """The labels as they were in the data, in the order of the probabilities; none where numbers are predicted."""
+        """The labels as in the data, in the order of the probabilities; empty for models of numbers."""
         return self.as_it_was(self.labels)
 
     @property
@@ -391,17 +384,17 @@ class Predictor:
         """The labels as text."""
         if self.model.task == "classes":
             return [label if isinstance(label, str) else number_text(label) for label in self.model._class_labels]
-        return self.target.classes
+        classes: list[str] = self.target.classes
+        return classes
 
     @property
     def features(self) -> dict[Any, str]:
-        """The columns that it reads, in order, and what each holds.
+        """The columns that it reads, in order, with their types.
 
-        A column holds a "number", a "flag" (a number, 0 or 1), "text", a "boolean" (true or false), a "date", a
-        "moment" (a date with a time) or a "time". Data that is not a table has features by name or, in arrays, by
-        number; each is a number.
+        A type is "number", "flag" (a number, 0 or 1), "text", "boolean" (true or false), "date", "moment" (a date with
+        a time) or "time". Data that is not a table has features by name or, in arrays, by number; each is a number.
         """
-        if self._rows is not None:
+        if self.schema.family == "table":
             return {name: str(kind) for name, kind in self.schema.columns}
         state = self.model._snapshot()
         known = range(state["columns"] or 0) if state["names"] is None else state["names"]
@@ -451,14 +444,16 @@ class Predictor:
         stopped: Callable[[], bool] = never,
         reading: Reading | None = None,
     ) -> Iterator[Predictions]:
-        """Predictions batch by batch. Rows of a pipe are predicted as they arrive.
+        """Predict batch by batch. Rows of a pipe are predicted as they arrive.
 
         Args:
             source: as for `predict`.
-            extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
-            keep: keep the rows as they were.
-            stopped: asked while a pipe or a file that grows is waited for; once it says so, that is the end.
-            reading: how the data is read; with `tail=True` a file is read while it grows.
+            extrapolate: predict linearly beyond the range of training values, see `Learner.predict`. Default: False.
+            keep: keep the original rows in the results. Default: False.
+            stopped: called while waiting for a pipe or a growing file; if it returns true, reading ends. Default: it
+                never does.
+            reading: how the data is read; with `tail=True` a file is read while it grows. Default: as the training
+                data.
         """
         skip = given_reading(reading).get("on_error") == "skip"
         for batch in self.read(source, keep, stopped, reading):
@@ -469,7 +464,7 @@ class Predictor:
         return self._options()
 
     def _options(self, reading: Reading | None = None) -> ReadOptions:
-        """How data is read, as far as training has settled it."""
+        """The reading options that training has fixed."""
         return ReadOptions.settled(self._reading, **given_reading(reading))
 
     def read(
@@ -479,21 +474,15 @@ class Predictor:
         stopped: Callable[[], bool] = never,
         reading: Reading | None = None,
     ) -> Iterator[Batch]:
-        """Data as the model's training data was read, batch by batch."""
+        """Read data like the model's training data, batch by batch."""
         options = self._options(reading)
-        opened = open_source(source, options)
-        if isinstance(opened, Mappings) and self._rows is not None:  # rows of the table, by name
-            opened = Frames(opened.as_table() if keep else self._rows.table(opened.as_list(), True))
-        if isinstance(opened, Frames) and self.schema.family == "named":
-            opened = Mappings.of_frame(opened)
-        if opened.family != self.schema.family:
-            raise OptionError(other_kind(self.schema.family, opened))
+        opened = fitting_source(open_source(source, options), self.schema, options, originals=keep)
         if keep and opened.family != "table":
             raise OptionError(f"{opened.name} is not a table: it has no columns to keep")
         yield from Reader(opened, options, self.schema, target_needed=False, originals=keep).batches(None, stopped)
 
     def predictions(self, batch: Batch, extrapolate: bool = False, skip: bool = False) -> Predictions:
-        """Predictions for a batch; `skip`: without those that cannot be predicted."""
+        """Predict a batch; `skip`: leave out rows that cannot be predicted."""
         used, readable, total = batch, places(batch), batch.rows + len(batch.bad_numbers)
         if skip:
             invalid = _invalid(batch)
@@ -534,7 +523,7 @@ class Predictor:
 
     @property
     def labels(self) -> list[Any]:
-        """The classes as they were called in the data; none where numbers are predicted."""
+        """The classes as in the data; empty for models of numbers."""
         if self.model.task == "classes":
             return list(self.model._class_labels)
         if self.target.task == "binary" and "" in self.target.classes:
@@ -556,6 +545,6 @@ def _as_it_was(name: str, number: bool) -> Any:
 
 
 def _invalid(batch: Batch) -> NDArray[np.bool_]:
-    """Which rows cannot be predicted."""
+    """Whether each row cannot be predicted."""
     wrong = inputs.invalid_rows(batch.data)
     return wrong if batch.offset is None else wrong | ~np.isfinite(batch.offset)

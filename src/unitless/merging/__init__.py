@@ -1,17 +1,17 @@
-"""Several models become one: `ul.merge`, with or without a base, and synchronization rounds of distributed training.
+"""Merging several models into one: `ul.merge`, with or without a base, and the rounds of distributed training.
 
-There is one way. Models may have a *base*, the model that all of them were continued from; a model that has learned
-nothing stands for it otherwise. Every number of a state is of one of these kinds:
+All merges use one algorithm. Models may have a *base*, the model that all of them were continued from; otherwise an
+empty model takes its place. Every number of a state belongs to one of these kinds:
 
-- *Added*: counts of rows, losses of rates, masses behind means, squared gradients H, evidence and rows of leaves; and
-  the information of second-order engines. What all models have from the base counts once.
-- *Averaged*: weights of features and of leaves, each by the evidence behind it in its model, in units of the largest
-  scale; their running averages; and mixtures, by rows. So models that know a feature well decide about its weight.
-- *Rebuilt*: scales (the largest), means of centered columns and the labels' center (those of all rows; biases take up
-  the difference), curves (laid over each other), trees (each is one model's, with the mean weights of all).
+- *Added*: counts of rows, losses of rates, weights behind means, squared gradients H, evidence and rows of leaves; and
+the information of second-order engines. Sums that all models have from the base count once.
+- *Averaged*: weights of features and of leaves, weighted by the squared gradients in each model, in units of the
+largest scale; running averages of weights; and mixtures, weighted by rows.
+- *Rebuilt*: scales (the largest), means of centered columns and the labels' center (those of all rows; biases are
+corrected), curves (with the cuts of all models), trees (each from one model, with averaged weights).
 
 A synchronization round is this merge with one difference: the base stands for the rows of one partition, and so does
-the merged model. Nothing is taken off for the base, and what was added is divided by the number of partitions.
+the merged model. Nothing is subtracted for the base, and sums are divided by the number of partitions.
 
 merge        `ul.merge`: which models may be merged;          record       columns and labels of a merged model
 gathered     all of a model, engine by engine;                rounds       what partitions become

@@ -1,8 +1,8 @@
-"""Curves of several models become one: they are laid over each other.
+"""Merge the curves of several models.
 
 The merged curve of a column has the cuts of all models. Each of its intervals has the mean of the models' weights
-there, by the evidence behind them. The evidence of an interval that a model has not cut is divided by rows. If there
-are too many cuts, those go first whose two sides differ least.
+there, weighted by their evidence. If a model has not cut an interval, its evidence is divided by rows. If there are too
+many cuts, those whose two sides differ least are removed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from ..models.form_reading import MISSING, MOST_LEAVES, RawColumn
 from .leaves import EACH, Cuts, Heads, Indices, Leaves, Shaped
 from .totals import added_up
 
-KEPT_LEAVES = 24  # of a merged curve, where no model has more: there is room for it to learn further cuts
+KEPT_LEAVES = 24  # leaves of a merged curve, if no model has more: this leaves room for further cuts
 _KEPT = np.arange(MOST_LEAVES)
-_SPREAD = _KEPT * 13 % MOST_LEAVES  # values are not stored in their order: which ones are replaced next is arbitrary
+_SPREAD = _KEPT * 13 % MOST_LEAVES  # values are not stored in order: which are replaced next is arbitrary
 _UNCUT = Cuts(np.zeros(0), np.zeros(1, np.intp), np.zeros(1), np.zeros((1, MOST_LEAVES)))
 
 
 def merged_curves(
     columns: list[RawColumn], parts: list[Shaped], base: Shaped | None, merged: dict[str, Leaves]
 ) -> dict[str, Any]:
-    """The arrays of the merged curves; the leaves' weights go to `merged`. `base`: if its rows count once."""
+    """Build the arrays of the merged curves; the leaves' weights are written to `merged`.
+
+    `base`: if its rows count once.
+    """
     everyone = [*parts, *([base] if base else [])]
     found = [{column: c for c, column in enumerate(model.columns)} for model in everyone]
     counts, curves = np.zeros(len(columns)), []
@@ -43,14 +46,14 @@ def merged_curves(
 
 
 class _Curve:
-    """A column's curve in one model, which may not have met the column."""
+    """A column's curve in one model; the model may not have the column."""
 
     def __init__(self, model: Shaped, column: int | None) -> None:
         self.members, self._model, self._column = model.members, model, column
         self.cuts = (None if column is None else model.curves[column]) or _UNCUT
 
     def leaves(self, name: str, places: Indices) -> Leaves:
-        """A member's leaves at some places of the column; zeros where the model has no such column."""
+        """A member's leaves at places of the column; zeros where the model has no such column."""
         own = self._model.leaves[name]
         if self._column is None:
             weights, evidence, rows = (
@@ -64,11 +67,11 @@ class _Curve:
         return np.asarray(self.cuts.values[self.cuts.seen[:, None] > _KEPT])
 
     def pieces(self, thresholds: Float64) -> Indices:
-        """By interval of finer thresholds: which interval of this curve it is a part of."""
+        """By interval of finer thresholds: the interval of this curve that contains it."""
         return np.searchsorted(self.cuts.thresholds, np.append(thresholds, np.inf))
 
     def spread(self, name: str, thresholds: Float64, mass: Float64) -> Leaves:
-        """A member's leaves over intervals of finer thresholds, with the evidence divided by their mass."""
+        """A member's leaves over intervals of finer thresholds, with the evidence divided by mass."""
         at = self.pieces(thresholds)
         share = mass / np.bincount(at, mass)[at]
         leaves = self.leaves(name, self.cuts.places[at])
@@ -76,7 +79,7 @@ class _Curve:
 
 
 def _weighed(parts: list[Leaves], base: Leaves | None, of_lane: Indices) -> Leaves:
-    """The models' weights by their evidence; sums of evidence and rows."""
+    """Average the models' weights by their evidence; sum evidence and rows."""
     evidence = np.array([part.evidence for part in parts])
     total = evidence.sum(axis=0)
     equal = np.full_like(evidence, 1 / len(parts))
@@ -88,7 +91,7 @@ def _weighed(parts: list[Leaves], base: Leaves | None, of_lane: Indices) -> Leav
 
 
 def _merged_curve(j: int, parts: list[_Curve], base: _Curve | None, merged: dict[str, Leaves]) -> Cuts:
-    """Column j's curve; the leaves' weights go to `merged`."""
+    """Merge column j's curve; the leaves' weights are written to `merged`."""
     thresholds = np.unique(np.concatenate([part.cuts.thresholds for part in parts]))
     values = np.concatenate([part.values() for part in parts])
     within = np.searchsorted(thresholds, values)
@@ -112,14 +115,14 @@ def _merged_curve(j: int, parts: list[_Curve], base: _Curve | None, merged: dict
     grid = _Grid(thresholds, np.arange(len(mass)), leaves).pruned(most, members)
     count = len(grid.thresholds) + 1
     for name, to in merged.items():
-        if count > 1:  # before the first cut there is no feature
+        if count > 1:  # there is no feature before the first cut
             to.put(to.first_curve + j * EACH + np.arange(count), grid.leaves[name])
     rings, seen = _rings(grid.part_of[within], values, np.bincount(grid.part_of, seen).astype(np.float64))
     return Cuts(grid.thresholds, np.arange(count), seen, rings)
 
 
 def _mass(thresholds: Float64, parts: list[_Curve], name: str) -> Float64:
-    """By interval: about how many rows all models had there, by a member's counts and the stored values."""
+    """By interval: an estimate of the rows of all models, from a member's counts and the stored values."""
     mass = np.zeros(len(thresholds) + 1)
     for part in parts:
         at = part.pieces(thresholds)
@@ -130,16 +133,16 @@ def _mass(thresholds: Float64, parts: list[_Curve], name: str) -> Float64:
 
 @dataclass(frozen=True)
 class _Grid:
-    """The intervals of several curves laid over each other, some of them joined."""
+    """The intervals of a merged curve, from the cuts of all models, some of them joined."""
 
     thresholds: Float64
-    part_of: Indices  # by interval as they were at first
+    part_of: Indices  # by original interval
     leaves: dict[str, Leaves]
 
     def pruned(self, most: int, members: dict[str, Heads]) -> _Grid:
-        """Join neighbors whose predictions differ least, by their evidence, until there are few enough.
+        """Join neighbors whose predictions differ least, weighted by evidence, until there are at most `most`.
 
-        While there are far too many, a quarter of those that differ less than their own neighbors is joined at once.
+        While there are far too many, a quarter of the pairs that differ less than their neighbors is joined at once.
         """
         grid = self
         while (excess := len(grid.thresholds) + 1 - most) > 0:
@@ -171,7 +174,7 @@ class _Grid:
 
 
 def _added(leaves: Leaves, to: Indices, of_lane: Indices) -> Leaves:
-    """Leaves that are joined with others; `to`: by leaf, which it becomes a part of."""
+    """Sum leaves that are joined; `to`: by leaf, the leaf that it becomes part of."""
     count = int(to[-1]) + 1
     evidence, weights = np.zeros((count, leaves.evidence.shape[1])), np.zeros((count, leaves.weights.shape[1]))
     np.add.at(evidence, to, leaves.evidence)
@@ -183,9 +186,9 @@ def _added(leaves: Leaves, to: Indices, of_lane: Indices) -> Leaves:
 
 
 def _rings(interval: Indices, values: Float64, seen: Float64) -> tuple[Float64, Float64]:
-    """The values that each leaf stores, out of those of all models, and how many each has seen.
+    """The values that each leaf stores, selected from those of all models, and the number that each has seen.
 
-    Too many are thinned out at equal distances in their order. With enough of them a leaf can be cut at once.
+    Too many values are thinned at equal distances in their order. A leaf with enough values can be split at once.
     """
     values = values[np.lexsort((values, interval))]
     counts = np.bincount(interval, minlength=len(seen))

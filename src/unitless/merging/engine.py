@@ -1,4 +1,4 @@
-"""One engine of several models: the model's own lanes, or those of a member of its ensemble."""
+"""Merge one engine of several models: the model's own lanes, or those of a member of its ensemble."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .totals import Totals, combine, common_offsets, snapshot_of
 
 @dataclass(frozen=True)
 class Kind:
-    """What models that are merged have in common."""
+    """The common properties of models that are merged."""
 
     options: Options
-    open: bool  # classes may join
+    open: bool  # whether classes may join
     labels: list[Label] | None  # of all models
 
     @classmethod
@@ -35,7 +35,7 @@ class Kind:
         return cls(options, open, labels)
 
     def by_label(self, state: State) -> list[dict[int, int]]:
-        """By head of the merged model: which lane of a model runs a rate."""
+        """By head of the merged model: the lane of a model for each rate."""
         return lanes_by_label(self.open, state[0], state[1], self.labels)
 
     def layout(self, states: Sequence[State]) -> Layout:
@@ -45,7 +45,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Engine:
-    """The lanes that are merged."""
+    """The merged lanes of one engine."""
 
     kind: Kind
     layout: Layout
@@ -54,7 +54,7 @@ class Engine:
     base: State | None  # the model that all were continued from, if its rows count once
     sources: list[Source]
     totals: Totals  # merged
-    means: Float64  # common ones
+    means: Float64  # the common means
     target: Float64
     moved: list[Moved]
     how: dict[str, Any]
@@ -70,7 +70,7 @@ class Engine:
         bounded: bool = False,
         learners: Sequence[Model] = (),
     ) -> Engine:
-        """`learners`: those whose slots stay where they are, instead of slots in the states."""
+        """Prepare the merge. `learners`: models whose slots the core reads in place, instead of slots in the states."""
         options = kind.options
         every = [*states, *([base] if base else [])]
         lanes = Lanes.of([kind.by_label(state) for state in states])
@@ -98,12 +98,13 @@ class Engine:
         """The merged state without its slots."""
         states = [state for state, _ in self.states]
         snapshot = snapshot_of(self.kind.options, self.layout, self.totals, self.lanes, states)
-        if self.base is None and len(self.moved[0].slopes):  # with a base, it matters anyway what is merged first
+        # slopes make merging associative, which it is not with a base
+        if self.base is None and len(self.moved[0].slopes):
             snapshot["slopes"] = _core.merged_slots([moved.rows() for moved in self.moved], self.how)[2].ravel()
         return snapshot
 
     def parts(self) -> list[dict[str, Any]]:
-        """Slots of learners, as the core takes them."""
+        """The slots of learners, in the form that the core takes."""
         return [
             source.part(state, moved.slots, moved.by)
             for source, (state, _), moved in zip(self.sources, self.states, self.moved, strict=True)
@@ -111,7 +112,7 @@ class Engine:
         ]
 
     def slots(self, slots: Slots) -> Numbers:
-        """Some of the merged slots."""
+        """A selection of the merged slots."""
         parts = []
         for source, moved in zip(self.sources, self.moved, strict=True):
             scale, H, values = source.read(slots)
@@ -127,7 +128,7 @@ class Engine:
         return counted_once(options, merged, sound(start), len(parts), self.how["bounded"])
 
     def filled(self) -> _core.Snapshot:
-        """The merged state."""
+        """The merged state with its slots."""
         options, t, averaged_t = self.kind.options, self.totals.t, self.totals.counts["averaged_t"]
         scale, H, values = self.slots(self.layout.slots)
         there = np.flatnonzero(scale > 0)
@@ -136,7 +137,7 @@ class Engine:
         state = self.snapshot()
         state |= {"slots": self.layout.slots[there], "scale": scale, "v": values[:, :count].ravel(), "H": H.ravel()}
         if options.average:
-            # As if time had stood still since the last look at the average.
+            # This makes the time since the last average update zero.
             unit = np.sqrt(averaged_t / t) if RULES[options.rule].sums_squares and t > 0 else 1.0
             averages = values[:, count:] if averaged_t > 0 else np.zeros_like(H)
             state |= {"average": averages.ravel(), "average_scale": scale * unit}

@@ -1,4 +1,4 @@
-"""Trees as their history: split f has cut one of the leaves before it in two, and the right half is leaf f.
+"""Trees as a history of splits: split f has divided an earlier leaf, and the right half is leaf f.
 
 The arrays are described in core/engine/state.hpp.
 """
@@ -17,42 +17,43 @@ from ..inputs import Float64
 from ..models.form_reading import RawColumn
 from .leaves import Indices, Shaped
 
-WEIGHT, SQUARE, STAGE, NEED, ROWS, TEXT = range(6)  # the facts about a leaf
-COUNTED = [WEIGHT, SQUARE, ROWS]  # those that grow with the rows that it watches
-DRAWING, ENOUGH, LONGEST = 5, 24, 1 << 22  # the stage after which leaves watch; the fewest rows of that, and the most
+WEIGHT, SQUARE, STAGE, NEED, ROWS, TEXT = range(6)  # the statistics of a leaf
+COUNTED = [WEIGHT, SQUARE, ROWS]  # the statistics that grow with the rows of the leaf
+# the stage after which leaves collect candidates; the fewest rows for a split, and the most
+DRAWING, ENOUGH, LONGEST = 5, 24, 1 << 22
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Watched:
-    """What some leaves know of their candidates for a split."""
+    """The statistics of leaves and their candidates for a split."""
 
     facts: Float64  # [leaf][...]
-    sums: Float64  # [leaf][head]: of residuals
+    sums: Float64  # [leaf][head]: sums of residuals
     candidates: Float64  # [leaf][candidate][value, column, rows, sums by head]
 
     def at(self, leaves: Indices | Mask) -> Watched:
-        """What is known of some of the leaves."""
+        """Select leaves."""
         return Watched(self.facts[leaves], self.sums[leaves], self.candidates[leaves])
 
     def same(self, other: Watched) -> Mask:
-        """By leaf: whether both have watched the same candidates."""
+        """By leaf: whether both have the same candidates."""
         watching = (self.facts[:, STAGE] == DRAWING) & (other.facts[:, STAGE] == DRAWING)
         return np.asarray(watching & (self.candidates[:, :, :2] == other.candidates[:, :, :2]).all(axis=(1, 2)))
 
     def put(self, leaves: Indices, known: Watched) -> None:
-        """Replace, in place, what is known of some leaves."""
+        """Replace the statistics of leaves, in place."""
         self.facts[leaves], self.sums[leaves], self.candidates[leaves] = known.facts, known.sums, known.candidates
 
     def add(self, leaves: Indices, known: Watched, sign: float = 1.0) -> None:
-        """Add, in place, what others know of the same candidates."""
+        """Add the statistics of the same candidates, in place."""
         self.facts[leaves[:, None], COUNTED] += sign * known.facts[:, COUNTED]
         self.sums[leaves] += sign * known.sums
         self.candidates[leaves, :, 2:] += sign * known.candidates[:, :, 2:]
 
     def forget(self, leaves: Indices) -> None:
-        """Forget, in place, what was watched; the candidates stay."""
+        """Reset the statistics of leaves, in place; the candidates stay."""
         self.facts[leaves[:, None], COUNTED] = 0.0
         self.sums[leaves] = 0.0
         self.candidates[leaves, :, 2:] = 0.0
@@ -60,12 +61,12 @@ class Watched:
 
 @dataclass
 class History:
-    """The splits of all trees, [tree][split] each."""
+    """The splits of all trees, as arrays [tree][split]."""
 
-    sizes: Indices  # by tree: leaves
-    origin: Indices  # which leaf was cut
+    sizes: Indices  # by tree: number of leaves
+    origin: Indices  # the leaf that was split
     column: Indices
-    value: Float64  # above which the right half is; of text: which feature it is
+    value: Float64  # the threshold of the right half; for text: the feature of the value
     text: Mask
 
     @classmethod
@@ -91,21 +92,21 @@ class History:
         return int(self.origin.shape[1])
 
     def take(self, tree: int, other: History) -> None:
-        """Take over, in place, a tree of another history."""
+        """Replace a tree by that of another history, in place."""
         self.sizes[tree] = other.sizes[tree]
         for name in ("origin", "column", "value", "text"):
             getattr(self, name)[tree] = getattr(other, name)[tree]
 
     def there(self) -> Mask:
-        """[tree][leaf]: whether there is such a leaf."""
+        """[tree][leaf]: whether the leaf exists."""
         return np.asarray(self.sizes[:, None] > np.arange(self.most))
 
     def growing(self) -> Mask:
-        """[tree][leaf]: whether there is such a leaf, in a tree that is not full."""
+        """[tree][leaf]: whether the leaf exists and its tree is not full."""
         return self.there() & (self.sizes < self.most)[:, None]
 
     def regions(self, first: Indices) -> Indices:
-        """By leaf: which of the `first` leaves of its tree it has come from."""
+        """By leaf: the leaf that contains it among the `first` leaves of its tree."""
         region = np.tile(np.arange(self.most), (self.trees, 1))
         for split in range(int(first.min()), int(self.sizes.max())):
             new = (split >= first) & (split < self.sizes)
@@ -113,7 +114,7 @@ class History:
         return np.asarray((np.arange(self.trees)[:, None] * self.most + region).ravel())
 
     def append(self, tree: Indices, origin: Indices, column: Indices, value: Float64, text: Mask) -> Indices:
-        """Add splits, in the order of trees, as far as there is room; gives the places of the new leaves."""
+        """Append splits in order, while the tree has room; returns the places of the new leaves."""
         fresh = np.asarray(self.sizes[tree] + np.arange(len(tree)) - np.searchsorted(tree, tree))
         room = fresh < self.most
         at = tree[room], fresh[room]
@@ -123,7 +124,7 @@ class History:
         return fresh
 
     def nodes(self) -> dict[str, Float64]:
-        """The trees as a model's state has them."""
+        """The trees in the form of a model's state."""
         count = 2 * self.most - 1
         child, place = np.tile(np.arange(count), (self.trees, 1)), np.zeros((self.trees, count), np.intp)
         low, high, column = (np.full((self.trees, count), empty) for empty in (np.inf, np.inf, 0.0))
@@ -143,7 +144,7 @@ class History:
 
 
 class Forest:
-    """A model's trees, its columns and texts numbered as in the merged model."""
+    """A model's trees, with columns and texts numbered as in the merged model."""
 
     def __init__(self, model: Shaped, columns: list[RawColumn]) -> None:
         self._form = form = model.form
@@ -178,16 +179,17 @@ class Forest:
         return history
 
     def _renumbered(self, column: Float64, value: Float64) -> tuple[Indices, Float64]:
-        """Columns, and values that are texts: of these each is a feature of its own."""
+        """Renumber columns, and thresholds that are values of text, which are features."""
         own = column.astype(np.intp)
         text = self._texts[own] & np.isfinite(value)
         feature = np.where(text, value, 0.0).astype(np.intp)
         return self._columns[own], np.where(text, self._numbering[feature], value)
 
     def lots(self) -> list[tuple[float, float]]:
-        """By tree: when it would be drawn, in a race that a tree wins as often as its share of the leaves.
+        """The random priority of each tree: the lowest one wins, with a probability proportional to the leaves.
 
-        That follows from the tree alone, and not from units. Of equal trees the one with less evidence is drawn first.
+        It is computed only from the tree, and does not depend on units. Of equal trees, the one with less evidence has
+        the lower priority value.
         """
         sizes, origin = self.history.sizes.tolist(), self.history.origin
         trees = [self.random[tree].tobytes() + origin[tree, :size].tobytes() for tree, size in enumerate(sizes)]
@@ -199,12 +201,12 @@ class Forest:
         ]
 
     def watched(self, leaves: Indices, unit: float) -> Watched:
-        """What is known of some leaves, of trees that are not full; residuals in a certain unit."""
+        """The statistics of leaves in trees that are not full, with residuals in a given unit."""
         tree, place = np.divmod(leaves, self.history.most)
         sizes = self.history.sizes
         growing = np.where(sizes < self.history.most, sizes, 0)
         at, at_growing = ((np.cumsum(one) - one)[tree] + place for one in (sizes, growing))
-        ratio = self.unit / unit if unit > 0 else 1.0  # without any residual there is no unit
+        ratio = self.unit / unit if unit > 0 else 1.0  # without residuals there is no unit
         facts = self._form["tree.facts"].reshape(-1, 6)[at]
         sums = self._form["tree.sums"].reshape(-1, self.width)[at] * ratio
         candidates = self._form["tree.watched"].reshape(-1, self.candidates, 3 + self.width)[at_growing]
@@ -215,6 +217,6 @@ class Forest:
 
 
 def no_trees() -> dict[str, Any]:
-    """The arrays of a model whose trees have not begun."""
+    """The arrays of a model without trees."""
     names = ("sizes", "random", "low", "high", "column", "child", "place", "facts", "sums", "watched")
     return {"tree.candidates": np.zeros(1), "tree.unit": np.zeros(1), **{f"tree.{name}": np.zeros(0) for name in names}}

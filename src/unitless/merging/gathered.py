@@ -1,4 +1,4 @@
-"""All of a model: its engines, its curves and trees, and the mixture that combines their predictions."""
+"""Merge all parts of a model: its engines, its curves and trees, and the mixture of their predictions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .trees import merged_trees
 
 
 def engines_of(state: State) -> dict[str, State]:
-    """The engines of a model by name, each as the state of a model that is nothing else."""
+    """The engines of a model by name, each as the state of a model with only this engine."""
     own, labels = state
     slopes = slopes_of(own)
     engines: dict[str, Any] = {LINEAR: own if is_second_order(own) else {**own, "form": {"settled": "linear"}}}
@@ -40,9 +40,9 @@ def engines_of(state: State) -> dict[str, State]:
 
 
 def member_of(state: State, name: str) -> State:
-    """The linear terms of curves or trees, as the state of a model that is nothing else.
+    """The linear terms of curves or trees, as the state of a model with only these terms.
 
-    Where these are the model's own, and where there are none yet, this is the state itself.
+    If the model itself has these terms, or has none yet, this is the state itself.
     """
     own, labels = state
     form = own["form"]
@@ -61,24 +61,24 @@ def member_of(state: State, name: str) -> State:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What some models bring to a merge.
+    """The inputs of a merge.
 
     First-order engines can be merged at once, in any grouping, so that many large models are merged in a tree
-    (`folded`). Second-order engines, which are small, and models with curves or trees stay side by side until the end.
+    (`folded`). Second-order engines, which are small, and models with curves or trees are collected until the end.
     """
 
     models: int
     engines: dict[str, tuple[State, ...]]  # by name
     bent: tuple[State, ...]  # models with curves or trees
-    mixtures: tuple[tuple[Float64, Float64], ...]  # and what is known of the labels (target_state.py)
-    judged: float  # in a synchronization round: the weight of the rows that have judged the rates, added up
+    mixtures: tuple[tuple[Float64, Float64], ...]  # with the statistics of the labels (target_state.py)
+    judged: float  # for a synchronization round: the total weight of the rows on which the rates were evaluated
     settled: str | None  # the model type
     ensemble: str | None
     counts_classes: bool
 
     @classmethod
     def of(cls, state: State, judged: float = 0.0) -> Gathered:
-        """One model, which has learned something."""
+        """Build the inputs from one model, which has learned something."""
         form = state[0]["form"]
         bent = form["settled"] not in (None, "linear")
         return cls(
@@ -94,7 +94,7 @@ class Gathered:
 
     @classmethod
     def together(cls, several: Sequence[Gathered]) -> Gathered:
-        """All of them, side by side."""
+        """Concatenate the inputs of several groups of models."""
         first = several[0]
         return replace(
             first,
@@ -106,7 +106,7 @@ class Gathered:
         )
 
     def folded(self, options: Options, open: bool) -> Gathered:
-        """These models with their first-order engines merged. `open`: classes may join."""
+        """Merge the first-order engines of these models. `open`: classes may join."""
         engines = dict(self.engines)
         for name, states in self.engines.items():
             if len(states) > 1 and not is_second_order(states[0][0]):
@@ -121,14 +121,14 @@ def _options(options: Options, name: str) -> Options:
 
 @dataclass(frozen=True)
 class Merge:
-    """The last step: all models become one.
+    """The last step of a merge, which builds one state.
 
     Args:
-        kind: what the models have in common.
-        models: all of them.
-        base: what they were continued from; or a model that has learned nothing.
-        sync_round: the base stands for the rows of one partition, and so does the merged model; otherwise the base's
-            rows count once, and the merged model has the rows of all models.
+        kind: the common properties of the models.
+        models: all models.
+        base: the model that they were continued from; or an empty model.
+        sync_round: whether the base stands for the rows of one partition, and so does the merged model; otherwise the
+            base's rows count once, and the merged model has the rows of all models.
         bounded: see `merge`.
     """
 
@@ -171,7 +171,7 @@ class Merge:
         return engine
 
     def _engine(self, name: str, main: State | None) -> _core.Snapshot:
-        """The merged state of one engine; `main`: that of the model's own one."""
+        """The merged state of one engine; `main`: the state of the model's own engine."""
         kind = replace(self.kind, options=_options(self.kind.options, name))
         start = engines_of(self.base).get(name, self.base)
         engine = self._merged(kind, self.models.engines[name], start, main)
@@ -181,7 +181,7 @@ class Merge:
         return merged_information(engine, start, self.models.models if self.sync_round else None, most)
 
     def _form(self, main: _core.Snapshot, slopes: list[Float64]) -> dict[str, Any]:
-        """The arrays of curves and trees; slopes of their linear terms go to `slopes`."""
+        """The arrays of curves and trees; the slopes of their linear terms are written to `slopes`."""
         parts, everyone = self.models.bent, [*self.models.bent, self.base]
         forms = [state["form"] for state, _ in everyone]
         names = [name for name in MEMBERS if f"{name}.leaves" in forms[0]]

@@ -1,22 +1,22 @@
-"""Second-order engines (rule "newton") become one: what rows have taught them adds up.
+"""Merge second-order engines (rule "newton"): their information matrices add up.
 
-A lane has means v and a covariance P, which began as I/λ and grows by a walk of q a row. Of the precision P⁻¹ the part
-π(t) = 1/(1/λ + q·t) was there before any row; the rows have added A = P⁻¹ - π(t) and b = P⁻¹·v. Of models that have
-learned different rows, these add up, at common scales, common means and a common center of the labels:
+A lane has means v and a covariance P, which began as I/λ and grows by q for each row (its drift). The prior's part of
+the precision P⁻¹ is π(t) = 1/(1/λ + q·t); the rows have added the information A = P⁻¹ - π(t) and b = P⁻¹·v. For models
+that learned different rows, A and b add up, with common scales, means and center of the labels:
 
     P = (π(Σt) + ΣA)⁻¹    v = P·Σb
 
-With squared loss and without a walk this is the model that one learner would be that had learned all rows, to rounding.
-With logistic loss and classes, each model has weighed its rows by its own predictions. In a lane with a walk, all
-models count as if they stood at the same moment.
+With squared loss and without drift this is the model that one learner would get from all rows, to rounding. With
+logistic loss and classes, each model has weighted its rows by its own predictions. In a lane with drift, all models
+count as if they had the same age.
 
 Other means of centered columns are another basis of the same rows: x - m - d is a sum of x - m and of the bias. So A
-becomes N'·A·N and b becomes N'·b, which is exact, and nothing has to be stored for the next merge. Labels that are
-measured from a center lower by o add o times the bias's column of A to b.
+becomes N'·A·N and b becomes N'·b, which is exact, and nothing has to be stored for the next merge. If labels are
+measured from a center that is lower by o, b grows by o times the bias's column of A.
 
-Models that went on from a common base add what they have learned since, A - A_base, also in a synchronization round. A
-lane with a walk has meanwhile forgotten, in each model by itself: there A and b are the models' means, by the weight of
-their new rows.
+Models that were continued from a common base add what they have learned since, A - A_base, also in a synchronization
+round. A lane with drift has meanwhile forgotten rows in each model separately: there A and b are the models' means,
+weighted by their new rows.
 
 Everything is in units of the scales: powers of two change no bit.
 """
@@ -46,22 +46,22 @@ Indices = NDArray[np.intp]
 
 
 def is_second_order(state: _core.Snapshot) -> bool:
-    """Whether what learns keeps a covariance."""
+    """Whether the engine has a covariance."""
     return _COVARIANCE in state["form"]
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The features, scales and means in which the information of several models is written."""
+    """The features, scales and means in which the information of several models is expressed."""
 
-    slots: Slots  # of the merged model, in order
-    order: Slots  # those of features in the order in which they were met
+    slots: Slots  # slots of the merged model, in order
+    order: Slots  # slots of the features in the order of their first occurrence
     scale: Float64
-    terms: tuple[Indices, Indices, Indices, Indices]  # of the means, as in `Terms`; the first two as places here
+    terms: tuple[Indices, Indices, Indices, Indices]  # terms of the means, as in `Terms`; the first two as places here
 
     @classmethod
     def of(cls, states: Sequence[_core.Snapshot], layout: Layout, most: int | None) -> Frame:
-        """`most`: so many features may have a place, the first that were met; None: more than that are refused."""
+        """Build the frame. `most`: only the first `most` features have a place; None: a larger number is refused."""
         met = [slot for state in states for slot in _order(state, layout).tolist()]
         order = np.array(list(dict.fromkeys(met)), np.uint32)
         if most is None and len(order) > _core.most_second_order:
@@ -83,14 +83,14 @@ class Frame:
 
     @property
     def biased(self) -> bool:
-        """Whether the bias is one of the features: then it is the first."""
+        """Whether the bias is one of the features; then it is the first."""
         return len(self.slots) > 0 and self.slots[0] == 0
 
     def moved(self, known: Known, drift: Float64, offset: float) -> Known:
-        """The same rows with means that are larger by `drift`, and labels that are larger by `offset`."""
+        """The information of the same rows after means grow by `drift` and labels by `offset`."""
         to, of, by, also = self.terms
         drift = -drift
-        drift[0] = 1.0  # where there is no second mean
+        drift[0] = 1.0  # so that a term without a second mean is multiplied by 1
         factor = drift[by] * drift[also]
         here = np.flatnonzero(factor)
         to, of = to[here], of[here]
@@ -112,7 +112,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Known:
-    """What rows have taught the lanes of a model."""
+    """The information A, b of a model's lanes."""
 
     A: Float64  # [rate][place][place]
     b: Float64  # [rate][head][place]
@@ -121,7 +121,7 @@ class Known:
 
     @classmethod
     def of(cls, state: _core.Snapshot, frame: Frame, layout: Layout, lanes: Lanes, source: list[int]) -> Known:
-        """In units of the frame's scales. `source`: which of the model's lanes stand for the merged ones."""
+        """Read the information in units of the frame's scales. `source`: the model's lanes for the merged ones."""
         places, own = _found(frame.slots, layout.place(state))
         rho = state["scale"][own] / frame.scale[places]
         rates, heads, n = lanes.heads.count(0), max(lanes.heads) + 1, len(frame.slots)
@@ -139,19 +139,19 @@ class Known:
         return cls(A, b, state["t"], recent)
 
     def plus(self, other: Known, times: float = 1.0) -> Known:
-        """What both know."""
+        """The sum of the information of both."""
         A, b, recent = self.A + other.A * times, self.b + other.b * times, self.recent + other.recent * times
         return Known(A, b, self.t + other.t * times, recent)
 
 
 def merged_information(engine: Engine, base: State, partitions: int | None, most: int | None) -> _core.Snapshot:
-    """The merged state of a second-order engine.
+    """Build the merged state of a second-order engine.
 
     Args:
         engine: the lanes that are merged, with all their totals.
-        base: what all models were continued from, which may have learned nothing.
-        partitions: in a synchronization round, the number of models: the merged one has the age of one of them.
-        most: see `Frame`.
+        base: the model that all were continued from, which may have learned nothing.
+        partitions: for a synchronization round, the number of models; the merged one gets the age of one of them.
+        most: see `Frame.of`.
     """
     kind, layout, lanes = engine.kind, engine.layout, engine.lanes
     start = base if is_second_order(base[0]) else None
@@ -172,7 +172,7 @@ def merged_information(engine: Engine, base: State, partitions: int | None, most
     gained = [state["t"] - added.t for state, _ in engine.states]
     for state, weight in zip(engine.states, gained, strict=True):
         own = new = known(state, lanes)
-        if start:  # it is compared at the rates of the model that stand for those of the merged one
+        if start:  # the base has the rates of the model that stand for those of the merged one
             source = lanes.source(kind.by_label(state))
             same = Lanes(lanes.heads, [int(state[0]["lane_rates"][lane]) for lane in source])
             new = own.plus(known(start, same), -1.0)
@@ -180,7 +180,7 @@ def merged_information(engine: Engine, base: State, partitions: int | None, most
         mean = mean.plus(moved(state, own), weight / sum(gained) if sum(gained) > 0 else 1.0 / len(gained))
     forgets = start is not None or partitions is not None
     by_mean = np.array([forgets and WALKS[rate][1] > 0 for rate in rates])
-    # A lane that was dropped and taken up anew has gone on from another's state, whose prior was not its own.
+    # A lane that was dropped and restarted has continued from another lane's state, whose prior was different.
     priors = [np.diag(_prior(rate, added.t, frame.slots)) for rate in rates]
     by_mean = by_mean | [not _core.inverted(A + prior)[1] for A, prior in zip(added.A, priors, strict=True)]
     A, b = (np.where(by_mean[:, None, None], *both) for both in ((mean.A, added.A), (mean.b, added.b)))
@@ -192,7 +192,7 @@ def merged_information(engine: Engine, base: State, partitions: int | None, most
 def _filled(
     snapshot: _core.Snapshot, frame: Frame, lanes: Lanes, known: Known, open: bool, age: float
 ) -> _core.Snapshot:
-    """A state of lanes with what they know. `snapshot`: the state without slots; `open`: classes may join."""
+    """Build a state of lanes from their information. `snapshot`: the state without slots; `open`: classes may join."""
     rates, heads, n = len(known.A), max(lanes.heads) + 1, len(frame.slots)
     v, H = np.zeros((n, heads, rates)), np.zeros((n, heads, rates))
     features = np.searchsorted(frame.slots, frame.order)
@@ -220,19 +220,19 @@ def _filled(
 
 
 def _prior(rate: int, t: float, slots: Slots) -> Float64:
-    """What of a precision was there before any row, after a walk of so many rows."""
+    """The prior's part of a precision, after the drift of so many rows."""
     prior, walk, bias_walk = WALKS[rate]
     return np.where(slots == 0, *(1.0 / (1.0 / prior + own * t) if own else prior for own in (bias_walk, walk)))
 
 
 def _order(state: _core.Snapshot, layout: Layout) -> Slots:
-    """The features that have a place, in the order in which they were met, as the merged model numbers them."""
+    """The features that have a place, in the order of their first occurrence, as numbered in the merged model."""
     at = np.searchsorted(state["slots"], state["form"][_ORDER].astype(np.uint32))
     return np.asarray(layout.place(state)[at])
 
 
 def covariances(state: _core.Snapshot) -> list[Float64]:
-    """P of each lane, by slot."""
+    """The covariance P of each lane, by slot."""
     count = int(np.count_nonzero(state["lane_heads"] == 0))
     variances = state["H"].reshape(-1, len(state["lane_heads"]))
     places = np.searchsorted(state["slots"], state["form"][_ORDER].astype(np.uint32)).tolist()
@@ -242,7 +242,7 @@ def covariances(state: _core.Snapshot) -> list[Float64]:
 
 
 def _found(slots: Slots, places: Slots) -> tuple[Indices, Indices]:
-    """Where some slots are among others, and which of them are there at all."""
+    """The positions of slots among others, and whether each was found."""
     at = np.searchsorted(slots, places)
     own = np.flatnonzero(at < len(slots))
     own = own[slots[at[own]] == places[own]]

@@ -1,4 +1,4 @@
-"""Where everything is in a merged model: `Layout` numbers the features and slots of all models, `Lanes` their lanes."""
+"""The arrangement of a merged model: `Layout` numbers the features and slots of all models, `Lanes` their lanes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ NONE = 2**32 - 1  # no slot
 def lanes_by_label(
     open: bool, state: _core.Snapshot, own: list[Label] | None, labels: list[Label] | None
 ) -> list[dict[int, int]]:
-    """For each head of the merged model: by rate, which lane of this model, whose labels are `own`, stands for it."""
+    """For each head of the merged model.
+
+    By rate, the lane of this model, whose labels are `own`, that stands for it.
+    """
     places = {label: c for c, label in enumerate(own)} if own is not None else {}
-    unseen = len(places)  # the head of classes that have not been met
+    unseen = len(places)  # the head of unseen classes
     heads = [places.get(label, unseen) for label in labels] if labels is not None else [0]
-    if open:  # to classes
+    if open:  # whether classes may join
         heads.append(unseen)
     found: list[dict[int, int]] = [{} for _ in range(int(state["lane_heads"].max(initial=0)) + 1)]
     for lane, (head, rate) in enumerate(zip(state["lane_heads"].tolist(), state["lane_rates"].tolist(), strict=True)):
         found[head][rate] = lane
-    return [found[min(head, len(found) - 1)] for head in heads]  # a softmax has no heads of classes that it has not met
+    return [found[min(head, len(found) - 1)] for head in heads]  # a softmax has no heads for unseen classes
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,11 @@ class Lanes:
         return cls(heads, rates)
 
     def source(self, model: list[dict[int, int]]) -> list[int]:
-        """Which lane of a model stands for each: that of the rate itself, of the next lower one, or of its lowest.
+        """By merged lane, the lane of a model that stands for it.
 
-        The rates that a merged model runs stand for the others in the same way as those of its parts do, so that it
-        does not matter what is merged first.
+        The same rate, else the next lower one, else its lowest.
+
+        Merged models use the same substitution for rates as their parts, so the order of merges does not matter.
         """
         return [
             model[head][max((own for own in model[head] if own <= rate), default=min(model[head]))]
@@ -66,10 +70,10 @@ class Layout:
     columns: int | None
     names: list[str] | None
     features: int
-    means: int  # how many numbers by feature there are: 1 if none is centered, otherwise one for each and for the bias
+    means: int  # the number of means: 1 if no feature is centered, otherwise one for each feature and for the bias
     pairs: NDArray[np.int64]  # [product][2]: its features; products have the slots after the features', in order
-    slots: Slots  # those that the states have, in order
-    numbers: dict[int, tuple[list[str], NDArray[np.int64]]]  # by the id of a list of names: what these are numbered
+    slots: Slots  # the slots that the states have, in order
+    numbers: dict[int, tuple[list[str], NDArray[np.int64]]]  # by the id of a list of names: the numbers of these names
     ordered: bool  # whether i·j is another feature than j·i
 
     @classmethod
@@ -94,7 +98,7 @@ class Layout:
         return replace(layout, slots=_union([layout.place(state) for state in states]))
 
     def feature_numbers(self, state: _core.Snapshot) -> NDArray[np.int64]:
-        """What a model's features are numbered here."""
+        """The numbers of a model's features in this layout."""
         names = state["names"]
         if names is None:
             return np.arange(self.features + 1)
@@ -104,18 +108,18 @@ class Layout:
         return self.numbers[id(names)][1]
 
     def renumbered(self, state: _core.Snapshot, features: Slots) -> NDArray[np.int64]:
-        """What some of a model's features are numbered here."""
+        """The numbers in this layout of some of a model's features."""
         own = features.astype(np.int64)
         return own if state["names"] is None or not len(own) else self.feature_numbers(state)[own]
 
     def product_numbers(self, state: _core.Snapshot) -> NDArray[np.int64]:
-        """Which of the products here a model's are."""
+        """The positions of a model's products among the products here."""
         keys = self.pairs[:, 0] << 32 | self.pairs[:, 1]
         order = np.argsort(keys)
         return np.asarray(order[np.searchsorted(keys[order], self._keys(state))])
 
     def _keys(self, state: _core.Snapshot) -> NDArray[np.int64]:
-        """A number for each of a model's products, made of the numbers of its features here."""
+        """A key for each of a model's products, made from the numbers of its features here."""
         products = state["products"].reshape(-1, 3)
         if not len(products):
             return np.zeros(0, np.int64)
@@ -125,7 +129,7 @@ class Layout:
         return np.asarray(pairs[:, 0] << 32 | pairs[:, 1])
 
     def _own_slots(self, state: _core.Snapshot) -> Slots:
-        """The slots that a model gives to the features here (the bias first) and products, in their order."""
+        """The slots of a model for the features here (the bias first) and products, in their order."""
         own = np.full(1 + self.features + len(self.pairs), NONE, np.uint32)
         own[0] = 0
         numbering = self.feature_numbers(state)
@@ -136,10 +140,10 @@ class Layout:
         return own
 
     def own_slots(self, state: _core.Snapshot) -> tuple[int, Slots]:
-        """Which of a model's slots the slots here are: up to a number the same ones, then those of a list."""
+        """The slots of a model for the slots here: equal up to a number, then from a list."""
         if state["names"] is None and not len(self.pairs):
             return NONE, np.zeros(0, np.uint32)
-        if state["names"] is None:  # there may be more columns than a list could hold
+        if state["names"] is None:  # there may be more columns than a list could contain
             own = np.full(len(self.pairs), NONE, np.uint32)
             products = state["products"].reshape(-1, 3)
             if len(products):
@@ -151,7 +155,7 @@ class Layout:
         return direct, own[direct:]
 
     def place(self, state: _core.Snapshot) -> Slots:
-        """Where a model's slots are here."""
+        """The positions of a model's slots in this layout."""
         if state["names"] is None and not len(state["products"]):
             return state["slots"]
         own = self._own_slots(state)
@@ -166,7 +170,7 @@ class Layout:
         return np.column_stack([self.pairs, slots]).astype(np.uint32)
 
     def kinds(self, states: list[_core.Snapshot]) -> NDArray[np.int8]:
-        """By feature: 1 if it is centered, 0 if not, -1 if that is not settled."""
+        """By feature: 1 if it is centered, 0 if not, -1 if that is not decided yet."""
         kinds = np.full(self.means, -1, np.int8)
         for state in states:
             features = self.renumbered(state, state["center_features"])
@@ -181,16 +185,16 @@ class Layout:
 
 
 def _from_one(order: Slots) -> NDArray[np.int64]:
-    """Numbers of features, the bias's before them."""
+    """Prepend the bias to numbers of features."""
     return np.concatenate([[0], order.astype(np.int64) + 1])
 
 
 def _union(places: list[Slots]) -> Slots:
-    """All slots, in order."""
+    """The sorted union of slots."""
     if all(np.array_equal(place, places[0]) for place in places[1:]) and np.all(places[0][:-1] < places[0][1:]):
         return places[0]
     most = 1 + max(int(place.max(initial=0)) for place in places)
-    if most > 64 * (1 + sum(map(len, places))):  # a table of all would be far larger than they are
+    if most > 64 * (1 + sum(map(len, places))):  # a table of all slots would be much larger than the lists
         return np.unique(np.concatenate(places))
     there = np.zeros(most, bool)
     for place in places:

@@ -1,4 +1,4 @@
-"""The leaves of curves and trees, read from a state: their weights, their evidence (squared gradients) and rows.
+"""The leaves of curves and trees in a state: their weights, their evidence (squared gradients) and rows.
 
 The arrays are described in core/engine/state.hpp.
 """
@@ -24,7 +24,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Heads:
-    """A member's lanes in the merged model, and which of a model's lanes and heads stand for them."""
+    """A member's lanes in the merged model, with the corresponding lanes and heads of a model."""
 
     of_lane: Indices  # by merged lane: its head
     lanes: Indices  # by merged lane: the model's
@@ -44,7 +44,7 @@ class Heads:
 
 @dataclass(frozen=True)
 class Leaves:
-    """Leaves of a member, in the lanes and heads of the merged model."""
+    """The leaves of a member, in the lanes and heads of the merged model."""
 
     weights: Float64  # [leaf][lane]
     evidence: Float64  # [leaf][head]
@@ -61,7 +61,7 @@ class Leaves:
 
     @classmethod
     def of(cls, form: dict[str, Any], member: str, heads: Heads, columns: int, options: Options) -> Leaves:
-        """Those of one model, in its own numbers."""
+        """Read the leaves of one model, in its own order."""
         leaves = cls.none(member, heads, columns, options)
         numbers = form.get(f"{member}.leaves", np.zeros(0)).astype(np.intp)
         if count := len(numbers):
@@ -71,15 +71,15 @@ class Leaves:
         return leaves
 
     def at(self, places: Indices) -> Leaves:
-        """Some of the leaves."""
+        """Select leaves."""
         return Leaves(self.weights[places], self.evidence[places], self.rows[places])
 
     def put(self, places: Indices, leaves: Leaves) -> None:
-        """Replace, in place, some of the leaves."""
+        """Replace leaves, in place."""
         self.weights[places], self.evidence[places], self.rows[places] = leaves.weights, leaves.evidence, leaves.rows
 
     def arrays(self, member: str) -> dict[str, Any]:
-        """As a state has them: those that were ever other than zero."""
+        """The arrays of a state, with all leaves that were ever other than zero."""
         used = np.flatnonzero((self.evidence != 0).any(axis=1) | (self.weights != 0).any(axis=1) | (self.rows != 0))
         return {
             f"{member}.leaves": used.astype(np.float64),
@@ -91,12 +91,12 @@ class Leaves:
 
 @dataclass(frozen=True)
 class Cuts:
-    """A column's curve in one model: intervals in their order."""
+    """A column's curve in one model: its intervals in order."""
 
     thresholds: Float64
     places: Indices
     seen: Float64
-    values: Float64  # [interval][the last values, as they stand in memory]
+    values: Float64  # [interval][the last values, in storage order]
 
 
 class Shaped:
@@ -106,7 +106,7 @@ class Shaped:
         self.form = form = state["form"]
         self.options = options
         self.members = members
-        self.numbering = numbering  # of the model's features: their numbers in the merged model
+        self.numbering = numbering  # the numbers of the model's features in the merged model
         self.columns, _ = raw_columns(state)
         self.leaves = {
             name: Leaves.of(form, name, heads, max(len(self.columns), len(form.get("curve.leaves", ()))), options)

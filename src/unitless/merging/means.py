@@ -1,8 +1,8 @@
-"""What becomes of weights when the means of centered columns change, and of merged weights when they change again.
+"""Change the weights of a model when the means of centered columns change, and change merged weights again later.
 
 With x = (x - m) + m and other means m + d, predictions stay if each centered feature's weight times d goes to the
 bias, and of a product's weight, because (x + d)(y + e) = xy + ex + dy + de, the parts that belong to its factors and
-to the bias. Each of these is a *term*: a weight that changes, how fast (its slope), and the one or two means.
+to the bias. Each of these is a *term*: a weight that changes, how fast it changes (its slope), and one or two means.
 
 A merged bias is a mean of the models' biases by the evidence behind these, so that its slopes are means of the models'
 slopes by the same evidence. They are not the merged weights, which are means by evidence of their own. A merged model
@@ -27,22 +27,25 @@ from .slots import Numbers, Source
 from .totals import Totals
 
 Indices = NDArray[np.int64]
-LINEAR = "linear"  # the lanes of the model itself
-MEMBERS = ("curves", "trees")  # members whose linear terms have the slots of the model itself
+LINEAR = "linear"  # the model's own lanes
+MEMBERS = ("curves", "trees")  # members whose linear terms use the model's own slots
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Which weights follow which means; those of single features to the bias come first, in their order."""
+    """The weights that change with means; terms from single features to the bias come first, in order."""
 
     to: Indices  # the slot whose weight changes
-    of: Indices  # the slot whose weight is the slope, before anything is merged
-    by: Indices  # the feature whose mean it is
-    also: Indices  # and a second one; 0: none
+    of: Indices  # the slot whose weight is the slope, before any merge
+    by: Indices  # the feature whose mean changes
+    also: Indices  # a second feature; 0: none
 
     @classmethod
     def of_model(cls, centered: NDArray[np.bool_], pairs: Indices) -> Terms:
-        """`centered`: by feature; `pairs`: the products' features, products having the slots after the features'."""
+        """The terms of a model. `centered`: by feature.
+
+        `pairs`: the features of products, whose slots follow those of features.
+        """
         features = np.flatnonzero(centered)
         left, right = pairs.T
         slots = len(centered) + np.arange(len(pairs))
@@ -59,7 +62,7 @@ class Terms:
 
     @classmethod
     def of_state(cls, state: _core.Snapshot, layout: Layout) -> Terms:
-        """The terms of one model, in its own order and in the slots of the merged one."""
+        """The terms of one model, in its own order, with the slots of the merged model."""
         numbering = layout.feature_numbers(state)
         centered = np.zeros(len(numbering), bool)
         centered[state["center_features"][state["center_kinds"] == 1]] = True
@@ -70,12 +73,12 @@ class Terms:
     @classmethod
     def of_layout(cls, states: list[_core.Snapshot], layout: Layout) -> Terms:
         """The terms of the merged model."""
-        if layout.means == 1:  # nothing is centered
+        if layout.means == 1:  # no feature is centered
             return cls(*(np.zeros((4, 0), np.int64)))
         return cls.of_model(layout.kinds(states) == 1, layout.pairs)
 
     def found_in(self, others: Terms) -> tuple[Indices, Indices]:
-        """Which of these terms another list has, and where: a term is known by the two slots."""
+        """Match terms with another list, by their two slots: whether and where each is found."""
         keys, theirs = (one.to << 32 | one.of for one in (self, others))
         order = np.argsort(theirs)
         at = np.searchsorted(theirs[order], keys)
@@ -85,7 +88,7 @@ class Terms:
 
 
 def slopes_of(state: _core.Snapshot) -> dict[str, Float64]:
-    """The slopes that a model has kept since it was merged: of its own lanes, and of its members'."""
+    """The slopes that a model has stored since it was merged, for its own lanes and its members'."""
     slopes = state["slopes"]
     sizes = slope_sizes(state) if len(slopes) else {}
     if not sizes:
@@ -95,13 +98,13 @@ def slopes_of(state: _core.Snapshot) -> dict[str, Float64]:
 
 
 def slope_sizes(state: _core.Snapshot) -> dict[str, int]:
-    """How many slopes a model has where it has kept them."""
+    """The numbers of slopes that a model has stored."""
     terms = _term_count(state)
     form = state["form"]
     averaged = 2 if state["next_look"] else 1
     sizes = {LINEAR: terms * len(state["lane_heads"]) * averaged}
     sizes |= {name: terms * len(form[f"{name}.lane_heads"]) for name in MEMBERS if f"{name}.lane_heads" in form}
-    # Members that keep a covariance need no slopes (information.py).
+    # Members with a covariance need no slopes (information.py).
     others = [name for name in extra_members(state) if f"{name}.newton.P" not in form]
     return sizes | {name: terms * len(form[f"{name}.lane_heads"]) * averaged for name in others}
 
@@ -115,13 +118,13 @@ def _term_count(state: _core.Snapshot) -> int:
 
 @dataclass(frozen=True)
 class Moved:
-    """What is added to a model's weights when means change, and its slopes from there on."""
+    """The change of a model's weights when means change, and its slopes afterwards."""
 
     slots: Slots
-    numbers: Numbers  # of these slots, as they were
+    numbers: Numbers  # the numbers of these slots before the change
     by: Float64  # [slot][value]
     slopes: Float64  # [term][value]: the weight's v by the means
-    to: Indices  # by term: where the weight that changes is among the slots
+    to: Indices  # by term: the position of the changing weight among the slots
 
     @classmethod
     def of(
@@ -134,7 +137,10 @@ class Moved:
         means: Float64,
         target: Float64,
     ) -> Moved:
-        """`stored`: the slopes that a merged model has kept; none: they are its weights."""
+        """Compute the change. `stored`: the slopes that a merged model has stored.
+
+        Otherwise its weights are the slopes.
+        """
         slots = np.unique(np.concatenate([[0], terms.to, terms.of])).astype(np.uint32)
         scale, H, values = source.read(slots)
         to, of = np.searchsorted(slots, terms.to), np.searchsorted(slots, terms.of)
@@ -145,12 +151,12 @@ class Moved:
             ratio = np.divide(unit[to], unit[of], out=np.zeros(len(to)), where=unit[of] > 0)
             slopes = values[of] * ratio[:, None]
         by = np.zeros_like(values)
-        if not options.bias or scale[0] == 0:  # nothing could take a change up
+        if not options.bias or scale[0] == 0:  # there is no bias that could compensate a change
             return cls(slots, (scale, H, values), by, slopes, to)
         drift = part.drift(means)
-        drift[0] = 1.0  # where there is no second mean
+        drift[0] = 1.0  # so that a term without a second mean is multiplied by 1
         factor = drift[terms.by] * drift[terms.also]
-        moving = np.flatnonzero(factor)  # and no other: a weight that has diverged may be infinite
+        moving = np.flatnonzero(factor)  # only weights that change; a weight that has diverged may be infinite
         np.add.at(by, to[moving], slopes[moving] * factor[moving, None])
         by[0] += part.offset(target) * unit[0]
         features = terms.of[: np.count_nonzero(terms.of == terms.by)]
@@ -162,7 +168,7 @@ class Moved:
         return cls(slots, (scale, H, values), by, after, to)
 
     def rows(self) -> Numbers:
-        """The slopes as if they were weights in the slots that they belong to."""
+        """The slopes as weights of the slots that they belong to."""
         scale, H, _ = self.numbers
         return scale[self.to], H[self.to], self.slopes
 
@@ -170,7 +176,7 @@ class Moved:
 def stored_slopes(
     slopes: Float64, state: _core.Snapshot, layout: Layout, terms: Terms, lanes: list[int], averaged: bool
 ) -> Float64:
-    """The slopes that a model has kept, by the terms and lanes of the merged one; none if it has kept none."""
+    """A model's stored slopes, by the terms and lanes of the merged model; None if it has not stored any."""
     if not len(slopes):
         return np.zeros((0, 0))
     count = len(state["lane_heads"])

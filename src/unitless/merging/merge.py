@@ -1,8 +1,8 @@
-"""`ul.merge`: several models that learned different rows become one.
+"""`ul.merge`: merge several models that learned different rows.
 
-Every formula is made of ratios of scales: multiplying a feature by a power of two changes no bit of v, H, N or t.
-Merging is commutative, without a base also associative, to rounding; a model that has learned nothing changes nothing.
-Exceptions are curves that are cut at more places than they may have leaves.
+All formulas use ratios of scales, so multiplying a feature by a power of two changes no bit of v, H, N or t. Merging is
+commutative, and without a base also associative, to rounding; a model without rows changes nothing. Curves with more
+cuts than they may have leaves are an exception.
 
 Slots of linear models, of which there may be millions, are merged inside the core (core/learner/merging.cpp).
 """
@@ -24,43 +24,44 @@ from .information import is_second_order
 
 M = TypeVar("M", bound=Model)
 
-_TRIES = 3  # before models that other threads are teaching are copied
+_TRIES = 3  # attempts before models that other threads change are copied
 
 
 def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None) -> M:
-    """One model from several that learned from different parts of the data.
+    """Merge models that learned different parts of the data into one model.
 
-    Weights are averaged, each by its accumulated squared gradients G (NG and GD: by the sum of z²); G, N and t add up,
-    and the scale is the largest ("snag": the sums of squares add up).
+    Weights are averaged, weighted by the accumulated squared gradients G (NG and GD: by the sum of z²); G, N and t add
+    up, and the scale is the largest ("snag": the sums of squares add up).
 
-    With `learning_rate="auto"` this is done rate by rate, and the losses add up; for a rate that one of the models has
-    dropped, the next lower one that it still runs stands in, or its lowest. Classes that one of the models has not met
-    are there in the state in which they would have joined. Means of centered columns and the target's offset become
-    those of all data, each model's bias taking up the difference. Averages of the weights are merged as the weights
-    are; they are in use if all models that have learned use them.
+    With `learning_rate="auto"` every rate is merged separately, and the losses add up. If a model has dropped a rate,
+    its next lower rate is used instead, or its lowest. If a model does not know a class, the class has the state in
+    which it would have joined. Means of centered columns and the target's offset become those of all data, and the
+    models' biases are corrected. Averages of the weights are merged like the weights; they are in use if all models
+    that have learned use them.
 
-    The order of the models does not matter, to rounding. Without a base, merging all at once or merging merged models
-    gives the same.
+    The result does not depend on the order of the models, to rounding. Without a base, it also does not matter whether
+    models are merged at once or in steps.
 
-    For models with `sparsity` or `l2` the sums of gradients behind the weights add up: evidence for a weight that was
-    too little in every model may be enough in all of them. With `center` or `target` they cannot be merged.
+    For models with `sparsity` or `l2` the sums of gradients add up, so a feature with too little evidence in every
+    model may get a weight in the merged one. With `center` or `target` such models cannot be merged.
 
-    Curves are laid over each other, and merged leaf by leaf as far as there is room for all leaves. Trees that grew in
-    different models cannot be averaged: each merged tree is one model's, drawn in proportion to its leaves, with the
-    mean weights of all.
+    A merged curve has the cuts of all models, and is merged leaf by leaf as far as there is room for all leaves. Trees
+    that grew in different models cannot be averaged: each merged tree is taken from one model, drawn with a probability
+    proportional to its leaves, with the averaged weights of all models.
 
-    Members of an ensemble (`ensemble=True`) are merged one by one, and all models must have the same ones. What rows
-    have taught second-order members (also `rule="newton"` alone) adds up: with squared loss, apart from lanes that
-    forget, the merged model is the one that would have learned all rows.
+    Members of an ensemble (`ensemble=True`) are merged one by one, and all models must have the same ones. The
+    information (inverse covariance) of second-order members, and of `rule="newton"` alone, adds up: with squared loss,
+    apart from lanes that forget, the merged model is the one that would have learned all rows.
 
-    Models that `train` made must agree on columns and labels. The merged one knows them too, and predicts frames.
+    Models that `train` made must agree on columns and labels. The merged model has them too, and predicts frames.
 
     Args:
         learners: models of one kind, with the same options and the same kind of features.
-        bounded: average the dimensionless v = w·s instead of w, as if all updates had used the common scale. Keeps
-            |prediction| within the largest bound of the parts; on evenly drawn partitions the default is more accurate.
+        bounded: average the dimensionless v = w·s instead of w, as if all updates had used the common scale. This keeps
+            |prediction| within the largest bound of the parts; on random partitions the default is more accurate.
+            Default: False.
         base: the model that all of `learners` were continued from, as in the synchronization rounds of distributed
-            training: its rows are counted once.
+            training: its rows are counted once. Default: None, the models have no rows in common.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -80,7 +81,7 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
 
 
 def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str, M] | None) -> M:
-    """`merge` of models with names, which messages use."""
+    """Merge models that have names for messages."""
     if not learners:
         raise MergeError("there is nothing to merge")
     everyone = [*learners, *([base] if base is not None else [])]
@@ -93,7 +94,7 @@ def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str
             raise MergeError(f"only learners can be merged, not {model!r}")
     training = None
     if any(model._training is not None for _, model in everyone):
-        from .record import merged_training  # noqa: PLC0415  (it reads records of data, which others need not)
+        from .record import merged_training  # noqa: PLC0415  (it reads records of data, which other merges do not need)
 
         training = merged_training(learners, base)
     models, start = [model for _, model in learners], None if base is None else base[1]
@@ -106,7 +107,7 @@ def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str
 
 
 def _merged_at_rest(models: list[M], base: M | None, bounded: bool) -> M:
-    """The merged model, of models that other threads may be teaching."""
+    """Merge models while other threads may be changing them."""
     for _ in range(_TRIES):
         merged = _merged(models, base, bounded)
         if merged is not None:
@@ -117,12 +118,12 @@ def _merged_at_rest(models: list[M], base: M | None, bounded: bool) -> M:
 
 
 def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
-    """The merged model; None if a model has learned meanwhile."""
+    """Merge models; returns None if a model has learned meanwhile."""
     first, everyone = models[0], [*models, *([base] if base is not None else [])]
     states = {id(model): model._state_and_labels(slots=False) for model in everyone}
     model_type, ensemble = _common_type([state for state, _ in states.values()])
     simple = model_type == "linear" and ensemble == "none" and not any(is_second_order(s) for s, _ in states.values())
-    in_core = simple and base is None  # the core reads slots where they are: there may be millions
+    in_core = simple and base is None  # the core reads slots in place: there may be millions
     if not in_core:
         states = {id(model): model._state_and_labels() for model in everyone}
     before = 0 if base is None else states[id(base)][0]["examples"]
@@ -144,7 +145,7 @@ def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
 
 
 def _common_type(states: list[_core.Snapshot]) -> tuple[str | None, str | None]:
-    """The model type and the members that all models have settled on; None before the first row."""
+    """The model type and the members that are common to all models; None before the first row."""
     learned = [state for state in states if state["examples"]] or states[:1]
     types = list(dict.fromkeys(state["form"]["settled"] for state in learned))
     if len(types) > 1:
@@ -162,7 +163,7 @@ def _common_type(states: list[_core.Snapshot]) -> tuple[str | None, str | None]:
 
 
 def _check_sums(options: Options) -> None:
-    """The weights of sparse models are not what is merged, so that a bias cannot take up a difference of offsets."""
+    """Refuse sparse models with centering: they merge sums of gradients, so the biases cannot be corrected."""
     for name in ("center", "target"):
         if options.sparse and getattr(options, name):
             raise MergeError(

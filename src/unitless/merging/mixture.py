@@ -1,4 +1,4 @@
-"""The mixtures that combine the members of several models become one: their mean, by the rows behind each.
+"""Merge the mixtures of several models' members: their mean, weighted by rows.
 
 The order of the numbers is that of `numbers` in core/ensemble/mixture.cpp.
 """
@@ -10,15 +10,15 @@ import numpy as np
 from ..inputs import Float64
 
 _LOGISTIC, _SQUARED, _CLASSES = 0, 1, 2  # kinds; all others mix by losses alone
-ROWS = 2  # the place of the number of rows
+ROWS = 2  # the index of the number of rows
 
 
 def merged_mixture(states: list[Float64], offsets: list[float], rows: float) -> Float64:
-    """The merged mixture.
+    """Compute the merged mixture.
 
     Args:
-        states: of the models.
-        offsets: by how far the labels of each are to be moved.
+        states: the mixtures of the models.
+        offsets: the shift of each model's labels.
         rows: the number of rows that the merged mixture stands for.
     """
     known = [(state, offset) for state, offset in zip(states, offsets, strict=True) if state[ROWS] > 0]
@@ -35,11 +35,12 @@ def merged_mixture(states: list[Float64], offsets: list[float], rows: float) -> 
         stackers = [_stacked([state[at].reshape(members, -1) for state in states], share) for at in slices]
         weights = sum(part * state[3 + 2 * each :] for part, state in zip(share, states, strict=True))
         return np.concatenate([head, *(one.ravel() for one in stackers), weights / np.sum(weights)])
-    factor = rows / behind.sum()  # sums that fade as rows come are as large as the rows behind them
+    factor = rows / behind.sum()  # sums that decay with rows are proportional to the rows behind them
     if kind == _SQUARED:
         unit = max(float(state[5]) for state in states)
         squares = np.zeros(len(states[0]) - 6)
-        count = members * (members + 1) + 2  # numbers of a stacker; the last is the weight of the rows: it has no unit
+        # the size of a stacker; the last number is the weight of the rows, without a unit
+        count = members * (members + 1) + 2
         for state in states:
             ratio = np.full(len(squares), (state[5] / unit) ** 2)
             ratio[[count - 1, 2 * count - 1]] = 1.0
@@ -51,14 +52,14 @@ def merged_mixture(states: list[Float64], offsets: list[float], rows: float) -> 
 
 
 def _limits(states: list[Float64], offsets: list[float]) -> list[float]:
-    """The least and the largest label; where no model has met a label, the largest is below the least."""
+    """The smallest and the largest label; before any label, the largest is below the smallest."""
     known = [(state[3] + offset, state[4] + offset) for state, offset in zip(states, offsets, strict=True)]
     known = [(low, high) for low, high in known if low <= high]
     return [min(low for low, _ in known), max(high for _, high in known)] if known else [0.0, -1.0]
 
 
 def _stacked(stackers: list[Float64], share: Float64) -> Float64:
-    """The mean and covariance [member][1 + member] whose information is the mean of several."""
+    """The mean and covariance [member][1 + member] whose information is the weighted mean of several."""
     precisions = [np.linalg.inv(one[:, 1:]) for one in stackers]
     known = sum(part * precision for part, precision in zip(share, precisions, strict=True))
     meant = sum(

@@ -1,4 +1,4 @@
-"""What is known of the data of a merged model: what its parts agree on."""
+"""The training record of a merged model: the columns and labels that its parts agree on."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..models.training_record import record
 
 
 def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None = None) -> dict[str, Any]:
-    """How a merged model was trained: as its parts, if they agree on columns and labels; or a MergeError.
+    """Merge the training records of models: raises a MergeError if they differ in columns or labels.
 
-    Models come with their names; some of them were made by `train`, and the others must not have learned anything.
+    Models come with their names. If some were made by `train`, the others must not have learned anything.
     """
     models = [(name, model) for name, model in models if model._training is not None or model.examples]
     everyone = [*models, *([base] if base is not None else [])]
@@ -30,8 +30,8 @@ def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None 
     progress = [Progress.read(model._training["progress"]) for _, model in models]
     start = Progress.read(base[1]._training["progress"]) if base is not None else Progress()
     total = Progress(done=True, passes=1)
-    for count in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
-        # A model that learned more data after it was done counts the rows of that data only.
+    for count in ("rows", "learned", "skipped", "unlabeled", "held", "consumed"):
+        # A model that learned more data after a finished training counts only those rows.
         setattr(total, count, getattr(start, count) + sum(getattr(part, count) for part in progress))
     for part in (start, *progress):
         total.missing.update(part.missing)
@@ -40,7 +40,7 @@ def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None 
 
 
 def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target]) -> None:
-    """Two models must mean the same by their columns and labels."""
+    """Check that two models have the same columns and labels."""
     (first, schema, target), (second, other_schema, other_target) = a, b
     both = f"{first} and {second} cannot be merged: "
     if schema.target != other_schema.target:
@@ -64,7 +64,7 @@ def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target
     for name in dict.fromkeys([*schema.kinds, *other_schema.kinds]):
         one_kind, another = schema.kinds.get(name), other_schema.kinds.get(name)
         if one_kind is None or another is None:
-            raise MergeError(f"{both}only one of them knows the column {name!r}")
+            raise MergeError(f"{both}only one of them has the column {name!r}")
         if {one_kind, another} == {"flag", "number"}:
             began = (
                 f"column {name!r} began with nothing but zeros and ones in one of them, and so is not centered there"
@@ -72,4 +72,4 @@ def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target
             advice = ("; train them with ", Option("numbers", name), ", or both without centering")
             raise MergeError(Phrase(f"{both}{began}", *advice))
         if one_kind != another:
-            raise MergeError(f"{both}column {name!r} holds {one_kind}s in one, {another}s in the other")
+            raise MergeError(f"{both}column {name!r} contains {one_kind}s in one, {another}s in the other")

@@ -1,10 +1,10 @@
-"""A synchronization round: partitions that went on from one model, the base, become one model again.
+"""A synchronization round: merge partitions that were all continued from one model, the base.
 
 It is a merge in which the base stands for the rows of one partition, and so does the merged model: all sums are divided
-by the number of partitions. So the next round takes steps as large as those of one partition, as if it had drawn its
-rows from all data. If sums were kept, steps would shrink with every round (docs/internals/merging-rounds.md).
+by the number of partitions. So the next round takes steps as large as those of one partition whose rows were drawn from
+all data. Undivided sums would make the steps smaller with every round (docs/internals/merging-rounds.md).
 
-Partitions are merged in a tree, as wide and deep as suits the cluster: the result is the same to rounding.
+Partitions are merged in a tree of any width and depth: the result is the same, to rounding.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from .totals import LOSS, RECENT
 
 @dataclass(frozen=True)
 class Partitions:
-    """What all partitions have in common."""
+    """The common data of all partitions."""
 
     options: Options
-    open: bool  # classes may join
+    open: bool  # whether classes may join
 
     def folded(self, several: Sequence[Gathered]) -> Gathered:
-        """Some partitions, merged as far as that can be done without the others."""
+        """Merge some partitions as far as possible without the others."""
         return Gathered.together(several).folded(self.options, self.open)
 
     def merged(self, base: State, partitions: Gathered) -> State:
-        """The model that all partitions become which have learned something since the base."""
+        """Merge all partitions that have learned something since the base."""
         states = [base, *(state for own in partitions.engines.values() for state in own)]
         kind = Kind.of(self.options, self.open, states)
         state = Merge(kind, partitions, base, sync_round=True).state()
-        state["slopes"] = np.zeros(0)  # these are for models that are merged again before they learn
+        state["slopes"] = np.zeros(0)  # slopes are only for models that are merged again before they learn
         count = partitions.models
         return scaled(self.options, (state, kind.labels), state["t"] / count, round(state["examples"] / count))
 
 
 def scaled(options: Options, state: State, weight: float, examples: int) -> State:
-    """The same model, as one that has learned so many examples of so much weight: its sums are multiplied.
+    """Scale the sums of a model to a given number and weight of examples.
 
-    Predictions stay. So a model of one partition becomes one of all partitions, and the other way round.
+    Predictions do not change. This converts a model of one partition to one of all partitions, and back.
     """
     own: Any = dict(state[0])
     if not own["t"] > 0:
         return state
     factor, rule = weight / own["t"], RULES[options.rule]
-    if rule.sums_squares and not is_second_order(own):  # H is in units of the scale, so that it stays
+    if rule.sums_squares and not is_second_order(own):  # H is in units of the scale, so it is not scaled
         own["scale"], own["average_scale"] = (own[key] * np.sqrt(factor) for key in ("scale", "average_scale"))
     elif not is_second_order(own):
         own["H"] = own["H"] * factor
@@ -82,19 +82,19 @@ def scaled(options: Options, state: State, weight: float, examples: int) -> Stat
 
 
 def _scaled_scores(scores: Any, factor: float) -> Any:
-    """Losses are sums over rows; the gaps between rates, and their squares, are evidence that stays."""
+    """Scale losses, which are sums over rows; the gaps between rates, and their squares, are not scaled."""
     by = np.ones(6)
     by[[LOSS, RECENT]] = factor
     return (scores.reshape(-1, 6) * by).ravel()
 
 
 def _scaled_array(key: str, value: Any, factor: float, sums_squares: bool) -> Any:
-    """An array of curves and trees."""
+    """Scale an array of curves and trees."""
     kind = key.rpartition(".")[2]
     if kind in ("N", "rows", "followed", "evidence") or (kind == "H" and not sums_squares):
         return value * factor
     if kind == "scores":
         return _scaled_scores(value, factor)
-    if kind == "seen":  # of a leaf that has not seen enough yet, this is how many values it stores
+    if kind == "seen":  # for a leaf with few rows, this is the number of values that it stores
         return np.where(value >= MOST_LEAVES, np.maximum(np.round(value * factor), MOST_LEAVES), value)
     return value

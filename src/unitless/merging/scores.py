@@ -1,7 +1,7 @@
-"""How the candidate learning rates have done, after a synchronization round.
+"""Scores of the candidate learning rates after a synchronization round.
 
-Partitions have judged the rates of the base by rows that they had not learned. Those of the first round, which began
-with nothing, have judged themselves: that counts for little.
+Partitions have evaluated the rates of the base on rows that they had not learned. In the first round, without a base,
+each partition has evaluated its own rates: that has little weight.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..models.model import State
 from .engine import Engine
 from .totals import GAP, LOSS, RECENT, SQUARE, Totals
 
-LIGHT = 1 / 64  # the weight of what rates had lost before they were judged in common
+LIGHT = 1 / 64  # the weight of losses from before the first common evaluation
 
 
 def judged(engine: Engine, base: State, partitions: int, weight: float) -> Totals:
-    """The merged totals, sums over partitions, with the scores of rates that were judged by rows of so much weight."""
+    """The merged totals, sums over partitions, with scores of rates that were evaluated on rows of that weight."""
     totals = replace(engine.totals, suspended=False)
     if not len(totals.scores):
         return replace(totals, counts={**totals.counts, "scored": totals.t})

@@ -1,7 +1,7 @@
-"""The slots of several models become those of one: a slot is a feature's scale, weights and squared gradients.
+"""Merge the slots of several models: a slot has a feature's scale, weights and squared gradients.
 
-The scale is the largest ("snag": squares add up). Each weight is the mean of the models' weights, by the squared
-gradients H behind them, and H adds up; all in units of the common scale, so that nothing here has a unit.
+The merged scale is the largest ("snag": squares add up). Each weight is the mean of the models' weights, weighted by
+the squared gradients H, and H adds up; both in units of the common scale, so the result does not depend on units.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from ..rules import RULES
 from .layout import NONE, Layout, Slots
 from .totals import Totals
 
-# By slot: the scale; H by lane; v by lane, followed by the averages of v where there are any.
+# By slot: the scale; H by lane; v by lane; then the averages of v, if there are any.
 Numbers: TypeAlias = tuple[Float64, Float64, Float64]
 
 
 class Source(ABC):
-    """The slots of one model, in the numbers and lanes of the merged one."""
+    """The slots of one model, in the order of the merged model's slots and lanes."""
 
     @abstractmethod
     def read(self, slots: Slots) -> Numbers:
-        """The numbers of some slots; zeros where the model has no such slot."""
+        """The numbers of slots; zeros where the model has no such slot."""
 
 
 @dataclass(frozen=True)
 class OfLearner(Source):
-    """Slots that stay where they are, in a learner."""
+    """The slots of a learner, which the core reads in place."""
 
     model: Model
     lanes: Slots
@@ -54,7 +54,7 @@ class OfLearner(Source):
         return self.model._read_slots(own, self.lanes)
 
     def part(self, state: _core.Snapshot, moved: Slots, by: Float64) -> dict[str, Any]:
-        """These slots in the form that the core takes; `by` is added to the slots `moved`."""
+        """The slots in the form that the core takes; `by` is added to the slots `moved`."""
         return {
             "learner": self.model,
             "t": state["t"],
@@ -69,7 +69,7 @@ class OfLearner(Source):
 
 
 class OfState(Source):
-    """Slots of a state."""
+    """The slots of a state."""
 
     def __init__(self, options: Options, state: _core.Snapshot, layout: Layout, lanes: list[int]) -> None:
         count = len(state["lane_heads"])
@@ -96,7 +96,7 @@ class OfState(Source):
 
 
 def merging(options: Options, totals: list[Totals], merged: Totals, bounded: bool) -> dict[str, Any]:
-    """How the core merges slots (core/engine/merging.hpp)."""
+    """The options for merging slots in the core (core/engine/merging.hpp)."""
     rule = RULES[options.rule]
     return {
         "unit_free": rule.unit_free,
@@ -110,7 +110,7 @@ def merging(options: Options, totals: list[Totals], merged: Totals, bounded: boo
 
 
 def sound(numbers: Numbers) -> Numbers:
-    """Slots in which a lane that has diverged has no evidence: the other models decide about its weights."""
+    """Remove the evidence of lanes that have diverged, so that the other models decide about their weights."""
     scale, H, values = numbers
     with np.errstate(invalid="ignore", over="ignore"):
         each = np.tile(H, (1, values.shape[1] // H.shape[1])) if H.size else values
@@ -120,7 +120,7 @@ def sound(numbers: Numbers) -> Numbers:
 
 
 def counted_once(options: Options, merged: Numbers, base: Numbers, models: int, bounded: bool) -> Numbers:
-    """Merged slots in which the base, that all models were continued from, counts once instead of in each model."""
+    """Subtract the base from merged slots, so that the rows that all models share count once."""
     rule, again = RULES[options.rule], models - 1
     scale, H, values = merged
     start, start_H, start_values = base

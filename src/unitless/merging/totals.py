@@ -1,8 +1,8 @@
-"""What a model knows apart from its slots: counts of rows, losses of rates, means of columns, labels. These add up.
+"""The parts of a model other than its slots: counts of rows, losses of rates, means of columns, labels. These add up.
 
-Models that were continued from a base have all counted the rows of the base. In the merged model these count once: of
-the sum over P models, the base's number is taken off P - 1 times. A synchronization round takes off nothing, because
-there the base stands for the rows of one partition.
+Models that were continued from a base have all counted the rows of the base. In the merged model these must count once:
+from the sum over P models, the base's number is subtracted P - 1 times. A synchronization round subtracts nothing,
+because there the base stands for the rows of one partition.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from ..models.by_feature import latest_look, scored_weight
 from ..options import Options
 from .layout import Lanes, Layout
 
-LOSS, RECENT, GAP, SQUARE = range(4)  # of a lane's scores
-_SUMS = [0, 1, 3, 5]  # of the scores, all but the gaps: they are not negative
+LOSS, RECENT, GAP, SQUARE = range(4)  # the columns of a lane's scores
+_SUMS = [0, 1, 3, 5]  # the scores that are sums and not negative
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What one model knows apart from its slots, in the features and lanes of the merged model."""
+    """The totals of one model, in the features and lanes of the merged model."""
 
     t: float
-    counts: dict[str, Any]  # T, N, the number of examples; the weight that was averaged, and that was scored
+    counts: dict[str, Any]  # T, N, the number of examples; the weight that was averaged, and the weight of the scores
     scores: Float64  # [lane][6]
     followed: Float64  # [head]
     errors: Float64  # [rate]
-    means: Float64  # [feature]: of centered columns
+    means: Float64  # [feature]: means of centered columns
     masses: Float64  # [feature]: the weight behind each mean
-    target: Float64  # what is known of the labels, see target_state.py
+    target: Float64  # the statistics of the labels, see target_state.py
     label_range: tuple[float, float]
-    averaged: bool  # the averaged weights are in use
-    suspended: bool  # rates are no longer chosen
+    averaged: bool  # whether the averaged weights are in use
+    suspended: bool  # whether rates are no longer dropped
 
     @classmethod
     def of(cls, state: _core.Snapshot, by_label: list[dict[int, int]], layout: Layout, lanes: Lanes) -> Totals:
@@ -62,11 +62,11 @@ class Totals:
         )
 
     def offset(self, target: Float64) -> float:
-        """By how much predictions grow where labels are measured from another center."""
+        """The change of predictions when labels are measured from another center."""
         return float(self.target[1] - target[1]) if self.target[0] and target[0] else 0.0
 
     def drift(self, means: Float64) -> Float64:
-        """By how much the means of centered columns change, by feature."""
+        """The change of the means of centered columns, by feature."""
         return np.where(self.masses > 0, means - self.means, 0.0)
 
     def shifted(self, means: Float64, target: Float64) -> Totals:
@@ -84,12 +84,12 @@ class Totals:
 
 
 def added_up(values: list[Any], start: Any) -> Any:
-    """The sum of what all models have; what they all have from a start counts once."""
+    """The sum over all models, in which a common start value counts once."""
     return sum(values) if start is None else sum(values) - (len(values) - 1) * start
 
 
 def common_offsets(parts: list[Totals], base: Totals | None, options: Options) -> tuple[Float64, Float64]:
-    """The means and the target's center over all data; where all agree, exactly what they agree on."""
+    """The means and the target's center over all data; where all models agree, exactly their values."""
     masses = added_up([part.masses for part in parts], base and base.masses)
     sums = added_up([part.masses * part.means for part in parts], base and base.masses * base.means)
     highest = np.max([np.where(part.masses > 0, part.means, -np.inf) for part in parts], axis=0)
@@ -110,9 +110,9 @@ def common_offsets(parts: list[Totals], base: Totals | None, options: Options) -
 
 
 def combine(parts: list[Totals], base: Totals | None) -> Totals:
-    """The merged totals, of models that have the same means and the same center of the labels.
+    """Merge the totals of models that have the same means and the same center of the labels.
 
-    `base`: the model that all of them were continued from, if its rows are to count once.
+    `base`: the model that all of them were continued from, if its rows count once.
     """
 
     def added(name: str) -> Any:
@@ -123,7 +123,7 @@ def combine(parts: list[Totals], base: Totals | None) -> Totals:
     counts |= {key: min(counts[key], t) for key in ("averaged_t", "scored")}
     target = added("target")
     target[:2] = parts[0].target[:2]
-    target[target_state.FAR_ROWS] = 0.0  # no model's far label is a reason to expect another one in the next row
+    target[target_state.FAR_ROWS] = 0.0  # a far label of one model does not predict another one in the next row
     means = np.max([np.where(part.masses > 0, part.means, -np.inf) for part in parts], axis=0)
     return Totals(
         t,
@@ -141,7 +141,10 @@ def combine(parts: list[Totals], base: Totals | None) -> Totals:
 
 
 def _added_scores(parts: list[Totals], base: Totals | None, t: float) -> Float64:
-    """Losses add up; infinite ones stay so. Of recent losses the base's share fades as more examples come."""
+    """Add up losses; infinite losses stay infinite.
+
+    The base's share of recent losses decays as examples are learned.
+    """
 
     def before(now: float) -> Float64:
         scores = np.zeros_like(parts[0].scores) if base is None else base.scores.copy()
@@ -153,7 +156,7 @@ def _added_scores(parts: list[Totals], base: Totals | None, t: float) -> Float64
     with np.errstate(invalid="ignore"):
         for part in parts:
             more = part.scores - before(part.t)
-            more[:, _SUMS] = np.maximum(more[:, _SUMS], 0)  # squares begin anew when rates are dropped
+            more[:, _SUMS] = np.maximum(more[:, _SUMS], 0)  # squares restart when rates are dropped
             total += more
     return np.where(np.any([np.isinf(part.scores) for part in parts], axis=0) | np.isnan(total), np.inf, total)
 
@@ -161,7 +164,7 @@ def _added_scores(parts: list[Totals], base: Totals | None, t: float) -> Float64
 def snapshot_of(
     options: Options, layout: Layout, totals: Totals, lanes: Lanes, states: list[_core.Snapshot]
 ) -> _core.Snapshot:
-    """A merged state without its slots. `states`: those that are merged."""
+    """A merged state without its slots. `states`: the states that are merged."""
     negatives = {state["negative"] for state in states if state["examples"]} - {0}
     if len(negatives) > 1:
         raise MergeError("the models' negative labels differ: 0 and -1")

@@ -1,18 +1,18 @@
-"""Trees of several models become one forest.
+"""Merge the trees of several models into one forest.
 
-Trees that grew in different models cannot be averaged, because they ask different questions. Each merged tree is the
-tree of one model, drawn by lot in proportion to the leaves, so that the forest is a mean of the models' forests. The
-lot follows from the tree alone: neither the order of the models matters nor what is merged first. What the other
-models have learned goes into the weights. The leaves of the base's trees are *regions* of the rows, common to all
-models; trees of models without a base have one region each, all rows. In each region
+Trees that grew in different models cannot be averaged, because they have different splits. Each merged tree is the tree
+of one model, drawn at random in proportion to the leaves, so that the forest is a mean of the models' forests. The
+random draw is computed from the tree alone: it does not depend on the order of the models or of the merges. The rows of
+the other models change the weights. The leaves of the base's trees are *regions* of the rows, common to all models;
+trees of models without a base have one region each, all rows. In each region
 
 - the mean of the tree's weights becomes that of all models, by their evidence;
 - the difference of each leaf from that mean stays;
 - evidence and rows are sums over all models, in the proportions of the tree's own leaves.
 
-In a region that no model has split, models have watched the same candidates for a split. Their sums add up, and where
-the best candidate convinces, the region is split here: that finds splits that no model would have found alone. Both
-halves keep the candidates, so that models that go on from the merged one watch the same ones again.
+In a region that no model has split, all models have the same candidates for a split. Their sums add up, and if the best
+candidate is significant, the region is split here: that finds splits that no single model would have found. Both halves
+keep the candidates, so that models that continue from the merged one have the same candidates again.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _CONVINCING, _CLEARLY = 2.5, 1.0 + 2.0**-10  # gains, as in core/trees/trees.hpp
 def merged_trees(
     parts: list[Forest], base: Forest, once: bool, heads: Heads, curvature: float, merged: Leaves
 ) -> dict[str, Any]:
-    """The arrays of the merged trees; the leaves' weights go to `merged`.
+    """Build the arrays of the merged trees; the leaves' weights are written to `merged`.
 
     Args:
         parts: the models.
-        base: what they were continued from, which may have no trees.
+        base: the model that they were continued from, which may have no trees.
         once: whether the base's rows count once, instead of in each model.
         heads: the merged lanes.
-        curvature: that of the loss.
+        curvature: the curvature of the loss.
         merged: all leaves.
     """
     parts = [part for part in parts if part.exists]
@@ -67,19 +67,21 @@ def merged_trees(
 
 
 def _ratio(a: Float64, b: Any, otherwise: Any = 0.0) -> Float64:
-    """a/b, and something else where b is not above 0."""
+    """a/b, or `otherwise` where b is not positive."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(b > 0, a / b, otherwise))
 
 
 class _Grown:
-    """What a model has grown below the regions."""
+    """The part of a model's trees below the regions."""
 
     def __init__(self, forest: Forest, first: Indices) -> None:
         self.forest = forest
         self.leaves = np.flatnonzero(forest.history.there())
-        self.region = forest.history.regions(first)[self.leaves]  # by such leaf
-        self.count = np.bincount(self.region, minlength=forest.history.origin.size)  # by region, as all that follows
+        self.region = forest.history.regions(first)[self.leaves]  # by leaf below a region
+        self.count = np.bincount(
+            self.region, minlength=forest.history.origin.size
+        )  # by region, like the following arrays
         self.evidence, self.rows = np.zeros_like(forest.evidence), np.zeros_like(forest.rows)
         np.add.at(self.evidence, self.region, forest.evidence[self.leaves])
         np.add.at(self.rows, self.region, forest.rows[self.leaves])
@@ -88,12 +90,12 @@ class _Grown:
 
     @property
     def share(self) -> Float64:
-        """By leaf: its part of the rows of its region."""
+        """By leaf: its share of the rows of its region."""
         return _ratio(self.forest.rows[self.leaves], self.rows[self.region], 1.0 / self.count[self.region])
 
 
 class _Together:
-    """The merged trees while they are made."""
+    """The merged trees while they are built."""
 
     def __init__(self, base: Forest, parts: list[Forest], heads: Heads, merged: Leaves) -> None:
         self.base, self.parts, self.heads, self.merged = base, parts, heads, merged
@@ -101,7 +103,7 @@ class _Together:
         self.width = parts[0].width
         self.grown = [_Grown(part, base.history.sizes) for part in parts]
         self.counts = np.array([one.count for one in self.grown])
-        self.owner = self._draw()  # by tree: the model whose tree it is
+        self.owner = self._draw()  # by tree: the model that it is taken from
         self.history = History.empty(base.history.trees, base.history.most)
         for tree, k in enumerate(self.owner):
             self.history.take(tree, parts[k].history)
@@ -125,7 +127,7 @@ class _Together:
         mean = np.asarray(sum(part[:, of_lane] * one.mean for part, one in zip(share, self.grown, strict=True)))
         behind = np.maximum(added_up(list(evidence), self.base.evidence if once else None), 0.0)
         rows = np.maximum(added_up([one.rows for one in self.grown], self.base.rows if once else None), 0.0)
-        split = np.repeat(self.history.sizes > 1, self.history.most)  # before that there is no feature
+        split = np.repeat(self.history.sizes > 1, self.history.most)  # there is no feature before the first split
         for k, one in enumerate(self.grown):
             leaves, region, part = self._taken(k)
             leaves, region, part = leaves[split[leaves]], region[split[leaves]], part[split[leaves]]
@@ -134,7 +136,7 @@ class _Together:
             merged.rows[leaves] = rows[region] * part
 
     def watch(self) -> None:
-        """Set what leaves know of their candidates for a split."""
+        """Set the statistics of the leaves' candidates for a split."""
         width, all_leaves, most = self.width, self.history.origin.size, self.history.most
         self.watched = Watched(
             np.zeros((all_leaves, 6)), np.zeros((all_leaves, width)), np.zeros((all_leaves, self.candidates, 3 + width))
@@ -142,7 +144,7 @@ class _Together:
         self.watched.facts[:, NEED] = ENOUGH
         growing = np.repeat(self.history.sizes < most, most)
         owner = np.repeat(self.owner, most)
-        whole = self.counts[owner, np.arange(all_leaves)] == 1  # regions that are one leaf as before
+        whole = self.counts[owner, np.arange(all_leaves)] == 1  # regions that are still one leaf
         for k, part in enumerate(self.parts):
             leaves = self._taken(k)[0]
             leaves = leaves[growing[leaves]]
@@ -157,11 +159,11 @@ class _Together:
         facts[:, ROWS] = np.minimum(facts[:, ROWS], LONGEST)
 
     def _useful(self, forest: Forest) -> bool:
-        """Whether sums of residuals are of the same heads and of as many candidates."""
+        """Whether sums of residuals have the same heads and the same number of candidates."""
         return forest.exists and forest.knows_all_heads and forest.candidates == self.candidates
 
     def _add(self, regions: Indices, own: Watched) -> None:
-        """Add what a further model has watched of the same candidates since the base."""
+        """Add the sums that another model has collected for the same candidates since the base."""
         same = own.same(self.watched.at(regions))
         regions, own = regions[same], own.at(same)
         self.watched.add(regions, own)
@@ -171,9 +173,9 @@ class _Together:
             self.watched.add(regions[begun], start.at(begun), -1.0)
 
     def split(self, kick: float) -> None:
-        """Splits leaves that have been watched enough; `kick`: of mean residuals, what goes into the halves' weights.
+        """Split leaves that have enough rows; `kick`: the factor of mean residuals in the weights of the halves.
 
-        A tree that has never been split is left to the models.
+        A tree without splits is not changed: the models split it.
         """
         facts, watched = self.watched.facts, self.watched.candidates
         can = self.history.growing() & (self.history.sizes > 1)[:, None]
@@ -183,7 +185,7 @@ class _Together:
         apart = ((others * right[:, :, None] - sums * stay[:, :, None]) ** 2).sum(axis=2)
         gain = np.where((stay > 0) & (right > 0), _ratio(apart, stay * right * rows), -1.0)
         most = gain.max(axis=1, initial=-1.0)
-        best = np.argmax(gain * _CLEARLY >= most[:, None], axis=1)  # rounding does not choose among equals
+        best = np.argmax(gain * _CLEARLY >= most[:, None], axis=1)  # rounding must not choose among equal gains
         convinces = most > _CONVINCING * _ratio(facts[due, SQUARE], facts[due, WEIGHT], np.inf)
         self._draw_anew(due[~convinces])
         k = np.flatnonzero(convinces)
@@ -204,7 +206,7 @@ class _Together:
         facts[leaves, STAGE] = facts[leaves, TEXT] = 0.0
 
     def _halve(self, leaves: Indices, right: Indices, share: Float64, moves: list[Float64]) -> None:
-        """A share of each leaf stays, and the rest goes to its right half. Weights move by the mean residuals."""
+        """Divide each leaf: a share stays, and the rest goes to its right half. Weights move by the mean residuals."""
         merged = self.merged
         merged.weights[right] = merged.weights[leaves]
         groups = -(-merged.evidence.shape[1] // self.width)
@@ -220,7 +222,7 @@ class _Together:
         self.watched.put(right, self.watched.at(leaves))
 
     def arrays(self) -> dict[str, Any]:
-        """The trees as a model's state has them."""
+        """The trees in the form of a model's state."""
         there, growing = self.history.there().ravel(), self.history.growing().ravel()
         return {
             "tree.candidates": np.array([self.candidates], np.float64),

@@ -1,4 +1,4 @@
-"""How good predictions are: one record per metric, progressive validation, baselines, and confidence intervals."""
+"""Metrics of predictions: one record per metric, progressive validation, baselines, and confidence intervals."""
 
 from .evaluation import Evaluation
 from .history import Moment

@@ -1,9 +1,9 @@
-"""What a model is compared with: the metrics of the best constant prediction.
+"""The constant baseline: the metrics of the best constant prediction.
 
     baseline = Baseline(model)
     baseline.observe(learned)            # the constant comes from these labels
     baseline.count(held_out)             # the rows for which it is predicted
-    baseline.metrics                     # as those of `Evaluation`
+    baseline.metrics                     # with the names that `Evaluation.metrics` has
 
 For the baselines of a stream see `stream_baselines.py`.
 """
@@ -34,10 +34,10 @@ STATE_VERSION = 1
 
 
 class Baseline:
-    """The best constant for the labels that were learned, evaluated on other rows: a predictor without features.
+    """A predictor without features: the best constant for the learned labels, evaluated on other rows.
 
     Args:
-        model: with what it is compared; its loss says which constant is the best.
+        model: the model that is compared with the baseline; its loss decides which constant is the best.
 
     Example:
         >>> import unitless as ul
@@ -61,7 +61,7 @@ class Baseline:
         self.begin_scoring()
 
     def observe(self, scored: Scored) -> None:
-        """Rows that are learned."""
+        """Fit the constant to rows that are learned."""
         self._constant.observe(scored.counted)
 
     def begin_scoring(self) -> None:
@@ -70,39 +70,39 @@ class Baseline:
         self._sums = MetricSums(self._model, names)
 
     def count(self, scored: Scored) -> None:
-        """Rows for which the constant is predicted."""
+        """Count rows, for which the constant is predicted."""
         if self._constant.weight > 0:
             self._sums.count(replace(scored, scores=self._constant.scores(scored)))
 
     @property
     def answer(self) -> Label | float:
-        """What it predicts for every row: a number, or a class (of two classes whether it is the positive one)."""
+        """The prediction for every row: a number, or a class. For two classes: whether it is the positive class."""
         return self._constant.answer if self._constant.weight > 0 else math.nan
 
     @property
     def has_offsets(self) -> bool:
-        """Whether it is a number to which rows' offsets are added."""
+        """Whether the constant is a number to which the rows' offsets are added."""
         return self._constant.has_offsets
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Of the constant on the rows that were counted; nothing before there is one."""
+        """The metrics of the constant on the counted rows; empty before the constant is known."""
         return self._sums.metrics
 
     def state(self) -> dict[str, Any]:
-        """What the constant is made of, as JSON can keep it, for `restore` and `join`."""
+        """The constant as JSON-compatible values, for `restore` and `join`."""
         return {"version": STATE_VERSION, "labels": self._constant.state(), "classes": self._model._class_labels}
 
     @classmethod
     def restore(cls, model: Learner | OneVsAll, state: dict[str, Any]) -> Baseline:
-        """A baseline with the constant that had this state, for a model of the same kind."""
+        """Rebuild a baseline from its state, for a model of the same kind."""
         return cls.join(model, [state])
 
     @classmethod
     def join(cls, model: Learner | OneVsAll, states: Iterable[dict[str, Any]]) -> Baseline:
-        """One baseline of all labels, from the states of baselines that were made of parts of them.
+        """Build the baseline of all labels from the states of baselines of parts of them.
 
-        Parts are added up in the order given. Classes are told by their labels: each part may have its own order.
+        Parts are added up in the given order. Classes are matched by label, so each part may have its own order.
         """
         joined = cls(model)
         for state in states:
@@ -116,26 +116,26 @@ class Baseline:
 
 
 class HindsightBaseline:
-    """The best constant for the very rows on which it is evaluated: where no labels were learned before.
+    """The best constant for the rows on which it is evaluated, used where no labels were learned before.
 
-    Labels are remembered. Where they are more than `MOST`, those that lie within 1/256 of each other's size, with
-    offsets as close, become two rows with the same mean and the same mean square.
+    The labels are stored. If there are more than `MOST`, labels that lie within 1/256 of each other's size and have
+    similar offsets are replaced by two rows with the same mean and the same mean square.
 
     Args:
-        model: with what it is compared.
+        model: the model that is compared with the baseline.
     """
 
     MOST = 1 << 20
 
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._model = model
-        self._rows: list[Float64] = []  # each with three rows: labels, weights, offsets
+        self._rows: list[Float64] = []  # each entry has three rows: labels, weights, offsets
         self._waiting, self._limit = 0, self.MOST
         self._origin: float | None = None
         self._has_offsets = False
 
     def count(self, scored: Scored) -> None:
-        """Rows that are evaluated."""
+        """Count rows to evaluate."""
         scored = scored.counted
         if not len(scored):
             return
@@ -148,7 +148,7 @@ class HindsightBaseline:
             self._merge()
 
     def _merge(self) -> None:
-        """Put rows that are nearly the same together."""
+        """Combine rows that are nearly equal."""
         y, h, o = np.concatenate(self._rows, axis=1)
         if self._origin is None:  # counts have a zero of their own, and labels near it must not become negative
             self._origin = 0.0 if LOSSES[self._model.options.loss].smallest_label is not None else float(y[0])
@@ -168,7 +168,7 @@ class HindsightBaseline:
     def _evaluated(self) -> Baseline:
         baseline = Baseline(self._model)
         if self._model.task != "regression" and self._rows:
-            self._merge()  # to one row for each class, or two
+            self._merge()  # now one row for each class, or two rows
         if self._rows:
             y, h, o = np.concatenate(self._rows, axis=1)
             kind = {"regression": np.float64, "binary": np.bool_, "classes": np.intp}[self._model.task]
@@ -179,28 +179,30 @@ class HindsightBaseline:
 
     @property
     def answer(self) -> Label | float:
-        """What is predicted for every row."""
+        """The prediction for every row."""
         return self._evaluated.answer
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Of the constant; nothing before there was a row."""
+        """The metrics of the constant; empty before the first row."""
         return self._evaluated.metrics
 
 
 def skill(metrics: Mapping[str, float], baseline: Mapping[str, float], by: str | None = None) -> float:
-    """The share of a baseline's error that is removed: 1 - error/baseline's error; NaN if the baseline has no error.
+    """The share of a baseline's error that a model removes: 1 - error/baseline's error.
+
+    NaN for a baseline without error.
 
     Args:
         metrics: a model's metrics.
         baseline: the baseline's metrics on the same rows.
-        by: which metric. Default: "error_rate" for classes; "rmse" for numbers, which is squared, so that the skill is
-            R², with the mean of the rows that were learned.
+        by: the metric to use. Default: "error_rate" for classes; for numbers "rmse", which is squared, so that the
+            skill is R² relative to the mean of the learned rows.
     """
     name = by or ("error_rate" if "error_rate" in metrics else "rmse")
     if name not in metrics or name not in baseline:
         raise InputError(f"{name!r} is not both a metric of the model and of the baseline")
-    error, trivial = metrics[name], baseline[name]
+    error, constant = metrics[name], baseline[name]
     if name == "rmse":
-        error, trivial = error * error, trivial * trivial
-    return 1 - error / trivial if trivial else math.nan
+        error, constant = error * error, constant * constant
+    return 1 - error / constant if constant else math.nan

@@ -1,4 +1,4 @@
-"""The best constant prediction for a loss, from sums of the labels: how rows are cut into calls does not matter."""
+"""The best constant prediction for a loss, from sums of the labels, whatever the division of rows into calls."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..models.one_vs_all import OneVsAll
 from ..models.scored import Scored
 from .label_sums import Histogram, LabelSums, added
 
-MOST_OFFSET = 300.0  # of logarithms, so that the square of what they stand for is still a number
+MOST_OFFSET = 300.0  # offsets are logarithms: the square of exp(300) is still finite
 
 
 class NumberConstant:
-    """The mean or a quantile of labels y that are numbers.
+    """The mean or a quantile of numeric labels y.
 
-    With offsets o, the constant is that of y - o, and what is predicted is the constant + o. Offsets of counts are
-    logarithms of factors e: the constant is the mean of y/e with weights h·e, and what is predicted is e times that.
+    With offsets o, the constant c is fitted to y - o, and the prediction is c + o. For counts, an offset is the
+    logarithm of a factor e: the constant is the mean of y/e with weights h·e, and the prediction is e·constant.
     """
 
     def __init__(self, model: Learner | OneVsAll) -> None:
@@ -63,7 +63,10 @@ class NumberConstant:
         return {"sums": self._sums.state(), "around": self._around.state(), "has_offsets": self.has_offsets}
 
     def absorb(self, state: dict[str, Any], places: NDArray[np.intp]) -> None:
-        """Where the other's labels lie is known to 1/256 of their distance from its first."""
+        """Add the labels of another state.
+
+        The positions of its labels are known to 1/256 of their distance from its first.
+        """
         sums, around = LabelSums.restore(state["sums"]), Histogram.restore(state["around"])
         self.has_offsets |= state["has_offsets"] is True
         if self.weight:
@@ -75,7 +78,10 @@ class NumberConstant:
 
 
 class ClassConstant:
-    """The shares of classes, from the weight of each; that of classes that the model does not know is counted apart."""
+    """The shares of classes, from the weight of each class.
+
+    Classes that the model does not know are counted separately.
+    """
 
     has_offsets = False
 
@@ -93,14 +99,15 @@ class ClassConstant:
         return float(self._by_class.sum()) + self._unknown
 
     def _widen(self) -> None:
-        """Classes may have joined."""
+        """Make room for classes that have joined the model."""
         self._by_class = np.pad(self._by_class, (0, self._count - len(self._by_class)))
 
     def observe(self, scored: Scored) -> None:
         self._widen()
         numbers, h = scored.truth.astype(np.intp), scored.weight
         known = numbers < len(self._by_class)
-        np.add.at(self._by_class, numbers[known], 1.0 if h is None else h[known])  # one after another
+        # adds one value after another, so the result does not depend on calls
+        np.add.at(self._by_class, numbers[known], 1.0 if h is None else h[known])
         strange = int(np.count_nonzero(~known))
         if strange:
             self._unknown = added(self._unknown, None if h is None else h[~known], None, strange)
@@ -133,7 +140,7 @@ class ClassConstant:
 
 
 def class_scores(model: Learner | OneVsAll, shares: Float64) -> Float64:
-    """The constant scores with the least loss for rows of which each head's class has a share (the last dimension)."""
+    """The constant scores with the least loss, given the share of each head's class among the rows (last dimension)."""
     loss = LOSSES[model.options.loss]
     if loss.link.gives_probabilities:
         scores = loss.link.inverse(shares)
@@ -142,7 +149,7 @@ def class_scores(model: Learner | OneVsAll, shares: Float64) -> Float64:
     else:
         above = model.options.quantile if loss.has_quantile else 0.5
         scores = np.where(1.0 - shares < above, 1.0, loss.other_class)
-        if model.task == "classes" and scores.size:  # all others may tie: the most frequent one is predicted
+        if model.task == "classes" and scores.size:  # all other scores may tie; the most frequent class is predicted
             best = shares.argmax(axis=-1)[..., None]
             np.put_along_axis(scores, best, np.nextafter(np.take_along_axis(scores, best, -1), np.inf), -1)
     return scores

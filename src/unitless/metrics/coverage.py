@@ -1,8 +1,8 @@
-"""Coverage of prediction intervals and prediction sets: how many rows they cover, and how large they are.
+"""Coverage of prediction intervals and prediction sets: how many rows they contain, and how large they are.
 
-Each interval is made before its row is counted: of a stream by the errors of the rows before it, and of a model that
-does not change by the quantiles that it has. Rows for which there is no interval yet, because there were too few before
-them, do not count.
+Each interval is made before its row is counted. For a stream it uses the errors of earlier rows; for a fixed model it
+uses the model's error quantiles. Rows that come before there is an interval, because there were too few errors, do not
+count.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ COVERAGE = (
         None,
         smaller_is_better=False,
         is_share=True,
-        about="how many rows the intervals, or sets of classes, hold",
+        about="the share of rows whose label the interval, or the set of classes, contains",
     ),
-    Metric("width", ("regression",), None, about="the mean width of the intervals, in the target's unit"),
-    Metric("set_size", ("binary", "classes"), None, about="how many classes a set has in the mean"),
+    Metric("width", ("regression",), None, about="the mean width of the prediction intervals, in the target's unit"),
+    Metric("set_size", ("binary", "classes"), None, about="the mean number of classes in a set"),
 )
-"""The metrics of evaluations that have a `Coverage`."""
+"""The names of the metrics that a `Coverage` adds to an evaluation."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """The errors of predicted rows, by which an interval, or a set of classes, contains their truth or does not."""
+    """Predicted rows, with the errors that decide whether an interval or a set contains the true label."""
 
     errors: Float64  # see `models.error_quantiles`
-    right: NDArray[np.bool_] | None = None  # of classes: the likeliest one is the true one
-    shares: Float64 | None = None  # of more than two classes: their probabilities, by class and row
+    right: NDArray[np.bool_] | None = None  # for classes: whether the most likely class is the true one
+    shares: Float64 | None = None  # for more than two classes: the probabilities, by class and row
 
     @classmethod
     def of(cls, rows: Rows) -> Predicted:
-        """Of rows that are counted."""
+        """Build the errors of rows to count."""
         if isinstance(rows, NumberRows):
             return cls(rows.error)
         right = ~rows.wrong
@@ -55,13 +55,13 @@ class Predicted:
         return cls(1.0 - rows.share_of_own, right, rows.shares.reshape(rows.scores.shape))
 
     def __getitem__(self, rows: Any) -> Predicted:
-        """Some of them."""
+        """Select rows by a mask, a slice or positions."""
         right = None if self.right is None else self.right[rows]
         return Predicted(self.errors[rows], right, None if self.shares is None else self.shares[:, rows])
 
     @classmethod
     def join(cls, parts: list[Predicted]) -> Predicted:
-        """The rows of several, in order."""
+        """Concatenate the rows of several parts in order."""
         right = [part.right for part in parts if part.right is not None]
         shares = [part.shares for part in parts if part.shares is not None]
         return cls(
@@ -71,22 +71,22 @@ class Predicted:
         )
 
     def held(self, reach: Float64) -> NDArray[np.bool_]:
-        """Which rows are in their interval or set; the likeliest class is in every set."""
+        """Whether each row's interval or set contains the true label; the most likely class is in every set."""
         within = self.errors <= reach
         return within if self.right is None else within | self.right
 
     def total_size(self, start: float, reach: Float64, weight: Float64 | None) -> float:
-        """The sum of the sizes of all rows, from some number on, in order."""
+        """The running sum of interval or set sizes: `start` plus the size of each row in order."""
         if self.right is not None and self.shares is None and weight is None and start.is_integer():
             return added(start + len(reach), self._both(reach), None)
         return added(start, self.sizes(reach), weight)
 
     def _both(self, reach: Float64) -> NDArray[np.bool_]:
-        """Of two classes the likelier one is in each set, and the other if its error is within reach."""
+        """For two classes: whether the set has both, that is, whether the less likely one is within reach."""
         return np.maximum(self.errors, 1.0 - self.errors) <= reach
 
     def sizes(self, reach: Float64) -> Float64:
-        """How wide the intervals are, or how many classes the sets have."""
+        """The width of each interval, or the number of classes in each set."""
         if self.right is None:
             return 2.0 * reach
         if self.shares is None:
@@ -96,31 +96,31 @@ class Predicted:
             np.subtract(1.0, shares, out=errors)
             np.less_equal(errors, reach, out=within)
             sizes += within
-        # The likeliest is the first to be within reach.
+        # The most likely class is the first to be within reach.
         return np.maximum(sizes, min(1, len(self.shares))).astype(np.float64)
 
 
 class Coverage:
-    """Counts rows that intervals, or sets, of one level hold.
+    """Counts rows that prediction intervals, or prediction sets, of one level contain.
 
     Args:
-        level: of the intervals.
-        quantiles: of the errors, which say how wide intervals are.
-        follows: each row brings the quantiles up to date after it has been counted.
+        level: the level of the intervals.
+        quantiles: the quantiles of the errors, which give the width of the intervals.
+        follows: whether each row updates the quantiles after it has been counted.
     """
 
     def __init__(self, level: float, quantiles: ErrorQuantiles, *, follows: bool = False) -> None:
         self.level = checked_level(level)
         self._quantiles, self._follows = quantiles, follows
-        self._sums = (0.0, 0.0, 0.0)  # weight, that of the rows that are held, widths
+        self._sums = (0.0, 0.0, 0.0)  # total weight, weight of covered rows, weighted sum of widths
         self._width = "width"
 
     def count(self, predicted: Predicted, weight: Float64 | None) -> None:
-        """Rows in order, all with a weight; no weights: each counts 1."""
+        """Count rows in order. All weights must be positive; without weights each row counts 1."""
         if predicted.right is not None:
             self._width = "set_size"
         if self._follows:
-            reach = self._quantiles.follow_at(self.level, predicted.errors, weight)
+            reach = self._quantiles.update_at(self.level, predicted.errors, weight)
         else:
             reach = np.full(len(predicted.errors), self._quantiles.steady_reach(self.level))
         finite = reach < math.inf
@@ -136,23 +136,23 @@ class Coverage:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """By name; none before there was an interval."""
+        """Coverage and size by name; empty before the first interval."""
         total, held, widths = self._sums
         return {"coverage": held / total, self._width: widths / total} if total else {}
 
     def absorb(self, other: Coverage) -> None:
-        """Count what another one has counted."""
+        """Add the counts of another `Coverage`."""
         self._width = other._width
         total, held, widths = (mine + its for mine, its in zip(self._sums, other._sums, strict=True))
         self._sums = (total, held, widths)
 
     def state(self) -> dict[str, Any]:
-        """What has been counted, as JSON can keep it; the quantiles are kept with the model."""
+        """The counts as JSON-compatible values; the quantiles are stored with the model."""
         return {"level": self.level.hex(), "sums": [total.hex() for total in self._sums], "width": self._width}
 
     @classmethod
     def restore(cls, state: dict[str, Any], quantiles: ErrorQuantiles) -> Coverage:
-        """One that follows the stream on, from a state and the quantiles of the same moment."""
+        """Rebuild a `Coverage` that continues a stream, from a state and the quantiles at the same moment."""
         coverage = cls(float.fromhex(state["level"]), quantiles, follows=True)
         total, held, widths = map(float.fromhex, state["sums"])
         coverage._sums, coverage._width = (total, held, widths), state["width"]

@@ -1,6 +1,6 @@
 """Curves of predictions: ROC, precision and recall, reliability, residuals. `figures.py` draws them.
 
-Everything is collected in one pass and in constant memory: histograms, and a sample of rows.
+Each curve is collected in one pass and in constant memory, with histograms and a sample of rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Curve:
-    """Points of a line, in order."""
+    """The points of a line, in order."""
 
     x: Float64
     y: Float64
@@ -37,16 +37,22 @@ class Curve:
 
 @dataclass(frozen=True)
 class Reliability:
-    """How often what was given a probability was true. Of several classes: of the class that was predicted."""
+    """Observed frequency by predicted probability.
+
+    For several classes, the probability is that of the predicted class.
+    """
 
     predicted: Float64  # the mean probability in each bin
-    observed: Float64  # the share of rows for which it was true
+    observed: Float64  # the share of rows for which the prediction was correct
     weight: Float64
 
 
 @dataclass(frozen=True)
 class Bars:
-    """Weight between edges, of which there is one more than weights; `beyond`: the share that lies outside."""
+    """A histogram: the weight between edges (one more than weights).
+
+    `beyond` is the share of weight outside the edges.
+    """
 
     edges: Float64
     weight: Float64
@@ -55,18 +61,18 @@ class Bars:
 
 @dataclass(frozen=True)
 class Pairs:
-    """A sample of rows: what was predicted, and what was true."""
+    """A sample of rows: predictions and true labels."""
 
     predicted: Float64
     truth: Float64
 
 
 class Curves:
-    """Counts rows for the curves of a model's predictions. A curve that a model does not have is None.
+    """Counts rows for the curves of a model's predictions. A curve that does not apply to the model is None.
 
     Args:
-        model: whose predictions they are.
-        evaluation: one that counts the same rows, if there is one: of two classes it has all that is needed.
+        model: the model that makes the predictions.
+        evaluation: an evaluation that counts the same rows, if there is one; for two classes it has all needed counts.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -91,7 +97,7 @@ class Curves:
         self._ranking: Ranking | None = None
         if model.task == "binary":
             self._ranking = Ranking() if evaluation is None else evaluation.ranking
-        self._confidence = np.zeros((3, BINS))  # by bin: weight, and sums of probabilities and of hits
+        self._confidence = np.zeros((3, BINS))  # by bin: weight, sum of probabilities, sum of correct predictions
         self._residuals = Histogram()
         self._keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._sample: Float64 = np.zeros((2, 0))
@@ -126,7 +132,10 @@ class Curves:
             np.add.at(row, bins, each)
 
     def _take(self, value: Float64, truth: Float64) -> None:
-        """Rows whose number has one of the smallest hashes: a uniform sample, however rows are cut into calls."""
+        """Add rows to the sample if their hash is among the smallest.
+
+        A uniform sample, whatever the division into calls.
+        """
         x = np.arange(self._rows, self._rows + len(value), dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
@@ -141,7 +150,7 @@ class Curves:
 
     @property
     def roc(self) -> Curve | None:
-        """Of two classes: the share of negative examples above a score (x) and of positive ones (y)."""
+        """The ROC curve for two classes: false positive rate (x) and true positive rate (y); otherwise None."""
         if self._ranking is None:
             return None
         _, negative, positive = self._ranking.by_score
@@ -152,7 +161,10 @@ class Curves:
 
     @property
     def precision_recall(self) -> Curve | None:
-        """Of two classes: recall (x) and precision (y), for all scores that could be asked for."""
+        """The precision-recall curve for two classes: recall (x) and precision (y) at every threshold.
+
+        Otherwise None.
+        """
         if self._ranking is None:
             return None
         _, negative, positive = self._ranking.by_score
@@ -164,7 +176,7 @@ class Curves:
 
     @property
     def reliability(self) -> Reliability | None:
-        """For losses whose scores stand for probabilities."""
+        """The reliability curve, for losses whose scores stand for probabilities; otherwise None."""
         if self._numbers or not self._loss.link.gives_probabilities:
             return None
         weight, sums, hits = self._confidence
@@ -184,11 +196,11 @@ class Curves:
 
     @property
     def residuals(self) -> Bars | None:
-        """Of numbers: by how much the truth exceeds the prediction. The outermost percent is left out."""
+        """The histogram of truth minus prediction, for numbers; the outermost percent is left out. None for classes."""
         if not self._numbers or not len(self._residuals.weights):
             return None
         low, high = self._residuals.quantile(0.005), self._residuals.quantile(0.995)
-        if high - low <= 1e-9 * max(abs(low), abs(high)):  # all the same
+        if high - low <= 1e-9 * max(abs(low), abs(high)):  # all residuals are equal
             low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
         weight, edges = np.histogram(self._residuals.means, BARS, (low, high), weights=self._residuals.weights)
         total = float(self._residuals.weights.sum())
@@ -196,12 +208,12 @@ class Curves:
 
     @property
     def pairs(self) -> Pairs | None:
-        """Of numbers: a sample of predictions and truths."""
+        """A sample of predictions and true labels, for numbers; None for classes."""
         return Pairs(*self._sample) if self._numbers and self._sample.size else None
 
 
 def _thinned(x: Float64, y: Float64) -> Curve:
-    """Some hundred of the points of a line, evenly along it."""
+    """A few hundred points of a line, at equal distances along it."""
     if len(x) > POINTS:
         along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
         wanted = np.searchsorted(along, np.linspace(0, along[-1], POINTS))

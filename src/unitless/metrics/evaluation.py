@@ -1,8 +1,7 @@
-"""How good predictions were: metrics over a stream, in constant memory, with confidence intervals.
+"""Metrics of predictions over a stream, in constant memory, with confidence intervals.
 
-Every number here is a running sum, so that a stream of any length can be evaluated as it passes. With the predictions
-of `learn`, which were made before each row was learned, the result is an out-of-sample score of the whole stream
-(progressive validation).
+Every number is a running sum, so a stream of any length can be evaluated in one pass. The predictions that `learn`
+returns were made before each row was learned; their metrics are out of sample (progressive validation).
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from ..models.one_vs_all import OneVsAll
 from ..models.scored import Scored
 from . import records
 from .coverage import Coverage, Predicted
-from .held_errors import HeldErrors
 from .history import Moment, Track
+from .holdout_errors import HoldoutErrors
 from .intervals import chernoff_interval, rmse_interval
 from .ranking import Ranking
 from .rows import Rows, rows_of
@@ -35,18 +34,17 @@ from .tallies import ClassTally, NumberTally
 class Evaluation:
     """Metrics of a model's predictions over a stream.
 
-    Everything is added up row by row, in the stream's order: however the stream is cut into calls of `add`, and
-    wherever it is interrupted, kept by `state` and taken up again by `restore`, the numbers are the same to the last
-    bit.
+    All sums are updated row by row, in the stream's order. The metrics are the same to the last bit, whatever the
+    division of the stream into calls of `add`, and whether or not it is interrupted by `state` and `restore`.
 
     Args:
-        model: whose predictions they are; it says which loss and which classes, and is not changed.
-        small: take as little memory as possible, for hundreds of evaluations side by side.
-        intervals: what counts how good the intervals around the predictions are, or the sets of classes.
+        model: the model that makes the predictions. It defines the loss and the classes, and is not changed.
+        small: use as little memory as possible, for hundreds of simultaneous evaluations. Default: False.
+        intervals: counts the coverage of prediction intervals, or of prediction sets. Default: not counted.
     """
 
     def __init__(
-        self, model: Learner | OneVsAll, *, small: bool = False, intervals: Coverage | HeldErrors | None = None
+        self, model: Learner | OneVsAll, *, small: bool = False, intervals: Coverage | HoldoutErrors | None = None
     ) -> None:
         if not isinstance(model, Learner | OneVsAll):
             raise InputError(f"only a Learner or a OneVsAll can be evaluated, not {model!r}")
@@ -60,27 +58,29 @@ class Evaluation:
 
     @property
     def weight(self) -> float:
-        """That of all examples."""
+        """The total weight of all examples."""
         return self.sums.weight
 
     def add(self, predictions: Any, y: Any, weight: Any = None) -> None:
-        """Count predictions (scores, as `learn` and `predict` give them) against labels. Weight 0 does not count.
+        """Count predictions (scores, as `learn` and `predict` return them) against labels.
 
-        All that is given is checked before anything is counted.
+        Rows of weight 0 do not count.
+
+        All arguments are checked before anything is counted.
         """
         self.count(Scored.read(self._model, predictions, y, weight))
 
     def count(self, scored: Scored) -> None:
-        """Count rows, in their order."""
+        """Count predicted rows, in their order."""
         scored = scored.counted
-        if not self._small:  # hundreds of them would keep as many batches in memory
+        if not self._small:  # hundreds of small evaluations would keep as many batches in memory
             self._latest = scored
         with np.errstate(over="ignore", invalid="ignore"):  # predictions may be infinite; then so are their losses
             for block in scored.blocks(BLOCK):
                 self._count(block)
 
     def _count(self, scored: Scored) -> None:
-        """Rows that all have a weight."""
+        """Count rows that all have a positive weight."""
         rows = self._rows(scored)
         if self.intervals is not None:
             self.intervals.count(Predicted.of(rows), scored.weight)
@@ -91,7 +91,7 @@ class Evaluation:
         elif self.sums.in_core:
             self._count_to_moments(scored)
         else:
-            running = self.sums.follow(rows, scored.weight)
+            running = self.sums.add_each(rows, scored.weight)
             losses, errors, weights = running["loss"], running.get("error_rate"), running["weight"]
             for track in (self._octaves, self._quarters):
                 while (at := track.next - self.examples) <= len(scored):
@@ -100,7 +100,7 @@ class Evaluation:
             self.examples += len(scored)
 
     def _count_to_moments(self, scored: Scored) -> None:
-        """Rows in parts that end where a moment is to be kept: the core gives the sums at the end."""
+        """Count rows in parts that end at the history's moments: the core returns only the sums at the end."""
         while len(scored):
             until = min(self._octaves.next, self._quarters.next) - self.examples
             part, scored = scored[:until], scored[until:]
@@ -114,9 +114,11 @@ class Evaluation:
         return rows_of(self._model, self.sums.judge, scored)
 
     def latest(self, metric: str) -> tuple[Float64, Float64 | None]:
-        """What each row of the last call of `add` added to a metric that is a mean over rows; and the rows' weights.
+        """The contribution of each row of the last call of `add` to a metric that is a mean over rows.
 
-        Rows without weight are not among them. No weights: each counts 1.
+        And the rows' weights.
+
+        Rows of weight 0 are left out. Weights are None if each row counts 1.
         """
         each = next((one.each for one in records.of(self._model.task, self._loss) if one.name == metric), None)
         if each is None:
@@ -129,32 +131,33 @@ class Evaluation:
 
     @property
     def history(self) -> list[Moment]:
-        """The state after 1, 2, 4, 8, ... examples."""
+        """The metrics after 1, 2, 4, 8, ... examples."""
         return self._octaves.moments
 
     @property
     def curve(self) -> list[Moment]:
-        """The same with four moments where `history` has one, for plots: after 1, 2, 3, 4, 5, 6, 7, 8, 10, ..."""
+        """The metrics at four times as many moments as `history`, for plots: after 1, 2, ..., 8, 10, ... examples."""
         return self._quarters.moments
 
     @property
     def now(self) -> Moment:
-        """The state after all examples so far."""
+        """The metrics after all examples so far."""
         if not self.examples:
             return Moment(0, 0.0, math.nan, math.nan, None)
         return self._octaves.moment(*self._totals)
 
     @property
     def _totals(self) -> tuple[int, float, float, float | None]:
-        """Examples so far, and the sums that moments are made of: weight, losses, errors."""
+        """The number of examples and the sums that a `Moment` is made from: weight, losses, errors."""
         sums = self.sums.by_name
         return self.examples, self.weight, sums["loss"], sums.get("error_rate")
 
     @property
     def metrics(self) -> dict[str, float]:
-        """All metrics by name: means per unit of weight; of two classes AUC, and precision, recall and F1 of the
-        positive one; of numbers RMSE and R². What nothing is known of, such as the precision where no row was predicted
-        to be positive, is not a number.
+        """All metrics by name: means per unit of weight.
+
+        For two classes also AUC, and precision, recall and F1 of the positive class; for numbers also RMSE and R². A
+        metric that is not defined, such as the precision where no row was predicted to be positive, is NaN.
         """
         return self.sums.metrics if self.intervals is None else self.sums.metrics | self.intervals.metrics
 
@@ -165,35 +168,39 @@ class Evaluation:
 
     @property
     def ranking(self) -> Ranking | None:
-        """Of two classes, how the scores rank them."""
+        """For two classes: how well the scores rank the examples."""
         return self.sums.tally if isinstance(self.sums.tally, Ranking) else None
 
     @property
     def label_limits(self) -> tuple[float, float]:
-        """Of numbers, the smallest and the largest label; infinite before there was one."""
+        """For numbers: the smallest and the largest label; infinite before the first label."""
         return self.sums.tally.limits if isinstance(self.sums.tally, NumberTally) else (math.inf, -math.inf)
 
     @property
     def judged_by(self) -> str:
-        """The metric by which models are ranked by default: "error_rate" for classes; "rmse", or another "loss"."""
+        """The metric by which models are ranked by default: "error_rate" for classes.
+
+        "rmse", or "loss" for other losses.
+        """
         return records.judged_by(self._model.task, self._loss)
 
     @property
     def is_squared_error(self) -> bool:
-        """Whether the loss is the squared error, of which people read the root."""
+        """Whether the loss is the squared error, which is reported as its root."""
         return self._loss.is_squared_error
 
     @property
     def per_class(self) -> dict[Label, dict[str, float]]:
-        """By class: how much of the weight it has, its precision and its recall."""
+        """For each class: its share of the weight, its precision and its recall."""
         return self.sums.tally.per_class(self.weight) if isinstance(self.sums.tally, ClassTally) else {}
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the error, or for numbers the RMSE, truly lies, with 90% confidence: see `chernoff_interval`.
+        """The 90% confidence interval of the error rate, or of the RMSE for numbers: see `chernoff_interval`.
 
-        For numbers squared errors are put in units of the labels' range (and cut off there), as the paper does. With
-        weights, n is the number of equally weighted examples that would be worth as much.
+        For numbers, squared errors are divided by the squared range of the labels and limited to 1, as in the paper.
+        With weights, n is the effective number of examples (the number of equally weighted examples with the same
+        variance).
         """
         if not self.examples:
             return math.nan, math.nan
@@ -211,31 +218,49 @@ class Evaluation:
 
     @property
     def _equal_examples(self) -> float:
-        """The number of equally weighted examples that would be worth as much: at least one.
+        """The effective number of examples: the number of equally weighted examples with the same variance; at least 1.
 
-        Where the squares of the weights are beyond the range of float64, only that is known.
+        It is 1 where the squares of the weights overflow float64.
         """
         squared = self.sums.squared_weight
         return max(1.0, self.weight / squared * self.weight) if 0 < squared < math.inf else 1.0
 
     @property
-    def hold_out_interval(self) -> tuple[float, float]:
-        """The same for a model that did not change meanwhile: of numbers by the spread of their squared errors.
+    def tail(self) -> float:
+        """The variance of the squared errors relative to their squared mean: 2 for normal errors; 0 if unknown."""
+        return self._squares()[1] * self._equal_examples if isinstance(self.sums.tally, NumberTally) else 0.0
 
-        It is narrow where errors are small beside the labels' range. See `rmse_interval`.
+    def hold_out_interval(self, tail: float = 0.0) -> tuple[float, float]:
+        """The 90% confidence interval of the error rate or the RMSE of a model that did not change meanwhile.
+
+        For numbers it is computed from the spread of the squared errors, so that it is narrow where errors are small
+        compared with the range of the labels. See `rmse_interval`.
+
+        Args:
+            tail: the `tail` of other predictions of the model, which may show larger errors than these. Default: 0.
         """
-        spread = self.sums.tally.spread if isinstance(self.sums.tally, NumberTally) else None
-        if spread is None or not self.examples:
+        if not isinstance(self.sums.tally, NumberTally) or not self.examples:
             return self.interval
-        (second, fourth), sums = spread, self.sums
+        mean, relative = self._squares()
+        if not math.isfinite(relative) or self.examples < 2:
+            return self.interval
+        return rmse_interval(mean, max(relative * self._equal_examples, tail), self._equal_examples)
+
+    def _squares(self) -> tuple[float, float]:
+        """For numbers: the mean of the squared errors, and the variance of this mean relative to its square."""
+        assert isinstance(self.sums.tally, NumberTally)
+        if self.sums.tally.spread is None or not self.examples:
+            return math.nan, math.nan
+        (second, fourth), sums = self.sums.tally.spread, self.sums
         mean = sums.by_name.get("squared", sums.by_name["loss"]) / self.weight
-        square = (fourth - 2 * mean * second + mean * mean * sums.squared_weight) / self.weight / self.weight
-        if not math.isfinite(square) or self.examples < 2:
-            return self.interval
-        return rmse_interval(mean, math.sqrt(max(0.0, square)), self._equal_examples)
+        variance = (fourth - 2 * mean * second + mean * mean * sums.squared_weight) / self.weight / self.weight
+        if mean == 0:
+            return mean, 0.0
+        with np.errstate(over="ignore"):
+            return mean, float(np.float64(max(0.0, variance)) / mean / mean)
 
     def state(self) -> dict[str, Any]:
-        """All that has been counted, as JSON can keep it, for `restore`.
+        """All counts as JSON-compatible values, for `restore`.
 
         Example:
             >>> import json, unitless as ul
@@ -257,13 +282,13 @@ class Evaluation:
 
     @classmethod
     def restore(cls, model: Learner | OneVsAll, state: dict[str, Any], *, by_label: bool = False) -> Evaluation:
-        """The evaluation that had this state, of a model of the same kind; it goes on as if it had never stopped.
+        """Rebuild an evaluation from its state, for a model of the same kind; it continues without a difference.
 
         Args:
-            model: whose predictions they are.
-            state: what `state` gave.
-            by_label: the model may number its classes in another way. Then intervals, which follow a stream, do not go
-                on.
+            model: the model that makes the predictions.
+            state: what `state` returned.
+            by_label: allow the model to number its classes differently. Then the coverage of intervals that depend on a
+                stream is not continued. Default: False.
         """
         evaluation = cls(model)
         with reading("an evaluation"):
@@ -281,19 +306,19 @@ class Evaluation:
     def join(
         cls, model: Learner | OneVsAll, states: Iterable[dict[str, Any]], *, after: dict[str, Any] | None = None
     ) -> Evaluation:
-        """One evaluation of all rows, from the states of evaluations that were made side by side on parts of them.
+        """Build one evaluation of all rows from the states of evaluations of parts of them.
 
-        All but the history is what one evaluation of all rows would have counted, to rounding. The history has moments
-        at which every part had come equally far: with 16 parts after 16, 32, 64, ... examples in all. Parts are added
-        up in the order given, so that the same states give the same bits; and a joined evaluation has a state that can
-        be joined again.
+        All but the history is what one evaluation of all rows would have counted, to rounding. The history has the
+        moments at which all parts had counted equally many examples: with 16 parts after 16, 32, 64, ... examples in
+        all. Parts are added up in the given order, so the same states give the same bits. The state of a joined
+        evaluation can be joined again.
 
         Args:
-            model: whose predictions they are. Classes are told by their labels: each part may have its own order.
-            states: of the parts.
-            after: the state of an evaluation of rows that came before all of these, such as the rounds before. Its
-                history goes on with one moment, at the end of these rows, if examples have about doubled since the last
-                one (`curve`: if there are about a fifth more).
+            model: the model that makes the predictions. Classes are matched by label: each part may have its own order.
+            states: the states of the parts.
+            after: the state of an evaluation of earlier rows, such as the rounds before. Its history continues with one
+                moment, at the end of these rows, if the number of examples has about doubled since the last one
+                (`curve`: if it has grown by about a fifth). Default: no earlier rows.
 
         Example:
             >>> import numpy as np, unitless as ul
@@ -316,11 +341,11 @@ class Evaluation:
         return whole
 
     def absorb(self, other: Evaluation, *, later: bool = False) -> None:
-        """Count what another evaluation of the same model, as small as this one, has counted.
+        """Add the counts of another evaluation of the same model, made with the same `small`.
 
         Args:
-            other: intervals are counted too if they do not follow the rows.
-            later: the other one began where this one ended. Default: both were made side by side.
+            other: the other evaluation; its intervals are counted too if they do not depend on the stream.
+            later: whether the other evaluation began where this one ended. Default: both cover the same time.
         """
         if not other.examples:
             return

@@ -1,4 +1,4 @@
-"""The state of an evaluation at chosen numbers of examples, for tables and plots."""
+"""The metrics of an evaluation at chosen numbers of examples, for tables and plots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Moment:
-    """The state of an evaluation after some examples: means so far, and the loss since the moment before."""
+    """The metrics after a number of examples: means so far, and the loss since the previous moment."""
 
     examples: int
     weight: float
@@ -20,7 +20,7 @@ class Moment:
 
 
 class Track:
-    """Moments at evenly spaced points of the logarithm: so many each time that the number of examples doubles."""
+    """Moments at evenly spaced points of log(examples): a fixed number for each doubling."""
 
     def __init__(self, per_octave: int) -> None:
         self._per_octave = per_octave
@@ -29,30 +29,32 @@ class Track:
         self.next = 1
 
     def moment(self, examples: int, weight: float, loss: float, error_rate: float | None) -> Moment:
-        """What these sums come to."""
+        """Build a `Moment` from sums."""
         last_weight, last_loss = self._last
         since = (loss - last_loss) / (weight - last_weight) if weight > last_weight else math.nan
         return Moment(examples, weight, loss / weight, since, None if error_rate is None else error_rate / weight)
 
     def record(self, examples: int, weight: float, loss: float, error_rate: float | None) -> None:
-        """Keep the moment that these sums come to."""
+        """Append the moment that these sums give."""
         self.moments.append(self.moment(examples, weight, loss, error_rate))
         self._last = (weight, loss)
         self.next = self._after(examples)
 
     def _after(self, examples: int) -> int:
-        """The first number of examples after this one that is kept: 2^(k/per_octave), rounded."""
+        """The next number of examples with a moment: 2^(k/per_octave), rounded."""
         step = self._per_octave * (examples.bit_length() - 1)
         while round(math.pow(2.0, step / self._per_octave)) <= examples:
             step += 1
         return round(math.pow(2.0, step / self._per_octave))
 
     def join(self, now: Moment, other: Track, other_now: Moment) -> None:
-        """Moments of two streams that ran side by side: the k-th of both together; one that has ended stays at its end.
+        """Join moments of two simultaneous streams: the k-th moments are combined.
+
+        A stream that has ended stays at its end.
 
         Args:
             now: the end of this stream.
-            other: moments of the other stream.
+            other: the moments of the other stream.
             other_now: the end of the other stream.
         """
         if not now.examples:
@@ -65,17 +67,17 @@ class Track:
         self.next = self._after(now.examples + other_now.examples)
 
     def append(self, now: Moment, later: Track, later_now: Moment) -> None:
-        """The end of a stream that began where this one ended, unless it is too close to the last moment.
+        """Append the end of a stream that began where this one ended, unless it is too close to the last moment.
 
         Args:
             now: the end of this stream.
-            later: moments of the later stream, which are all there is if this one is empty.
+            later: the moments of the later stream; they are taken as they are if this stream is empty.
             later_now: the end of the later stream.
         """
         if not now.examples:
             self.join(now, later, later_now)
             return
-        apart = math.pow(2.0, 0.9 / self._per_octave)  # a little less than a step: rounds are not quite even
+        apart = math.pow(2.0, 0.9 / self._per_octave)  # a little less than a step, because rounds are not exactly equal
         if now.examples + later_now.examples >= apart * self.moments[-1].examples:
             self._record_both(now, later_now)
         self.next = self._after(now.examples + later_now.examples)
@@ -88,7 +90,7 @@ class Track:
         self.record(one.examples + two.examples, weight, loss, error)
 
     def state(self) -> dict[str, Any]:
-        """Plain text and numbers, with every float in hexadecimal."""
+        """The moments as text and numbers, with every float in hexadecimal."""
         moments = [
             [
                 m.examples,
@@ -101,7 +103,7 @@ class Track:
 
     @classmethod
     def restore(cls, per_octave: int, examples: int, state: dict[str, Any]) -> Track:
-        """What gave this state after so many examples; a ValueError, KeyError or TypeError if nothing can have."""
+        """Rebuild a `Track` from its state; raises ValueError, KeyError or TypeError if the state is invalid."""
         track = cls(per_octave)
         for count, weight, loss, since, error_rate in state["moments"]:
             error = None if error_rate is None else float.fromhex(error_rate)

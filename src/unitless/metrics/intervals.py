@@ -1,10 +1,12 @@
-"""Where a mean truly lies: the relative-entropy Chernoff bound, which is the test of the paper's experiments; and the
-quantiles of Student's distribution, for means of values that are not bounded.
+"""Confidence intervals of a mean: the relative-entropy Chernoff bound, which is the test of the paper's experiments.
+
+And the quantiles of Student's distribution, for means of values that are not bounded.
 """
 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 from ..errors import InputError, OptionError
 
@@ -12,7 +14,7 @@ CONFIDENCE = 0.9
 
 
 def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Where the true mean lies, given the mean of n independent values in [0, 1]: the relative-entropy Chernoff bound.
+    """The confidence interval of the mean of n independent values in [0, 1], by the relative-entropy Chernoff bound.
 
     Each end fails with probability at most (1 - confidence)/2: it is the furthest q with n·KL(mean‖q) ≤ ln(1/that).
 
@@ -29,7 +31,7 @@ def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> 
     budget = math.log(2 / (1 - confidence)) / n
 
     def furthest(inside: float, outside: float) -> float:
-        """The last q on the way from inside to outside that is within the budget."""
+        """The last q from `inside` toward `outside` that satisfies the bound."""
         for _ in range(100):
             middle = (inside + outside) / 2
             if relative_entropy(mean, middle) <= budget:
@@ -49,7 +51,7 @@ def relative_entropy(p: float, q: float) -> float:
 
 
 def student_quantile(share: float, freedom: int) -> float:
-    """The value below which Student's t with so many degrees of freedom lies with this probability.
+    """A quantile of Student's t distribution, for a probability and a number of degrees of freedom.
 
     >>> f"{student_quantile(0.95, 10):.4f} {student_quantile(0.99, 127):.4f}"
     '1.8125 2.3561'
@@ -79,22 +81,29 @@ def _student_within(angle: float, freedom: int) -> float:
     return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
-def rmse_interval(mean: float, spread: float, count: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Where a root mean squared error truly lies, by the spread of the squared errors.
+def rmse_interval(mean: float, tail: float, count: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The confidence interval of a root mean squared error, by the tail of the errors.
 
-    Unlike `chernoff_interval` it asks for no limit of the errors; it holds if there are many and none is far out.
+    The mean of n squared errors is taken for a chi-square variable with d degrees of freedom, d = 2n/k (Satterthwaite
+    1946), where k, the tail, is the variance of a squared error relative to its squared mean: 2 for normal errors, more
+    for heavy tails. Few errors show too little of a tail, so k is raised by 3(k + 2)/√n; the quantiles are those of
+    Wilson and Hilferty (1931). Unlike `chernoff_interval` it asks for no limit of the errors.
 
     Args:
-        mean: of the squared errors.
-        spread: the standard deviation of that mean.
+        mean: the mean of the squared errors.
+        tail: the variance of the squared errors relative to their squared mean.
         count: how many errors there are, or how many equally weighted ones they are worth.
-        confidence: how sure it is to be.
+        confidence: the probability that the interval contains the true value.
 
     >>> import numpy as np
     >>> squares = np.random.default_rng(0).normal(0, 2, size=1000) ** 2
-    >>> low, high = rmse_interval(float(squares.mean()), float(squares.std()) / 1000**0.5, 1000)
+    >>> low, high = rmse_interval(float(squares.mean()), float(squares.var() / squares.mean() ** 2), 1000)
     >>> f"{low:.2f} {high:.2f}"
     '1.88 2.03'
     """
-    reach = student_quantile((1 + confidence) / 2, max(1, min(int(count) - 1, 200))) * spread
-    return math.sqrt(max(0.0, mean - reach)), math.sqrt(mean + reach)
+    if mean == 0:
+        return 0.0, 0.0
+    freedom = max(2.0, 2 * count / (tail + 3 * (tail + 2) / math.sqrt(count)))
+    step = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(2 / (9 * freedom))
+    low, high = (math.sqrt(mean / (1 - 2 / (9 * freedom) + side * step) ** 3) for side in (1, -1))
+    return low, high

@@ -1,4 +1,4 @@
-"""The mean and the variance of labels that are numbers, and where they lie: running sums in constant memory."""
+"""Mean, variance and histogram of numeric labels: running sums in constant memory."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..inputs import Float64
 
 
 def running(start: float | Float64, values: NDArray[Any] | None, weight: Float64 | None, rows: int = 0) -> Float64:
-    """start, start + the first value, that + the second, ...; no values: so many ones.
+    """The running sums start, start + first value, and so on; without values each row adds 1.
 
-    A cumulative sum adds in order, which a sum does not: it must not matter where one array ends and the next begins.
+    A cumulative sum adds in order, unlike `np.sum`, so the result does not depend on where one array ends.
 
     Args:
         start: a number, or one for each row of a matrix of values.
@@ -38,7 +38,7 @@ def running(start: float | Float64, values: NDArray[Any] | None, weight: Float64
 
 
 def added(start: float, values: NDArray[Any] | None, weight: Float64 | None, rows: int = 0) -> float:
-    """The last number of `running`, for one row of values."""
+    """The last of the `running` sums, for one row of values."""
     values = np.ones(rows, np.bool_) if values is None else values
     if weight is None and _counts_exactly(start, values):
         return start + int(np.count_nonzero(values))
@@ -46,7 +46,10 @@ def added(start: float, values: NDArray[Any] | None, weight: Float64 | None, row
 
 
 def _counts_exactly(start: float | Float64, values: NDArray[Any]) -> bool:
-    """Whether whole numbers are added that float64 holds: then the order does not matter, and counting is faster."""
+    """Whether whole numbers are added that float64 represents exactly.
+
+    Then the order does not matter and counting is faster.
+    """
     limit = 2**53 - values.shape[-1]
     return bool(values.dtype == np.bool_ and np.all(np.less(start, limit) & (np.floor(start) == start)))
 
@@ -54,8 +57,8 @@ def _counts_exactly(start: float | Float64, values: NDArray[Any]) -> bool:
 class LabelSums:
     """Weighted sums of labels and of their squares, both counted from the first label.
 
-    The first label is itself one of those whose variance is asked for. So however far it lies from the others, no more
-    digits are lost than n labels can cost: a factor of n in the rounding error.
+    The first label is itself one of the labels whose variance is computed. So however far it lies from the others, the
+    rounding error grows by a factor of n at most.
     """
 
     def __init__(self) -> None:
@@ -76,7 +79,7 @@ class LabelSums:
         self.weight = added(self.weight, weight, None, len(labels))
 
     def absorb(self, other: LabelSums) -> None:
-        """Count what another has counted."""
+        """Add the sums of another `LabelSums`."""
         if not other.weight:
             return
         if not self.weight:
@@ -84,13 +87,13 @@ class LabelSums:
             self._first, self._second = other._first, other._second
             return
         shift = other.mean - self.origin
-        self._second += (other.variance + shift * shift) * other.weight  # which cannot come out negative
+        self._second += (other.variance + shift * shift) * other.weight  # this sum cannot become negative
         self._first += other._first + (other.origin - self.origin) * other.weight
         self.weight += other.weight
 
     @property
     def mean(self) -> float:
-        """The mean label; not a number before there is one."""
+        """The mean label; NaN before the first label."""
         return self.origin + self._first / self.weight if self.weight else math.nan
 
     @property
@@ -102,13 +105,13 @@ class LabelSums:
         return max(0.0, second - first * first)
 
     def state(self) -> dict[str, Any]:
-        """Plain text, with every float in hexadecimal."""
+        """The sums as text, with every float in hexadecimal."""
         numbers = {"origin": self.origin, "weight": self.weight, "first": self._first, "second": self._second}
         return {name: number.hex() for name, number in numbers.items()}
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> LabelSums:
-        """What gave this state; a ValueError, KeyError or TypeError if nothing can have."""
+        """Rebuild sums from their state; raises ValueError, KeyError or TypeError if the state is invalid."""
         sums = cls()
         sums.origin, sums.weight, sums._first, sums._second = (
             float.fromhex(state[name]) for name in ("origin", "weight", "first", "second")
@@ -119,10 +122,9 @@ class LabelSums:
 
 
 class Histogram:
-    """How much weight numbers have in which range, and what they add up to there.
+    """A histogram of numbers: the weight in each range, and the weighted sum of the numbers there.
 
-    A range is as wide as 1/256 of the numbers in it. Only ranges in use take memory, of which there cannot be more than
-    a million.
+    Each range is as wide as 1/256 of the numbers in it. Only ranges in use take memory; there are at most a million.
     """
 
     BITS = 20
@@ -144,7 +146,8 @@ class Histogram:
             self._weights, self._sums = (np.insert(array, at, 0.0) for array in (self._weights, self._sums))
         places = np.searchsorted(self._ranges, ranges)
         with np.errstate(over="ignore", invalid="ignore"):
-            np.add.at(self._weights, places, 1.0 if weight is None else weight)  # one after another, as a loop would
+            # adds one value after another, as a loop would
+            np.add.at(self._weights, places, 1.0 if weight is None else weight)
             np.add.at(self._sums, places, values if weight is None else values * weight)
 
     @classmethod
@@ -165,20 +168,20 @@ class Histogram:
         return np.asarray(self._sums / self._weights)
 
     def quantile(self, share: float) -> float:
-        """The number with so much of the weight at or below it, to within its range."""
+        """The weighted quantile, to the precision of one range."""
         if not len(self._ranges):
             return math.nan
         below = np.cumsum(self._weights)
         return float(self.means[min(len(below) - 1, int(np.searchsorted(below, share * below[-1])))])
 
     def state(self) -> dict[str, Any]:
-        """Plain numbers and text, with every float in hexadecimal."""
+        """The histogram as numbers and text, with every float in hexadecimal."""
         hexadecimal = ([number.hex() for number in array.tolist()] for array in (self._weights, self._sums))
         return dict(zip(("ranges", "weights", "sums"), (self._ranges.tolist(), *hexadecimal), strict=True))
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> Histogram:
-        """What gave this state; a ValueError, KeyError or TypeError if nothing can have."""
+        """Rebuild a histogram from its state; raises ValueError, KeyError or TypeError if the state is invalid."""
         histogram = cls()
         ranges = state["ranges"]
         most = 1 << (cls.BITS - 1)

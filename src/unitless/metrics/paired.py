@@ -1,7 +1,7 @@
-"""Is one learner better than another? A paired test over the same rows, in constant memory.
+"""A paired test of which learner is better on the same rows, in constant memory.
 
-Rows of a stream are seldom independent, and a learner changes while it learns. So the test does not take single rows
-but the means of long blocks of rows that follow one another (batch means): 16 to 32 of them, whatever the length.
+Rows of a stream are seldom independent, and a learner changes while it learns. So the test does not compare single rows
+but the means of long blocks of consecutive rows (batch means): 16 to 32 blocks, whatever the length.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..inputs import Float64
 from .intervals import CONFIDENCE, student_quantile
 
 BLOCKS = 32
-FEWEST = 10  # blocks; with less there is nothing to be said
+FEWEST = 10  # blocks; with fewer the interval is infinite
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference of two learners, and where it truly lies."""
+    """The difference of two learners' mean losses, with its confidence interval."""
 
     mean: float
     low: float
@@ -29,12 +29,12 @@ class Difference:
 
     @property
     def found(self) -> bool:
-        """Whether there is one: the interval does not reach 0."""
+        """Whether the difference is significant: its interval does not contain 0."""
         return self.low > 0 or self.high < 0
 
 
 class Paired:
-    """What several learners lost on the same rows, block by block.
+    """The losses of several learners on the same rows, summed in blocks.
 
     Args:
         names: of the learners.
@@ -57,7 +57,7 @@ class Paired:
         self.rows = 0
 
     def add(self, losses: Mapping[str, Float64], weight: Float64 | None = None) -> None:
-        """What rows that follow one another cost each learner; one that is not named any more is left out for good."""
+        """Add the losses of consecutive rows for each learner. A learner that is missing is removed for good."""
         for name in [name for name in self._sums if name not in losses]:
             del self._sums[name]
         rows = min((len(values) for values in losses.values()), default=0)
@@ -68,7 +68,8 @@ class Paired:
             part = slice(done, min(rows, done + BLOCKS * self._size - self.rows))
             blocks = np.arange(self.rows, self.rows + part.stop - done) // self._size
             h = None if weight is None else weight[part]
-            np.add.at(self._weights, blocks, 1.0 if h is None else h)  # one after another, however rows are cut
+            # adds one value after another, so the result does not depend on calls
+            np.add.at(self._weights, blocks, 1.0 if h is None else h)
             with np.errstate(over="ignore", invalid="ignore"):
                 for name, sums in self._sums.items():
                     np.add.at(sums, blocks, losses[name][part] if h is None else losses[name][part] * h)
@@ -76,7 +77,7 @@ class Paired:
             done = part.stop
 
     def _halve(self) -> None:
-        """Half as many blocks, each of two."""
+        """Combine blocks in pairs, so that half as many remain."""
         for array in (self._weights, *self._sums.values()):
             array[: BLOCKS // 2] = array[::2] + array[1::2]
             array[BLOCKS // 2 :] = 0.0
@@ -84,19 +85,19 @@ class Paired:
 
     @property
     def names(self) -> list[str]:
-        """The learners that have lasted."""
+        """The learners that have not been removed."""
         return list(self._sums)
 
     @property
     def comparisons(self) -> int:
-        """How many pairs there are, any of which might turn out to be that of the best two."""
+        """The number of pairs of learners, for the Bonferroni correction."""
         return max(1, len(self._sums) * (len(self._sums) - 1) // 2)
 
     def difference(self, a: str, b: str, confidence: float = CONFIDENCE) -> Difference:
-        """By how much a's mean loss exceeds b's, and where that truly lies.
+        """The mean loss of a minus that of b, with its confidence interval.
 
-        The intervals of all pairs of learners hold at once with this confidence (Bonferroni). They are infinite if
-        there are too few rows to say anything.
+        The intervals of all pairs of learners are valid together at this confidence (Bonferroni). They are infinite if
+        there are too few blocks.
         """
         blocks = -(-self.rows // self._size)
         weights = self._weights[:blocks]

@@ -38,8 +38,9 @@ class Progressive:
     predictions: Float64
     evaluation: Evaluation
     baselines: dict[str, dict[str, float]] = field(default_factory=dict)
-    """What answers score that know the labels before and nothing else: "repeat the last label" and "running mean" (of
-    classes the most frequent one so far). Not where labels come late (`delay`)."""
+    """Metrics of baselines that know only the labels of earlier rows: "last_label" and "constant" (for
+    classes: the most frequent class so far). Empty where labels come late (`delay`).
+    """
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -48,25 +49,25 @@ class Progressive:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the error truly lies, with 90% confidence."""
+        """The 90% confidence interval of the error."""
         return self.evaluation.interval
 
     @property
     def history(self) -> list[Moment]:
-        """The state after 1, 2, 4, 8, ... examples."""
+        """The metrics after 1, 2, 4, 8, ... examples."""
         return self.evaluation.history
 
     @property
     def curve(self) -> list[Moment]:
-        """The same with four moments where `history` has one, for plots."""
+        """The metrics at four times as many moments as `history`, for plots."""
         return self.evaluation.curve
 
 
 def progressive(model: Learner | OneVsAll, X: Any, y: Any, weight: Any = None, *, delay: int = 0) -> Progressive:
-    """Predict every row, then learn it: immediately, or when `delay` further rows have been predicted.
+    """Predict every row, then learn it: immediately, or after `delay` further rows have been predicted.
 
-    Labels often come late. With a delay the model predicts a row without having learned the `delay` rows before it;
-    those that are left at the end are learned then.
+    Labels often come late. With a delay, the model predicts a row without having learned the `delay` rows before it;
+    the rows that remain at the end are then learned.
     """
     if not hasattr(delay, "__index__") or isinstance(delay, bool) or delay < 0:
         raise OptionError(f"is {delay!r}; it must be a whole number of rows, 0 or more", option="delay")
@@ -100,14 +101,14 @@ def _delayed(model: Learner | OneVsAll, X: Any, y: np.ndarray[Any, Any], weight:
         learn(max(0, rows - delay - 1), rows)
     if model.task != "classes":
         return np.concatenate(predictions) if predictions else np.zeros(0)
-    scores = np.full((rows, model.heads), -np.inf)  # a class that was not known yet had no chance
+    scores = np.full((rows, model.heads), -np.inf)  # a class that was unknown at prediction time has probability 0
     for row, known in enumerate(predictions):
         scores[row, : known.shape[1]] = known[0]
     return scores
 
 
 def _slice(X: Any, first: int, last: int) -> Any:
-    """Rows of whatever holds rows."""
+    """Slice rows of an array, a frame or a list."""
     if hasattr(X, "iloc"):
         return X.iloc[first:last]
     if hasattr(X, "column_names"):  # pyarrow

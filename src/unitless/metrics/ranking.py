@@ -1,4 +1,4 @@
-"""How scores rank the examples of two classes, in constant memory."""
+"""How well scores rank the examples of two classes (AUC), in constant memory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .rows import BinaryRows
 
 
 class Ranking:
-    """How much weight of positive and of negative examples had which score.
+    """The weight of positive and of negative examples by score.
 
     Scores are counted in a million bins whose width is 1/256 of the score itself; a pair within one bin counts half.
 
     Args:
-        small: only bins in use take memory, for many rankings at once; to count takes longer.
+        small: store only the bins in use, for many simultaneous rankings; counting takes longer. Default: False.
     """
 
     BITS = 20
@@ -31,8 +31,10 @@ class Ranking:
 
     @property
     def counts(self) -> Float64:
-        """Weights by the score's leading bits (sign, exponent, eight bits of fraction), those of positive examples in
-        the second half. Before it is asked for, as of rankings that are only absorbed, the bins in use are enough.
+        """The weights by the score's leading bits (sign, exponent, eight bits of fraction).
+
+        The second half of the array is for positive examples. The array is made when it is first needed; before that
+        only the bins in use are stored.
         """
         if self._counts is None:
             self._counts = np.zeros(2 << self.BITS)
@@ -44,7 +46,8 @@ class Ranking:
         """The bins in use, ascending, and their weights."""
         if self._counts is None:
             return self._kept
-        bins = np.flatnonzero(self._counts != 0)  # ten times as fast as that of the numbers themselves
+        # comparing with 0 first is much faster than np.flatnonzero of the numbers
+        bins = np.flatnonzero(self._counts != 0)
         return bins, self._counts[bins]
 
     def add(self, scores: Float64, positive: NDArray[np.bool_], weight: Float64 | None) -> None:
@@ -56,11 +59,11 @@ class Ranking:
         self._add(bins, 1.0 if weight is None else weight)
 
     def count(self, rows: BinaryRows, h: Float64 | None) -> None:
-        """Count rows in order, all with a weight; no weights: each counts 1."""
+        """Count rows in order. All weights must be positive; without weights each row counts 1."""
         self.add(rows.p, rows.truth, h)
 
     def _add(self, bins: NDArray[np.intp], weights: Float64 | float) -> None:
-        """One after another, as a loop would."""
+        """Add weights to bins, one after another, as a loop would."""
         if not self._small:
             np.add.at(self.counts, bins, weights)
             return
@@ -72,17 +75,17 @@ class Ranking:
         self._kept = used, held
 
     def absorb(self, other: Ranking) -> None:
-        """Count what another has counted."""
+        """Add the counts of another ranking."""
         self._add(*other._used)
 
     def found(self, means: dict[str, float] | None = None) -> Found:
-        """What metrics need: the area under the ROC curve, and the weight of examples with a score above 0."""
+        """The area under the ROC curve, and the weight of examples with a score above 0."""
         scores, negative, positive = self.by_score
         with np.errstate(over="ignore", invalid="ignore"):  # the products of very large weights overflow
             pairs = float(negative.sum() * positive.sum())
             below = np.cumsum(negative) - negative
             area = float((positive * (below + negative / 2)).sum()) / pairs if pairs else math.nan
-        above = scores > 0  # by 2^-1030, which no model tells from 0
+        above = scores > 0  # true also for bins next to 0 (2^-1030), which no model distinguishes from 0
         hits, wrong = float(positive[above].sum()), float(negative[above].sum())
         return Found(area=area, hits=hits, predicted=hits + wrong, positive=float(positive.sum()))
 
@@ -113,7 +116,10 @@ class Ranking:
         return {"ranking": {"bins": bins.tolist(), "weights": weights}}
 
     def restore(self, state: dict[str, Any], by_label: bool = False) -> float:
-        """Go on from a state; gives the weight in it. A ValueError, KeyError or TypeError if nothing had this state."""
+        """Restore a state; returns its total weight.
+
+        Raises ValueError, KeyError or TypeError if the state is invalid.
+        """
         bins, weights = state["ranking"]["bins"], state["ranking"]["weights"]
         if not set(map(type, bins)) <= {int} or (bins and not 0 <= min(bins) <= max(bins) < 2 << self.BITS):
             raise ValueError("bins of the ranking that do not exist")

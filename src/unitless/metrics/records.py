@@ -1,7 +1,7 @@
-"""The metrics, one record each: what a row adds to it, for which tasks it is, how it is reported.
+"""The metrics, one record each: what a row adds to it, the tasks it applies to, and how it is reported.
 
-To add a metric, add its record to `METRICS`; evaluation, model files and the command line follow. Most are means of
-what each row adds (`each`); others are made of what is counted besides (`found`).
+To add a metric, add its record to `METRICS`; evaluation, model files and the command line use these records. Most
+metrics are means of what each row adds (`each`); others are computed from further counts (`found`).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ def _always(loss: Loss, task: str) -> bool:
 
 
 def _is_no_metric(loss: Loss, task: str) -> bool:
-    """Whether a training loss is none of the metrics: squared error is, and so is log loss."""
+    """Whether a training loss is not among the metrics. The squared error and log loss are among them."""
     return not (loss.is_squared_error if task == "regression" else loss.link.gives_probabilities)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What is known once rows have been counted, besides the means of the sums."""
+    """What is known after rows have been counted, besides the means of the sums."""
 
-    squared_error: float = math.nan  # of numbers, its mean
-    variance: float = math.nan  # of the labels that are numbers
-    area: float = math.nan  # of two classes, that under the ROC curve
-    hits: float = math.nan  # of two classes, the weight of rows that are positive and predicted so
+    squared_error: float = math.nan  # for numbers: the mean
+    variance: float = math.nan  # for numbers: the variance of the labels
+    area: float = math.nan  # for two classes: the area under the ROC curve
+    hits: float = math.nan  # for two classes: the weight of true positives
     predicted: float = math.nan  # the weight of rows that are predicted to be positive
     positive: float = math.nan  # the weight of rows that are positive
 
@@ -49,27 +49,28 @@ class Metric:
 
     name: str
     tasks: tuple[str, ...]
-    each: Callable[[Any], Float64] | None  # what rows (of its tasks) add to its sum; None: it is not a mean over rows
-    found: Callable[[Found], float] | None = None  # then: what it is
-    total: str = ""  # what its sum is called in states of evaluations; its own name if not given
+    each: Callable[[Any], Float64] | None  # the value that each row adds to the sum; None: not a mean over rows
+    found: Callable[[Found], float] | None = None  # for a metric that is not a mean: its value
+    total: str = ""  # the name of its sum in states of evaluations; default: its own name
     finish: Callable[[float], float] = float  # from the mean to the metric
     of_probabilities: bool = False  # only for losses whose scores stand for probabilities
-    is_loss: Callable[[Loss, str], bool] = _never  # where the mean is that of the loss, there is no sum of its own
-    reported: Callable[[Loss, str], bool] = _always  # whether people see it; it is counted in any case
+    is_loss: Callable[[Loss, str], bool] = _never  # whether it is the training loss; then it has no sum of its own
+    reported: Callable[[Loss, str], bool] = _always  # whether it is reported; it is counted in any case
     smaller_is_better: bool = True
-    is_share: bool = False  # shown in percent
-    hidden: tuple[str, ...] = ()  # for which tasks it is only shown if asked for, because another one says the same
-    about: str = ""  # what it is, for people who have not met it
+    is_share: bool = False  # reported in percent
+    # tasks for which it is reported only on request, because another metric has the same information
+    hidden: tuple[str, ...] = ()
+    about: str = ""  # a short explanation for users
 
     def summed(self, loss: Loss, task: str) -> str:
-        """The sum whose mean it is made of; nothing if it is not made of a mean."""
+        """The name of the sum whose mean gives this metric; empty if it is not a mean."""
         if self.each is None:
             return ""
         return "loss" if self.is_loss(loss, task) else self.total or self.name
 
 
 def ratio(part: float, whole: float) -> float:
-    """A share of something; not a number if there is nothing."""
+    """part/whole; NaN if whole is 0."""
     return part / whole if whole else math.nan
 
 
@@ -106,7 +107,7 @@ METRICS = (
         ("binary", "classes"),
         lambda rows: rows.wrong,
         is_share=True,
-        hidden=("binary", "classes"),  # accuracy is shown
+        hidden=("binary", "classes"),  # accuracy is reported instead
         about="the share of rows that are predicted incorrectly",
     ),
     Metric(
@@ -117,7 +118,7 @@ METRICS = (
         is_loss=lambda loss, task: task == "binary",
         about="how surprising the truth was, by the probabilities that were given",
     ),
-    Metric(  # Σ(share - hit)²; of two classes mostly by the core
+    Metric(  # Σ(share - hit)²; for two classes mostly computed by the core
         "brier",
         ("binary", "classes"),
         _brier,
@@ -132,7 +133,7 @@ METRICS = (
         smaller_is_better=False,
         about="how often a positive row scores above a negative one",
     ),
-    # Of the positive class; a row is predicted to be positive if its score is above 0.
+    # Metrics of the positive class; a row is predicted to be positive if its score is above 0.
     Metric(
         "precision",
         ("binary",),
@@ -167,7 +168,11 @@ METRICS = (
         about="the root of the mean squared error, in the target's unit",
     ),
     Metric(
-        "mae", ("regression",), lambda rows: rows.error, total="absolute", about="the mean error, in the target's unit"
+        "mae",
+        ("regression",),
+        lambda rows: rows.error,
+        total="absolute",
+        about="the mean absolute error, in the target's unit",
     ),
     Metric(
         "mse",
@@ -175,10 +180,10 @@ METRICS = (
         lambda rows: rows.error * rows.error,
         total="squared",
         is_loss=lambda loss, task: loss.is_squared_error,
-        hidden=("regression",),  # rmse is shown
+        hidden=("regression",),  # rmse is reported instead
         about="the mean squared error",
     ),
-    Metric(  # what part of the labels' variance is explained; not a number if they do not vary
+    Metric(  # the share of the labels' variance that is explained; NaN if the labels do not vary
         "r2",
         ("regression",),
         None,
@@ -189,7 +194,7 @@ METRICS = (
 )
 
 CORE_SUMS = ("loss", "error_rate", "brier")
-"""The sums that the core adds up by itself, for two classes with probabilities."""
+"""The sums that the core computes, for two classes with probabilities."""
 
 
 def of(task: str, loss: Loss) -> list[Metric]:
@@ -202,21 +207,21 @@ def of(task: str, loss: Loss) -> list[Metric]:
 
 
 def reported(task: str, loss: Loss) -> list[str]:
-    """The names of the metrics that people see, in order."""
+    """The names of the reported metrics, in order."""
     return [one.name for one in of(task, loss) if one.reported(loss, task)]
 
 
 def sums(task: str, loss: Loss, names: Collection[str] | None = None) -> dict[str, Callable[[Any], Float64]]:
-    """What rows add to the sums of some metrics, by the names of the sums, in the order of model files."""
+    """Each sum's function of a row, by the name of the sum, in the order of model files."""
     wanted = [one for one in of(task, loss) if names is None or one.name in names]
     needed = {one.summed(loss, task) for one in wanted}
     each = {one.total or one.name: one.each for one in of(task, loss) if one.each and not one.is_loss(loss, task)}
-    order = sorted(each, key=lambda name: task == "classes" and name == "loss")  # there the loss comes last
+    order = sorted(each, key=lambda name: task == "classes" and name == "loss")  # for classes the loss comes last
     return {name: each[name] for name in order if name in needed}
 
 
 def values(task: str, loss: Loss, means: dict[str, float], found: Found | None) -> dict[str, float]:
-    """The metrics, from the means of the sums and what was counted besides; those without either are left out."""
+    """The metrics, from the means of the sums and the further counts; metrics without either are left out."""
     result = {}
     for one in of(task, loss):
         if not one.reported(loss, task):
@@ -229,10 +234,10 @@ def values(task: str, loss: Loss, means: dict[str, float], found: Found | None) 
 
 
 def squared_error(loss: Loss, means: dict[str, float]) -> float:
-    """The mean squared error, from the means of the sums of numbers."""
+    """The mean squared error, from the means of the sums for numbers."""
     return means["loss"] if loss.is_squared_error else means["squared"]
 
 
 def judged_by(task: str, loss: Loss) -> str:
-    """The metric by which models of a task are ranked, if none is asked for."""
+    """The metric by which models of a task are ranked by default."""
     return "error_rate" if task != "regression" else "rmse" if loss.is_squared_error else "loss"

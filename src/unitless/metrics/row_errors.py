@@ -1,4 +1,4 @@
-"""How far predictions are off, row by row: for rows that are few enough to be remembered."""
+"""The error of each row's prediction, for sets of rows that fit into memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..models.scored import Scored
 
 
 class RowErrors:
-    """Of classes whether a prediction is wrong (1) or right (0); of numbers, and of two classes, by how much.
+    """The errors of rows: for several classes 1 if wrong and 0 if right; for numbers and two classes the row's error.
 
     Args:
-        model: whose predictions they are.
+        model: the model that makes the predictions.
     """
 
     def __init__(self, model: Learner | OneVsAll) -> None:
@@ -22,7 +22,7 @@ class RowErrors:
         self._parts: list[Float64] = []
 
     def count(self, scored: Scored) -> None:
-        """Remember rows, in their order."""
+        """Append rows, in their order."""
         if self._model.task == "classes":
             self._parts.append((scored.scores.argmax(axis=1) != scored.truth).astype(np.float64))
         else:
@@ -30,5 +30,5 @@ class RowErrors:
 
     @property
     def errors(self) -> Float64:
-        """One per row, in the order of the rows."""
+        """One error per row, in the order of the rows."""
         return np.concatenate(self._parts) if self._parts else np.zeros(0)

@@ -1,7 +1,7 @@
-"""Predicted rows of each task, with what the metrics are made of: computed once, when it is first asked for.
+"""Predicted rows of each task, with the values that metrics are made from: each is computed once, when first needed.
 
-Each row's value is the same whatever rows are around it. Sums over classes are taken one class after another for that
-reason: NumPy adds up in an order that depends on an array's shape.
+Each row's value does not depend on the rows around it. Sums over classes are therefore taken one class after another:
+NumPy adds in an order that depends on an array's shape.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..models.one_vs_all import OneVsAll
 from ..models.scored import Scored
 
 LEAST_SHARE = float(np.finfo(np.float64).eps)
-"""The least probability that log loss counts, as scikit-learn does: a class that was never met costs 36 and no more."""
+"""The least probability in log loss, as in scikit-learn: an unknown class costs at most 36."""
 
 
 @dataclass
 class NumberRows:
-    """Rows of numbers: predictions and labels."""
+    """Rows with numeric labels: predictions and labels."""
 
     p: Float64
     truth: Float64
-    judge: Learner  # which computes the loss
+    judge: Learner  # computes the loss
 
     @cached_property
     def loss(self) -> Float64:
@@ -74,23 +74,23 @@ class ClassRows:
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
-        """Whether a row's own class has a score."""
+        """Whether each row's own class has a score."""
         return np.asarray(self.truth < len(self.scores))
 
     @cached_property
     def own(self) -> NDArray[np.intp]:
-        """Where the scores of the rows' own classes are, among all scores in one dimension."""
+        """The positions of the scores of the rows' own classes, in the flattened scores."""
         rows = np.flatnonzero(self.known)
         return np.asarray(self.truth[rows] * len(self.truth) + rows)
 
     @cached_property
     def limited(self) -> Float64:
-        """The scores; that of a class that was not known yet is minus infinity."""
+        """The scores; a class that was unknown at prediction time has minus infinity."""
         return np.maximum(np.minimum(self.scores, 700.0), -700.0)
 
     @cached_property
     def shares(self) -> Float64:
-        """The probabilities of the classes, in one dimension."""
+        """The probabilities of the classes, flattened."""
         return np.ascontiguousarray(self.model._shares(self.limited.T).T).reshape(-1)
 
     @cached_property
@@ -102,7 +102,7 @@ class ClassRows:
 
     @cached_property
     def loss(self) -> Float64:
-        """The sum of the losses of the classes' models; of one model of all, its loss."""
+        """The sum of the losses of the one-against-all models; for a softmax, its loss."""
         loss = LOSSES[self.model.options.loss]
         if loss.coupled:
             return -np.log(np.maximum(self.share_of_own, LEAST_SHARE))
@@ -117,7 +117,7 @@ class ClassRows:
 
 
 class ShareRows(ClassRows):
-    """Rows of several classes whose predictor gives probabilities: `scores` are these, and each row adds up to 1."""
+    """Rows of several classes with probabilities as `scores`; the probabilities of each row add up to 1."""
 
     @cached_property
     def limited(self) -> Float64:
@@ -132,7 +132,7 @@ Rows: TypeAlias = NumberRows | BinaryRows | ClassRows
 
 
 def rows_of(model: Learner | OneVsAll, judge: Learner, scored: Scored) -> Rows:
-    """Rows by the model's task; the judge computes the loss of single scores."""
+    """Build rows for the model's task; `judge` computes the loss of single scores."""
     if model.task == "classes":
         scores = np.ascontiguousarray(scored.scores.T)
         return ClassRows(scores, scored.truth, winners(scores), model, judge)
@@ -145,14 +145,15 @@ def winners(scores: Float64) -> NDArray[np.intp]:
     if not len(scores):
         return np.full(scores.shape[1], -1)
     best, highest = np.zeros(scores.shape[1], dtype=np.int32), scores[0].copy()
-    for number, score in enumerate(scores[1:], 1):  # several times as fast as argmax across rows
-        np.maximum(best, (score > highest) * np.int32(number), out=best)  # numbers only grow
+    for number, score in enumerate(scores[1:], 1):  # much faster than argmax across rows
+        # numbers only grow, so the maximum is the latest winner
+        np.maximum(best, (score > highest) * np.int32(number), out=best)
         np.maximum(highest, score, out=highest)
     return best.astype(np.intp)
 
 
 def logistic(against: Float64) -> Float64:
-    """log(1 + exp(score against the truth)), never overflowing."""
+    """log(1 + exp(x)) without overflow, x being the score with its sign reversed for positive rows."""
     loss = np.abs(against)
     np.negative(loss, out=loss)
     np.exp(loss, out=loss)
@@ -162,7 +163,7 @@ def logistic(against: Float64) -> Float64:
 
 
 def total(each: Float64) -> Float64:
-    """Over classes, in their order."""
+    """Sum over classes, in their order."""
     result = np.zeros(each.shape[1:])
     for values in each:
         result += values

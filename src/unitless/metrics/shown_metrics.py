@@ -1,4 +1,4 @@
-"""Metrics as people read them: names, numbers, confidence intervals, and next to a baseline."""
+"""Metrics as text for people: names, numbers, confidence intervals, and comparisons with a baseline."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .. import shown
+from ..losses import LOSSES
 from ..sections import Section, Table
 from .coverage import COVERAGE
 from .records import METRICS, Metric
 
-CLASSES = 20  # that a table shows
+CLASSES = 20  # the most that a table shows
 _NAMES = {"auc": "AUC", "f1": "F1", "rmse": "RMSE", "mae": "MAE", "mse": "MSE", "r2": "R²", "brier": "Brier score"}
 _ERRORS = {"error_rate": "error", "rmse": "squared error"}
 
 
 def name(metric: str, loss: str) -> str:
-    """What a metric is called; `loss` is the loss of the model."""
+    """The displayed name of a metric; `loss` is the loss of the model."""
     return f"{loss} loss" if metric == "loss" else _NAMES.get(metric, metric.replace("_", " "))
 
 
+def training_loss(loss: str, task: str) -> str:
+    """The displayed name of the training loss; for two classes, logistic loss is the metric log loss."""
+    is_log_loss = task == "binary" and LOSSES[loss].link.gives_probabilities
+    return "log loss" if is_log_loss else f"{loss} loss"
+
+
 def value(metric: str, number: float | None) -> str:
-    """A metric as a table shows it."""
+    """A metric's value as text."""
     if number is None or not math.isfinite(number):
         return "-"
     if metric in ("accuracy", "error_rate", "coverage"):
@@ -31,13 +38,13 @@ def value(metric: str, number: float | None) -> str:
 
 
 def main(metrics: Mapping[str, float], by: str, loss: str) -> str:
-    """The metric that people look at first, where a model is judged by `by`: for an error rate, the accuracy."""
+    """The main metric to display, for a model judged by `by`: the accuracy for an error rate."""
     metric = "accuracy" if by == "error_rate" else by
     return f"{name(metric, loss)} {value(metric, metrics[metric])}"
 
 
 def interval(by: str, ends: tuple[float, float]) -> str:
-    """The confidence interval of the main metric, in words; empty where there is none."""
+    """The confidence interval of the main metric as text; empty where there is none."""
     low, high = ends
     if by == "loss" or not (math.isfinite(low) and math.isfinite(high)):
         return ""
@@ -54,32 +61,36 @@ def with_interval(metrics: Mapping[str, float], by: str, loss: str, ends: tuple[
 
 
 def below_baseline(by: str, skill: float) -> str:
-    """How the model's error compares with the baseline's, in words; empty where it is not known."""
+    """The comparison of the model's error with the baseline's as text; empty where it is not known."""
     if math.isnan(skill):
         return ""
     error = _ERRORS.get(by, "loss")
-    return f"the model's {error} is {shown.share(skill)} below" if skill > 0 else "the model is no better"
+    return (
+        f"the model's {error} is {shown.share(skill)} below the baseline's" if skill > 0 else "the model is no better"
+    )
 
 
 def baseline(metrics: Mapping[str, float], by: str, loss: str, called: str, skill: float) -> str:
-    """The baseline's main metric, and how far the model is below it."""
+    """The baseline's main metric as text, and how far the model's error is below the baseline's."""
     if by not in metrics:
         return ""
     below = below_baseline(by, skill)
-    return f"{main(metrics, by, loss)} by {shown.short(called, 60)}" + (f"; {below}" if below else "")
+    return f"{main(metrics, by, loss)} ({shown.short(called, 60)})" + (f"; {below}" if below else "")
 
 
 def coverage(metrics: Mapping[str, float], level: float) -> tuple[str, str]:
-    """How good prediction intervals or sets are, as a fact; without a value if that is not known."""
+    """The coverage of prediction intervals or sets as a fact for display; without a value if it is not known."""
     called, size = ("intervals", "width") if "width" in metrics else ("sets", "set_size")
     if "coverage" not in metrics:
         return called[:-1], ""
-    rows = f"{100 * level:.4g}% {called} hold {shown.share(metrics['coverage'])} of the rows"
-    return called[:-1], f"{rows}, mean {size.replace('_', ' ')} {shown.number(metrics[size])}"
+    covered = (
+        f"{100 * level:.4g}% prediction {called} contain the label of {shown.share(metrics['coverage'])} of the rows"
+    )
+    return called[:-1], f"{covered}; mean {size.replace('_', ' ')} {shown.number(metrics[size])}"
 
 
 def shown_records(metrics: Collection[str], task: str, wanted: Collection[str] = ()) -> list[Metric]:
-    """The metrics that a table shows: those that were asked for, or those that suit the task."""
+    """The metrics that a table shows: those in `wanted`, or by default those that suit the task."""
     known = [metric for metric in (*METRICS, *COVERAGE) if metric.name in metrics]
     if wanted:
         return [metric for metric in known if metric.name in wanted]
@@ -87,7 +98,7 @@ def shown_records(metrics: Collection[str], task: str, wanted: Collection[str] =
 
 
 def table(columns: Mapping[str, Mapping[str, float]], task: str, loss: str, wanted: Collection[str] = ()) -> Table:
-    """All metrics, a column for each thing that was measured."""
+    """A table of all metrics, with a column for each set of results."""
     columns = {title: metrics for title, metrics in columns.items() if metrics}
     names = {metric for metrics in columns.values() for metric in metrics}
     rows = [
@@ -101,7 +112,7 @@ def table(columns: Mapping[str, Mapping[str, float]], task: str, loss: str, want
 
 
 def classes(per_class: Mapping[Any, Mapping[str, float]]) -> Section:
-    """Share, precision and recall of each class, the most frequent first."""
+    """A table of share, precision and recall by class, the most frequent class first."""
     ranked = sorted(per_class.items(), key=lambda item: -item[1]["share"])
     rows = [
         [

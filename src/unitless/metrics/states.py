@@ -1,4 +1,4 @@
-"""Reading states: what is wrong with one is told in one way, and classes are found by their labels."""
+"""Reading states: errors have one form, and classes are matched by label."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..models.one_vs_all import OneVsAll
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Whatever goes wrong in here is told as a state that is not one of `what`."""
+    """Turn every error in the block into an error that says that the state is not one of `what`."""
     try:
         yield
     except ModelFileError:
@@ -26,7 +26,7 @@ def reading(what: str) -> Iterator[None]:
 
 
 def places_of(state: dict[str, Any], model: Learner | OneVsAll) -> NDArray[np.intp]:
-    """Which numbers a model gives to the classes that a state names, in the order of the state."""
+    """The model's numbers of the classes in a state, in the order of the state."""
     numbers = {label: number for number, label in enumerate(model._class_labels)}
     with reading("what names its classes"):
         places = {label: numbers.get(label, -1) for label in state["classes"]}

@@ -1,8 +1,8 @@
-"""The baselines of a stream: to repeat the last label, and the constant of the labels so far.
+"""The baselines of a stream: the last label, and the constant of the labels so far.
 
-Labels of rows that are in the order of time are often autocorrelated, and good metrics may show no more than that.
-These baselines know only the labels of the rows before, as the model does when it predicts a row. For rows in random
-order they show nothing that the best constant (`baseline.py`) does not.
+The labels of rows in time order are often autocorrelated, and then good metrics may show no more than that. These
+baselines know only the labels of earlier rows, as the model does when it predicts a row. For rows in random order they
+add nothing to the best constant (`baseline.py`).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from .rows import BinaryRows, ClassRows, NumberRows, Rows, ShareRows, winners
 from .states import reading
 from .sums import MetricSums
 
-REPEAT, MEAN = "repeat the last label", "running mean"
-_BLOCK = 1 << 16  # scores at a time
+REPEAT, MEAN = "last_label", "constant"
+_BLOCK = 1 << 16  # scores that are processed at a time
 
 
 class StreamBaseline(ABC):
-    """A predictor that knows the labels before a row, and the metrics of what it predicts.
+    """A predictor from the labels of earlier rows, with the metrics of its predictions.
 
-    The first row has nothing to be predicted from. However the stream is cut into calls of `count`, the numbers are the
-    same to the last bit.
+    The first row is not predicted, because no label is known. The metrics are the same to the last bit, whatever the
+    division of the stream into calls of `count`.
 
     Args:
-        model: with what it is compared.
+        model: the model that is compared with the baseline.
     """
 
     def __init__(self, model: Learner | OneVsAll) -> None:
@@ -46,11 +46,11 @@ class StreamBaseline(ABC):
         self._begun = False
 
     def _tells(self, metric: records.Metric) -> bool:
-        """Whether it has a metric."""
+        """Whether this baseline has a metric."""
         return metric.reported(self._loss, self._model.task)
 
     def count(self, scored: Scored) -> None:
-        """Rows that are learned, in their order."""
+        """Count rows that are learned, in their order."""
         scored = scored.counted
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if not self._begun and len(scored):
@@ -61,41 +61,41 @@ class StreamBaseline(ABC):
 
     @abstractmethod
     def _predict(self, scored: Scored) -> Rows:
-        """Each row, predicted by the rows before it. Nothing is meant by the prediction of the first row of all."""
+        """Predict each row from the rows before it. The prediction of the very first row is a placeholder."""
 
     @property
     def metrics(self) -> dict[str, float]:
-        """By name; nothing before two labels were met."""
+        """The metrics by name; empty before the second label."""
         return self.sums.metrics
 
     @abstractmethod
     def _numbers(self) -> list[float]:
-        """What is known of the labels so far."""
+        """The state of the labels so far, as numbers."""
 
     @abstractmethod
     def _take(self, numbers: list[float]) -> None:
-        """Go on from what `_numbers` gave; a ValueError if it cannot have."""
+        """Restore what `_numbers` returned; raises ValueError if it is invalid."""
 
     def state(self) -> dict[str, Any]:
-        """All that has been counted, as JSON can keep it, for `restore`."""
+        """All counts as JSON-compatible values, for `restore`."""
         known = [number.hex() for number in self._numbers()] if self._begun else None
         return {"known": known, "sums": self.sums.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from this state."""
+        """Continue from a state."""
         with reading("a baseline"):
             self.sums.restore(state["sums"])
             if type(state["known"]) not in (list, type(None)):
-                raise ValueError("what it knows of the labels is not a list")
+                raise ValueError("the state of the labels is not a list")
             if state["known"] is not None:
                 self._take([float.fromhex(one) for one in state["known"]])
                 self._begun = True
 
 
 class LastLabel(StreamBaseline):
-    """Predicts the label of the row before.
+    """Predicts the label of the previous row.
 
-    It has the metrics of labels: none that are about probabilities, and no loss of scores in another unit.
+    It has no metrics of probabilities, and no loss where scores have another unit than labels.
 
     Example:
         >>> import unitless as ul
@@ -122,7 +122,8 @@ class LastLabel(StreamBaseline):
             return NumberRows(self._loss.link.inverse(before), truth, judge)
         if self._model.task == "binary":
             return BinaryRows(np.where(before, 1.0, -1.0), truth, judge)
-        return ClassRows(np.zeros((0, len(truth))), truth, before, self._model, judge)  # no metric of it needs scores
+        # none of the metrics of this baseline needs scores
+        return ClassRows(np.zeros((0, len(truth))), truth, before, self._model, judge)
 
     def _numbers(self) -> list[float]:
         return [self._last]
@@ -134,11 +135,11 @@ class LastLabel(StreamBaseline):
 
 
 class RunningMean(StreamBaseline):
-    """Predicts the mean of the labels so far, with the row's offset.
+    """Predicts the mean of the labels so far, plus the row's offset.
 
-    With offsets o, the mean is that of y - o, and what is predicted is the mean + o; of counts, whose offsets are
-    logarithms of factors e, it is Σy/Σe, and what is predicted is e times that. A count's loss would be infinite if the
-    mean were 0: then it is half a count in all so far.
+    With offsets o, the mean m is that of y - o, and the prediction is m + o. For counts, whose offsets are logarithms
+    of factors e, the mean m is Σy/Σe and the prediction is e·m. A mean of 0 would make the loss of a count infinite:
+    then half a count is added to the sum.
 
     Example:
         >>> import unitless as ul
@@ -181,13 +182,14 @@ class RunningMean(StreamBaseline):
 class RunningShares(StreamBaseline):
     """Predicts the most frequent class so far, with the shares of the classes as their probabilities.
 
-    A class has the probability (n_k + 1/2)/(n + K/2), K being 2, or the number of classes met so far, the row's own
-    among them.
+    A class has the probability (n_k + 1/2)/(n + K/2), where K is 2, or the number of classes so far including the row's
+    own class.
     """
 
     def __init__(self, model: Learner | OneVsAll) -> None:
         super().__init__(model)
-        self._by_class: Float64 = np.zeros(model.heads if model.task == "binary" else 0)  # of two: the positive one
+        # for two classes: the positive class
+        self._by_class: Float64 = np.zeros(model.heads if model.task == "binary" else 0)
         self._total = 0.0
 
     def _predict(self, scored: Scored) -> Rows:
@@ -223,7 +225,7 @@ class RunningShares(StreamBaseline):
 
 
 class StreamBaselines:
-    """To repeat the last label, and the constant of the labels so far, over one stream.
+    """The baselines of one stream: the last label, and the constant of the labels so far.
 
     Example:
         >>> import unitless as ul
@@ -233,7 +235,7 @@ class StreamBaselines:
         >>> baselines = StreamBaselines(model)
         >>> baselines.count(Scored.of(model, [0.0] * 5, [True, True, True, False, False]))
         >>> {name: values["error_rate"] for name, values in baselines.metrics.items()}
-        {'repeat the last label': 0.25, 'running mean': 0.5}
+        {'last_label': 0.25, 'constant': 0.5}
     """
 
     def __init__(self, model: Learner | OneVsAll) -> None:
@@ -241,28 +243,28 @@ class StreamBaselines:
         self._constant = RunningMean(model) if model.task == "regression" else RunningShares(model)
 
     def count(self, scored: Scored) -> None:
-        """Rows that are learned, in their order."""
+        """Count rows that are learned, in their order."""
         self._last.count(scored)
         self._constant.count(scored)
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
-        """By name: metrics with the names that those of `Evaluation` have; nothing before two labels were met."""
+        """Metrics by baseline, with the same names as in `Evaluation`; empty before the second label."""
         found = {REPEAT: self._last.sums.metrics, MEAN: self._constant.sums.metrics}
         return {name: values for name, values in found.items() if values}
 
     @property
     def means(self) -> dict[str, dict[str, float]]:
-        """Those metrics that are means over rows, which take no time."""
+        """Only the metrics that are means over rows, which are fast to compute."""
         return {REPEAT: self._last.sums.means, MEAN: self._constant.sums.means}
 
     def state(self) -> dict[str, dict[str, Any]]:
-        """All that has been counted, as JSON can keep it, for `restore`."""
+        """All counts as JSON-compatible values, for `restore`."""
         return {"last_label": self._last.state(), "running_mean": self._constant.state()}
 
     @classmethod
     def restore(cls, model: Learner | OneVsAll, state: Mapping[str, Any]) -> StreamBaselines:
-        """What had this state, for a model of the same kind."""
+        """Rebuild the baselines from their state, for a model of the same kind."""
         baselines = cls(model)
         baselines._last.restore(state["last_label"] or {})
         baselines._constant.restore(state["running_mean"] or {})
@@ -270,5 +272,7 @@ class StreamBaselines:
 
 
 def shown_name(name: str, task: str) -> str:
-    """What a baseline is called in tables: of classes there is no mean."""
-    return "most frequent class so far" if name == MEAN and task != "regression" else name
+    """Return the name of a baseline for tables; the constant is a mean or, for classes, the most frequent class."""
+    if name == MEAN:
+        return "mean so far" if task == "regression" else "most frequent class so far"
+    return "last label"

@@ -21,16 +21,16 @@ from .rows import BinaryRows, Rows, rows_of
 from .tallies import Tally, tally_of
 
 STATE_VERSION = 1
-BLOCK = 16_000  # so many numbers at a time stay in the cache, and in memory that need not be asked for anew
+BLOCK = 16_000  # numbers at a time: this fits the cache and avoids new allocations
 
 
 class MetricSums:
-    """What each row adds to the metrics of a model, or of a baseline that is compared with it, added up in order.
+    """The sums that a model's metrics are computed from, for a model or a baseline, added row by row in order.
 
     Args:
-        model: it says which task, which loss and which classes.
+        model: the model that defines the task, the loss and the classes.
         only: the names of the metrics to count. Default: all of them, and the training loss.
-        small: take as little memory as possible.
+        small: use as little memory as possible. Default: False.
     """
 
     def __init__(self, model: Learner | OneVsAll, only: Collection[str] | None = None, small: bool = False) -> None:
@@ -44,24 +44,24 @@ class MetricSums:
         self.weight = self.squared_weight = 0.0
         ranked = isinstance(self.tally, Ranking) and self._loss.link.gives_probabilities and not small
         self.in_core = ranked and self._each.keys() >= set(records.CORE_SUMS)
-        """Whether the core adds up, which is fast, and gives the sums after the last row alone."""
+        """Whether the core computes the sums, which is fast but returns them only after the last row."""
 
     def count(self, scored: Scored) -> None:
-        """Add predicted rows."""
+        """Count predicted rows."""
         with np.errstate(over="ignore", invalid="ignore"):  # predictions may be infinite; then so are their losses
             for block in scored.counted.blocks(BLOCK):
                 self.add(rows_of(self._model, self.judge, block), block.weight)
 
     def add(self, rows: Rows, h: Float64 | None) -> None:
-        """Add rows in order, all with a weight; no weights: each counts 1."""
+        """Add rows in order. All weights must be positive; without weights each row counts 1."""
         if self.in_core and isinstance(rows, BinaryRows):
             self._add_in_core(rows, h)
             return
         sums = {name: added(self.by_name.get(name, 0.0), each(rows), h) for name, each in self._each.items()}
         self._finish(rows, h, sums, added(self.weight, h, None, len(rows.truth)))
 
-    def follow(self, rows: Rows, h: Float64 | None) -> dict[str, Float64]:
-        """Add rows as `add` does, and give the sums and the "weight" by name, before the first row and after each."""
+    def add_each(self, rows: Rows, h: Float64 | None) -> dict[str, Float64]:
+        """Add rows as `add` does; returns each sum and the weight by name, before the first and after each row."""
         sums = {name: running(self.by_name.get(name, 0.0), each(rows), h) for name, each in self._each.items()}
         weight = running(self.weight, h, None, len(rows.truth))
         self._finish(rows, h, {name: float(one[-1]) for name, one in sums.items()}, float(weight[-1]))
@@ -85,14 +85,14 @@ class MetricSums:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """By name; nothing before there was a row."""
+        """The metrics by name; empty before the first row."""
         means = self._mean_sums
         found = None if self.tally is None or not means else self.tally.found(means)
         return records.values(self._task, self._loss, means, found)
 
     @property
     def means(self) -> dict[str, float]:
-        """The metrics that are means over rows, which take no time: AUC and the like are left out."""
+        """Only the metrics that are means over rows, which are fast to compute: AUC and the like are left out."""
         return records.values(self._task, self._loss, self._mean_sums, None)
 
     @property
@@ -100,7 +100,7 @@ class MetricSums:
         return {name: total / self.weight for name, total in self.by_name.items()}
 
     def absorb(self, other: MetricSums) -> None:
-        """Add what another one of the same kind has counted."""
+        """Add the counts of another `MetricSums` of the same kind."""
         if self.tally is not None:
             self.tally.absorb(other.tally)
         for name, total in other.by_name.items():
@@ -109,11 +109,11 @@ class MetricSums:
         self.squared_weight += other.squared_weight
 
     def _kind(self) -> dict[str, Any]:
-        """What a model must share with another one that takes the state up."""
+        """The description that must be equal for a state to be restored or joined."""
         return {"loss": self._loss.name, "quantile": self.judge.options.quantile, "task": self._task}
 
     def state(self) -> dict[str, Any]:
-        """All that has been counted, as JSON can keep it, for `restore`."""
+        """All counts as JSON-compatible values, for `restore`."""
         return {
             "version": STATE_VERSION,
             **self._kind(),
@@ -124,11 +124,11 @@ class MetricSums:
         }
 
     def restore(self, state: dict[str, Any], by_label: bool = False) -> None:
-        """Go on from a state; a ValueError, KeyError or TypeError, or a ModelFileError, if nothing had this state.
+        """Continue from a state; raises ValueError, KeyError, TypeError or ModelFileError if the state is invalid.
 
         Args:
-            state: what `state` gave.
-            by_label: the model may number its classes in another way.
+            state: what `state` returned.
+            by_label: allow the model to number its classes differently. Default: False.
         """
         if state["version"] != STATE_VERSION:
             raise ModelFileError(
@@ -144,7 +144,7 @@ class MetricSums:
         self._check(self.weight if self.tally is None else self.tally.restore(state, by_label))
 
     def _check(self, counted: float) -> None:
-        """That what was restored can have been counted; sums may be infinite, because predictions may."""
+        """Check that restored counts are possible; sums may be infinite, because predictions may be."""
         if not (self.weight or self.squared_weight or self.by_name or counted):
             return
         if self.by_name.keys() != self._each.keys() or not (self.weight > 0 and self.squared_weight > 0):

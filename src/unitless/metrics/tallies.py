@@ -1,4 +1,4 @@
-"""What is counted besides the sums of metrics: one class for each task; that of two classes is `Ranking`."""
+"""Counts for metrics that are not means over rows, one class for each task; for two classes see `Ranking`."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from .states import places_of
 
 
 class Tally(Protocol):
-    """Counts what the metrics of one task need that are not means over rows."""
+    """Counts what the metrics of one task need besides means over rows."""
 
     def count(self, rows: Any, h: Float64 | None) -> None:
-        """Rows of the task in order, all with a weight; no weights: each counts 1."""
+        """Count rows of the task in order. All weights must be positive; without weights each row counts 1."""
 
     def found(self, means: dict[str, float]) -> Found:
-        """What metrics need, given the means of the sums."""
+        """The values for `Found`, given the means of the sums."""
 
     def absorb(self, other: Any) -> None:
-        """Count what another of the same kind has counted."""
+        """Add the counts of another tally of the same kind."""
 
     def state(self) -> dict[str, Any]:
-        """As JSON can keep it."""
+        """The counts as JSON-compatible values."""
 
     def restore(self, state: dict[str, Any], by_label: bool) -> float:
-        """Go on from a state; gives the weight in it. A ValueError, KeyError or TypeError if nothing had this state.
+        """Continue from a state; returns its total weight. Raises ValueError, KeyError or TypeError if it is invalid.
 
         Args:
-            state: what `state` gave.
-            by_label: classes may be in another order; otherwise that is an error.
+            state: what `state` returned.
+            by_label: allow another order of classes; otherwise another order is an error. Default: False.
         """
 
 
 class NumberTally(Tally):
-    """Of numbers: the variance and the limits of the labels, and how much the squared errors e² vary."""
+    """For numbers: the variance and the limits of the labels, and the spread of the squared errors e²."""
 
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._loss = LOSSES[model.options.loss]
@@ -85,7 +85,7 @@ class NumberTally(Tally):
 
 
 class ClassTally(Tally):
-    """Of several classes: by class the weight of the rows that are of it, that are predicted to be, and both."""
+    """For several classes: by class, the weight of true rows, of predicted rows, and of correct predictions."""
 
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._model = model
@@ -97,7 +97,8 @@ class ClassTally(Tally):
         predicted = slice(None) if rows.best[0] >= 0 else slice(0)  # without scores no class is predicted
         indices, which = (rows.truth, rows.best, rows.truth), (known, predicted, hit)
         for counts, index, some in zip(self._counts, indices, which, strict=True):
-            np.add.at(counts, index[some], 1.0 if h is None else h[some])  # one after another, as a loop would
+            # adds one value after another, as a loop would
+            np.add.at(counts, index[some], 1.0 if h is None else h[some])
 
     def _widen(self, classes: int) -> None:
         missing = classes - self._counts.shape[1]
@@ -108,7 +109,7 @@ class ClassTally(Tally):
         return Found()
 
     def per_class(self, weight: float) -> dict[Label, dict[str, float]]:
-        """By class: how much of the weight it has, its precision and its recall."""
+        """For each class: its share of the weight, its precision and its recall."""
         return {
             label: {
                 "share": seen / weight if weight else math.nan,
@@ -143,7 +144,7 @@ class ClassTally(Tally):
 
 
 def tally_of(model: Learner | OneVsAll, small: bool) -> Tally:
-    """What is counted for a model's task."""
+    """The tally for a model's task."""
     if model.task == "regression":
         return NumberTally(model)
     return Ranking(small) if model.task == "binary" else ClassTally(model)

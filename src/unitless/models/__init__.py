@@ -1,1 +1,1 @@
-"""The models: what they share, what they are in files, how they are merged, what they know by feature."""
+"""The models: learners, model files, and reading a model's weights and importance by feature."""

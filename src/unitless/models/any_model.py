@@ -1,4 +1,4 @@
-"""The model in whatever a user has: a model, a result, a predictor, an estimator or a model file."""
+"""Finds the model in an object that has one: a model, a result, a predictor, an estimator or a model file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from .file import load
 from .learner import Learner
 from .one_vs_all import OneVsAll
 
-_HOLDERS = ("model", "model_", "_model")  # results and predictors, scikit-learn's estimators, River's
+# Where results and predictors, scikit-learn's estimators, and River's estimators have their model.
+_HOLDERS = ("model", "model_", "_model")
 
 
 def model_of(thing: Any) -> Learner | OneVsAll:
-    """The model that a thing has; an error that says what would be right if it has none.
+    """Return the model that an object has; if it has none, raise an error that lists what has a model.
 
     Example:
         >>> import unitless as ul

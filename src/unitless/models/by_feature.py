@@ -1,4 +1,4 @@
-"""Reads a model: weights in the data's units, scales, importance, by feature."""
+"""Reads weights (in the data's units), scales and importance from a model's state, by feature."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .second_order import with_doubt
 from .terms import Terms
 
 ByFeature = dict[Feature, float]
-_MOST_GROWTH = 16  # of a scale between two looks, for an average to follow it
+_MOST_GROWTH = 16  # if a scale grew by more between two updates of the average, the average is not rescaled
 
 
 def ranked(importance: ByFeature, count: int) -> list[tuple[Feature, float]]:
-    """The features that matter most, without the bias."""
+    """Return the `count` features with the largest importance, without the bias."""
     features = [(name, value) for name, value in importance.items() if name != BIAS]
     return heapq.nlargest(count, features, key=lambda item: item[1])
 
 
 def name_slots(state: _core.Snapshot) -> NDArray[np.intp]:
-    """Where the names live, in their order: in the slots that are not used by products."""
+    """Return the slot of each feature name, in the order of the names: all slots that are not used by products."""
     if state["names"] is None:
         return np.zeros(0, np.intp)
     products = state["products"][2::3]
@@ -45,21 +45,29 @@ def name_slots(state: _core.Snapshot) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Averaged:
-    """What is kept of an average of v."""
+    """The average of v, as a state stores it."""
 
     average: Float64  # [slot][lane]
-    scale: Float64  # by slot: in whose unit it is
-    t: float  # the total weight of the examples in it; 0: there is none yet
+    scale: Float64  # [slot]: the scale in whose unit the average is stored
+    t: float  # the total weight of the averaged examples; 0: there is no average yet
 
 
 def average(options: Options, state: _core.Snapshot) -> Float64:
-    """The average of v in units of the scales as they are now, [slot][lane]."""
+    """Return the average of v in units of the current scales, [slot][lane]."""
     kept = Averaged(state["average"], state["average_scale"], state["averaged_t"])
     return in_present_unit(kept, RULES[options.rule], state["v"], state["scale"], state["t"])
 
 
 def in_present_unit(kept: Averaged, rule: Rule, v: Float64, scale: Float64, t: float) -> Float64:
-    """An average of v in units of the scales as they are now (core/engine/averaging.hpp)."""
+    """Convert an average of v to units of the current scales (core/engine/averaging.hpp).
+
+    Args:
+        kept: the average as it is stored.
+        rule: the rule of the model.
+        v: the latest v, which is returned if there is no average yet.
+        scale: the current scales, by slot.
+        t: the current total weight of the examples.
+    """
     if kept.t == 0:
         return v
     before = kept.scale
@@ -72,13 +80,14 @@ def in_present_unit(kept: Averaged, rule: Rule, v: Float64, scale: Float64, t: f
 
 
 def leader(lane_heads: NDArray[Any], scores: Float64, head: int) -> int:
-    """Of some lanes, the one that speaks for a head: that with the smallest recent loss."""
-    lanes = np.flatnonzero(lane_heads == min(head, int(lane_heads[-1])))  # the last stands for classes not met yet
+    """Return the lane that predicts for a head: of the head's lanes, the one with the smallest recent loss."""
+    # The last head stands for all classes without rows.
+    lanes = np.flatnonzero(lane_heads == min(head, int(lane_heads[-1])))
     return int(lanes[np.argmin(scores[lanes, 1])] if len(lanes) > 1 else lanes[0])
 
 
 def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapshot) -> Float64:
-    """The v of a sparse model, [slot][lane], in whose place its state has u (core/engine/lanes/proximal_rows.hpp)."""
+    """Return v of a sparse model, [slot][lane]. Its state stores u instead (core/engine/lanes/proximal_rows.hpp)."""
     lanes = state["lane_rates"]
     u, H = state["v"].reshape(-1, len(lanes)), state["H"].reshape(-1, len(lanes))
     _, _, weight, _, square, _, _ = state["target"].tolist()
@@ -93,29 +102,35 @@ def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapsh
 
 
 def latest_look(options: Options, examples: int, features: int) -> int:
-    """The number of examples by which the next look has come, after so many."""
+    """Return the largest number of examples at which the average can be updated next.
+
+    Args:
+        options: the options of the model.
+        examples: the number of examples so far.
+        features: the number of features.
+    """
     slots = 0 if options.bits is None else 2**options.bits
     return examples + max(1, examples // 64, max(features, slots) // 16)
 
 
 def scored_weight(state: _core.Snapshot) -> float:
-    """The total weight of the examples whose losses were counted."""
+    """Return the total weight of the examples whose losses were counted."""
     last = state["t"] if state["suspended_at"] is None else state["suspended_at"]
     return last - state["missed"]
 
 
 def lanes_of(state: _core.Snapshot, head: int) -> list[int]:
-    """The lanes of a head: one for each of its rates."""
+    """Return the lanes of a head: one for each of its learning rates."""
     return [lane for lane, its in enumerate(state["lane_heads"].tolist()) if its == head]
 
 
 def leading_lane(state: _core.Snapshot, head: int) -> int:
-    """The lane that speaks for a head."""
+    """Return the lane that predicts for a head."""
     return leader(state["lane_heads"], state["scores"].reshape(-1, 6), head)
 
 
 class StateReading:
-    """A model's state, read by feature and by lane. A lane is one set of weights: that of one rate of one class."""
+    """Reads a model's state by feature and by lane. A lane is one set of weights: those of one rate of one class."""
 
     def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
         self.options, self.candidates, self.state = options, candidates, state
@@ -137,7 +152,7 @@ class StateReading:
         return names[number - 1] if names is not None else number - 1
 
     def feature(self, slot: int) -> Feature:
-        """What lives in a slot."""
+        """Return the feature whose weight is in a slot."""
         if slot == 0:
             return BIAS
         if slot not in self.products:
@@ -147,15 +162,15 @@ class StateReading:
         return product if self._said[product] == 1 else f"({left})*({right})"
 
     def lanes(self, head: int) -> list[int]:
-        """The lanes of a head: one for each of its rates. Classes that were not met yet may have the last one's."""
+        """Return the lanes of a head, one for each rate. A class without rows may share the lanes of the last head."""
         return lanes_of(self.state, min(head, int(self.state["lane_heads"][-1])))
 
     def leader(self, head: int) -> int:
-        """The lane that speaks for a head."""
+        """Return the lane that predicts for a head."""
         return leading_lane(self.state, head)
 
     def terms(self, heads: Sequence[int]) -> Terms:
-        """The linear terms of some heads."""
+        """Return the linear terms of the leading lanes of some heads."""
         state, lanes = self.state, [self.leader(head) for head in heads]
         v, H = self.v[:, lanes], state["H"].reshape(self.v.shape)[:, lanes]
         slots, rule = state["slots"].astype(np.int64), RULES[self.options.rule]
@@ -166,25 +181,25 @@ class StateReading:
         return with_doubt(terms, lambda name: kept[name], lanes[0], walk, LOSSES[self.options.loss])
 
     def candidate(self, lane: int) -> float | Walk:
-        """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""
+        """Return the learning rate of a lane or, for rule "newton", its `Walk`."""
         number = int(self.state["lane_rates"][lane])
         return WALKS[number] if RULES[self.options.rule].second_order else self.candidates.rates[number]
 
     def penalty(self, lane: int) -> float:
-        """The sparsity of a lane."""
+        """Return the `sparsity` of a lane."""
         return self.candidates.penalties[int(self.state["lane_rates"][lane])]
 
     def rate(self, lane: int) -> float:
-        """The learning rate of a lane; not-a-number with rule "newton", which has none."""
+        """Return the learning rate of a lane; NaN for rule "newton", which has no learning rate."""
         found = self.candidate(lane)
         return math.nan if isinstance(found, Walk) else found
 
     def rates(self, head: int) -> dict[float | Walk, float]:
-        """The rates of a head and their mean losses."""
+        """Return the mean loss of each rate of a head."""
         if not len(self.scores):
             return {self.candidates.rates[0]: math.nan}
         total = max(scored_weight(self.state), sys.float_info.min)
-        best: dict[float | Walk, float] = {}  # of a sparse model's rate: with the penalty that suits it best
+        best: dict[float | Walk, float] = {}  # for each rate of a sparse model: the loss with the best penalty
         for lane in self.lanes(head):
             loss, candidate = float(self.scores[lane, 0]) / total, self.candidate(lane)
             best[candidate] = min(loss, best.get(candidate, math.inf))
@@ -201,15 +216,15 @@ class StateReading:
         return dict(zip(self.features, self.scale.tolist(), strict=True))
 
     def importance(self, lane: int) -> ByFeature:
-        """The importance |w|·s, by feature."""
+        """Return the importance |w|·s of each feature in a lane."""
         v = np.abs(self.v[:, lane])
         values = v if RULES[self.options.rule].unit_free else v * self.state["scale"]
         return dict(zip(self.features, values.tolist(), strict=True))
 
     def weights(self, lane: int) -> ByFeature:
-        """w by feature, in the data's units, what centering and the target take away given back."""
+        """Return w by feature, in the data's units: for x and labels that are neither centered nor scaled."""
         v = self.v[:, lane]
-        with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond the range of float64
+        with np.errstate(over="ignore"):  # a weight in the unit of its feature may exceed float64
             w = v / self.scale if RULES[self.options.rule].unit_free else v
         weights = dict(zip(self.state["slots"].tolist(), w.tolist(), strict=True))
         means = self._means()
@@ -229,11 +244,11 @@ class StateReading:
         return {named.get(slot, BIAS): value for slot, value in weights.items()}
 
     def slot(self, feature: int) -> int:
-        """Where a feature lives, by its number."""
+        """Return the slot of a feature, given by its number."""
         return self.slot_of.get(feature, feature)
 
     def means(self) -> ByFeature:
-        """What is taken away from each feature that is centered: its mean."""
+        """Return the mean of each centered feature, which is subtracted from its values."""
         names = self.state["names"]
         return {names[number - 1] if names else number - 1: mean for number, mean in self._means().items()}
 

@@ -1,4 +1,4 @@
-"""Class labels of any kind, as numbers: 0, 1, 2, ... in the order in which they were named or first met."""
+"""Maps class labels of any type to numbers 0, 1, 2, ... in the order in which they were given or first seen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KINDS = "classes are text, numbers or booleans"
 
 
 class Classes:
-    """The known labels. `open`: new ones may join."""
+    """The known labels. If `open`, labels that are seen for the first time become new classes."""
 
     def __init__(self, labels: Iterable[Any] | int | None, *, open: bool) -> None:
         self.open = open
@@ -50,7 +50,13 @@ class Classes:
         self.labels.append(label)
 
     def numbers(self, y: Any, rows: int, weight: Any = None) -> tuple[Float64, list[Label]]:
-        """One number per row, and the labels that are new, for `joining`. Rows without weight bring no new ones."""
+        """Return the class number of each row, and the new labels, for `joining`.
+
+        Args:
+            y: the labels.
+            rows: the number of rows.
+            weight: the sample weights; a row of weight 0 brings no new label. Default: None (all 1).
+        """
         array = inputs.unmasked(_array(y), "y")
         if array.ndim != 1:
             raise InputError(f"y has {array.ndim} dimensions; it must be a list of classes, one per row")
@@ -68,7 +74,11 @@ class Classes:
         return result, new
 
     def number_all(self, distinct: list[tuple[Any, int]]) -> tuple[Float64, list[Label]]:
-        """The numbers of different labels, each given with the row where it stands first; and those that are new."""
+        """Return the class numbers of distinct labels, and those of the labels that are new.
+
+        Args:
+            distinct: pairs of a label and the number of the first row that has it.
+        """
         new: dict[Label, int] = {}
         numbers = np.zeros(len(distinct))
         for i, (label, row) in sorted(enumerate(distinct), key=lambda item: item[1][1]):
@@ -76,12 +86,13 @@ class Classes:
         return numbers, list(new)
 
     def numbers_of(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
-        """One number per row, and the labels that are new, for `joining`.
+        """Return the class number of each row, and the new labels, for `joining`.
 
         Args:
-            labels: as data has them.
-            place: where the rows stand, for messages.
-            weight: of the rows. A row without weight brings no new class; one of a class that is not known gets -1.
+            labels: the labels as read from the data.
+            place: where the rows are, for messages.
+            weight: the sample weights. A row of weight 0 brings no new class; if its class is unknown, its number is
+                -1.
         """
         if (infinite := labels.infinite()).any():
             row = int(np.argmax(infinite))
@@ -107,14 +118,14 @@ class Classes:
         return numbers, new
 
     def known(self, label: Label) -> int:
-        """The number of a label, or -1."""
+        """Return the number of a label; -1 if it is unknown."""
         return self.by_label.get(label, -1)
 
     def number(self, y: Any, weight: Any = 1.0) -> tuple[float, list[Label]]:
-        """The same for one label."""
+        """Return the class number of one label, and a list of the label if it is new."""
         if self.open and isinstance(weight, int | float) and weight == 0:
             return 0.0, []
-        known = self.by_label.get(y) if type(y) in (str, int, bool) else None  # as it nearly always is
+        known = self.by_label.get(y) if type(y) in (str, int, bool) else None  # nearly always so
         if known is not None:
             return float(known), []
         new: dict[Label, int] = {}
@@ -138,22 +149,22 @@ class Classes:
 
     @contextlib.contextmanager
     def joining(self, new: list[Label]) -> Iterator[None]:
-        """New labels become known, unless the data turns out to be bad."""
+        """Add new labels when the block ends. If it raises an error, add them only after a `DivergedError`."""
         try:
             yield
-        except DivergedError:  # the rows before are learned
+        except DivergedError:  # the rows before the error are learned
             self.accept(new)
             raise
         self.accept(new)
 
     def accept(self, new: list[Label]) -> None:
-        """New labels become known."""
+        """Add new labels."""
         for label in new:
             self._add(label)
 
 
 def _array(y: Any) -> np.ndarray[Any, Any]:
-    """Labels of different kinds stay what they are."""
+    """Return an array of labels; labels of different types keep their types."""
     if isinstance(y, list | tuple) and len(set(map(type, y))) > 1 and not any(isinstance(v, list | tuple) for v in y):
         array = np.empty(len(y), dtype=object)
         array[:] = y
@@ -162,7 +173,7 @@ def _array(y: Any) -> np.ndarray[Any, Any]:
 
 
 def _plain(label: Any) -> Label | None:
-    """As Python's own type, or None if it cannot be a label."""
+    """Return a label as a value of a Python type; None if it cannot be a label."""
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and not math.isfinite(label):
@@ -171,10 +182,10 @@ def _plain(label: Any) -> Label | None:
 
 
 def distinct_labels(array: Any) -> tuple[list[tuple[Any, int]], NDArray[np.int64]]:
-    """Each distinct label with the row where it stands first, and each row's place among them."""
+    """Return each distinct label with its first row, and for each row the place of its label among them."""
     if array.dtype.kind in "iu" and len(array):
         low, high = int(array.min()), int(array.max())
-        if high - low < 65_536 and high < 2**62:  # a table is faster than sorting
+        if high - low < 65_536 and high < 2**62:  # a lookup table is faster than sorting
             places = (array.astype(np.int64) - low).astype(np.int64)
             first = _first_rows(places, high - low + 1)
             used = np.flatnonzero(first >= 0)
@@ -201,14 +212,14 @@ def _hashable(label: Any) -> bool:
 
 
 def _first_rows(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Where each of the numbers below count stands first; -1 if nowhere."""
+    """Return for each of the numbers 0 … count - 1 the first row that has it; -1 if no row has it."""
     first = np.full(count, -1, dtype=np.int64)
-    first[places[::-1]] = np.arange(len(places) - 1, -1, -1)  # of several the last one stays
+    first[places[::-1]] = np.arange(len(places) - 1, -1, -1)  # of several assignments to one place, the last one counts
     return first
 
 
 def label_array(labels: list[Label]) -> np.ndarray[Any, Any]:
-    """Labels as an array of their own type, or of objects if they differ or if NumPy would drop a NUL at their end."""
+    """Return labels as an array of their own type; of type object if types differ or a label ends with a NUL."""
     cut = any(isinstance(label, str) and label.endswith("\0") for label in labels)
     if len({type(label) for label in labels}) == 1 and not cut:
         return np.array(labels)

@@ -1,4 +1,4 @@
-"""What there is to see of a model's curves: one panel for each column. Data alone; `plots` and the report draw it."""
+"""The data of the pictures of a model's curves, one panel per column. `ul.plot` and the report draw them."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from ..inputs import Float64
 from .form_reading import Curve, FormReading, Member
 from .model import Feature
 
-MOST = 12  # panels, if nobody says how many
-TEXTS = 10  # values of a column of text that are shown
+MOST = 12  # panels, by default
+TEXTS = 10  # shown values of a text column
 BARS = 40
-_RARE = 0.005  # of the rows, at either end, are beyond the picture
+_RARE = 0.005  # this share of the rows at either end is outside the picture
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What one column adds to the score in the model with linear terms and curves, from its mean on.
+    """The contribution of one column to the score, relative to its mean; numbers are drawn as a line, text as bars.
 
-    Of numbers a line, of text bars.
+    The contribution has a linear term and a curve.
     """
 
     column: Feature
     importance: float
-    x: Float64  # points of the line, in order: two for each interval
+    x: Float64  # the points of the line, in order; two for each interval
     y: Float64  # [point or text, head]
-    edges: Float64  # of the bars that show where the values are
-    rows: Float64  # their heights: parts of all rows
+    edges: Float64  # the edges of the histogram bars, which show the distribution of the values
+    rows: Float64  # the heights of these bars: shares of the rows
     texts: list[str]
-    missing: Float64 | None  # by head: what a missing value adds, if any was missing
+    missing: Float64 | None  # [head]: the contribution of a missing value; None if no value was missing
 
     def heights(self) -> list[float]:
-        """All that is shown of what it adds."""
+        """Return all contributions that the panel shows."""
         return [*self.y.ravel().tolist(), *(self.missing.tolist() if self.missing is not None else [])]
 
 
 def panels(shaped: FormReading, heads: Sequence[int], most: int | None = MOST) -> list[Panel]:
-    """The columns that matter most, first those that matter most of all.
+    """Return the panels of the most important columns, the most important first.
 
     Args:
-        shaped: a model with curves.
-        heads: those that are shown.
-        most: how many columns; None for all.
+        shaped: the state of a model with curves.
+        heads: the heads that are shown.
+        most: the largest number of columns; None for all. Default: 12.
     """
     member = shaped.member("curves")
     if member is None:
@@ -81,7 +81,8 @@ def _of_numbers(shaped: FormReading, member: Member, curve: Curve, heads: Sequen
     weights = np.concatenate([np.full(len(own), share / len(own)) for own, share in zip(kept, there, strict=True)])
     low, high = _usual(values, weights)
     first, last = curve.interval(low), curve.interval(high)
-    if low == curve.thresholds[min(first, len(curve.thresholds) - 1)]:  # an interval of one value is to be seen too
+    # An interval of a single value must be visible too.
+    if low == curve.thresholds[min(first, len(curve.thresholds) - 1)]:
         low -= 0.05 * (high - low)
     ends = np.concatenate([[low], curve.thresholds[first:last], [high]])
     x = np.repeat(ends, 2)[1:-1]
@@ -92,7 +93,7 @@ def _of_numbers(shaped: FormReading, member: Member, curve: Curve, heads: Sequen
 
 
 def _usual(values: Float64, weights: Float64) -> tuple[float, float]:
-    """From where to where nearly all of them are."""
+    """Return the limits between which nearly all values lie."""
     order = np.argsort(values)
     so_far = np.cumsum(weights[order])
     ends = np.searchsorted(so_far, [_RARE, so_far[-1] - _RARE])

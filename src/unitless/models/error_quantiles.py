@@ -1,14 +1,16 @@
-"""How large the errors of a model's predictions are: from this, intervals around them and sets of classes.
+"""The distribution of a model's errors, from which prediction intervals and prediction sets are made.
 
-Of numbers the error is |truth - prediction|, in the unit of the label (of counts, that of their mean); of classes it is
-1 - the probability of the true class. For a ladder of levels the core keeps how large errors are at most with that
-probability. There are two ways to find out:
+For numbers, the error is |truth - prediction|, in the unit of the label. For classes, it is 1 - the probability of the
+true class. For each of several levels, the core stores the error that is not exceeded with that probability, which is
+called the reach of the level here. There are two ways to compute it:
 
-- to follow: `follow` brings the quantiles up to date with each row, before it is learned (core/calibration/);
-- to fit: `calibrated` takes them from the errors of rows that the model has not learned (split conformal prediction,
-  Lei, G'Sell, Rinaldo, Tibshirani, Wasserman 2018). Following goes on from there.
+- For a stream, `update` changes the quantiles with the error of each row, predicted before it is learned
+  (core/calibration/).
+- For a fit, `calibrated` computes them from the errors of held-out rows (split conformal prediction: Lei, G'Sell,
+  Rinaldo, Tibshirani, Wasserman 2018). `update` can continue from there.
 
-An interval is the prediction ± the quantile; a set has all classes whose error would be within it.
+A prediction interval is the prediction ± the reach. A prediction set has all classes whose error would be at most the
+reach.
 """
 
 from __future__ import annotations
@@ -23,11 +25,11 @@ from ..errors import ModelFileError, OptionError
 from ..inputs import Float64
 
 LEVELS: tuple[float, ...] = tuple(_core.ERROR_LEVELS)
-_NUMBERS = 3 + 2 * len(LEVELS)  # rows, their weight, the mean error of late, the quantiles, the steady ones
+_NUMBERS = 3 + 2 * len(LEVELS)  # rows, their weight, the recent mean error, the latest quantiles, their means
 
 
 def checked_level(level: Any, option: str = "level") -> float:
-    """A level that can be asked for."""
+    """Return a level as a float; raise an error if it is not between 0 and the largest level."""
     number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
     if not number or not 0 < float(level) <= LEVELS[-1]:
         hint = f"; {level}% is {level / 100:g}" if number and 1 < level < 100 else ""
@@ -44,9 +46,10 @@ class ErrorQuantiles:
         >>> import numpy as np
         >>> errors = np.abs(np.random.default_rng(0).normal(size=10_000))
         >>> quantiles = ErrorQuantiles()
-        >>> quantiles.follow(errors)
-        >>> print(f"{quantiles.reach(0.9):.1f}, {ErrorQuantiles.calibrated(errors).reach(0.9):.2f}; truly 1.64")
-        1.6, 1.65; truly 1.64
+        >>> quantiles.update(errors)
+        >>> calibrated = ErrorQuantiles.calibrated(errors)
+        >>> print(f"{quantiles.steady_reach(0.9):.2f}, {calibrated.reach(0.9):.2f}; truly 1.64")
+        1.62, 1.64; truly 1.64
     """
 
     def __init__(self) -> None:
@@ -54,59 +57,75 @@ class ErrorQuantiles:
 
     @property
     def rows(self) -> int:
-        """How many errors they are made of."""
+        """The number of errors from which the quantiles were computed."""
         return int(self._state[0])
 
     def reach(self, level: float) -> float:
-        """How far from a prediction the truth lies at most, with this probability; infinite if there are too few rows.
+        """Return the error that is not exceeded with this probability; infinite if there are too few rows.
 
-        Between the levels of the ladder it grows with log(1/(1 - level)), and it never falls with the level. This is
-        for whoever goes on to follow each row.
+        Between the stored levels it is interpolated in log(1/(1 - level)); it never falls when the level rises. It
+        changes with each row of `update`; use `steady_reach` if no updates follow.
         """
         return _core.error_reach(self._state, level, False)
 
     def steady_reach(self, level: float) -> float:
-        """The same for any number of predictions that no labels follow.
+        """Return the mean of `reach` over the last rows, for predictions without later updates.
 
-        The quantiles of a stream are never at rest: each row moves them. This is by their mean over the last rows.
+        The latest quantiles of a stream vary, because each row moves them; their mean varies less.
         """
         return _core.error_reach(self._state, level, True)
 
-    def known_reach(self, level: float) -> float:
-        """The same as `steady_reach`; too few rows are an error."""
-        reach = self.steady_reach(level)
+    def known_reach(self, level: float, *, latest: bool = False) -> float:
+        """Return the `steady_reach` of a level; raise an error if there are too few rows.
+
+        Args:
+            level: the level.
+            latest: return the `reach` instead. Default: False.
+        """
+        reach = self.reach(level) if latest else self.steady_reach(level)
         if math.isinf(reach):
             least = math.ceil(level / (1 - level) * (1 - 1e-12))
             raise OptionError(
-                f"is {level:g}, which takes the errors of at least {least:,} rows that the model had not learned; "
-                f"it has those of {self.rows:,}",
-                option="interval",
-                advice="ask for a lower level, or train on more rows",
+                f"is {level:g}, which needs the errors of at least {least:,} rows, each predicted before it was "
+                f"learned; the model has those of {self.rows:,}",
+                option="level",
+                advice="let it learn more rows, or ask for a lower level",
             )
         return reach
 
-    def follow(self, errors: Float64, weight: Float64 | None = None) -> None:
-        """Rows in order. A row without weight does not count; weights count relative to their mean so far."""
+    def update(self, errors: Float64, weight: Float64 | None = None) -> None:
+        """Update the quantiles with the errors of rows, in order.
+
+        Args:
+            errors: the errors of the predictions that were made before the rows were learned.
+            weight: sample weights, which count relative to their mean so far; rows of weight 0 are ignored. Default:
+                None (all 1).
+        """
         _core.follow_errors(self._state, errors, self._weights(weight, len(errors)), None)
 
-    def follow_at(self, level: float, errors: Float64, weight: Float64 | None = None) -> Float64:
-        """The same; gives what `reach` was before each row."""
+    def update_at(self, level: float, errors: Float64, weight: Float64 | None = None) -> Float64:
+        """Update the quantiles as `update` does, and return the `reach` of a level before each row."""
         reaches = _core.follow_errors(self._state, errors, self._weights(weight, len(errors)), level)
         assert reaches is not None
         return reaches
 
     def _weights(self, weight: Float64 | None, rows: int) -> Float64 | None:
-        """Rows without weights weigh 1, which may not be the mean of those before: only the core's way for weights
-        knows that. So it does not matter how a stream is cut into parts with weights and parts without.
+        """Return weights of 1 for rows without weights, if rows before them had other weights.
+
+        So the result does not depend on how a stream is split into parts with and without weights.
         """
         all_were_one = self._state[0] == self._state[1]
         return np.ones(rows) if weight is None and not all_were_one else weight
 
     @classmethod
     def calibrated(cls, errors: Float64, weight: Float64 | None = None) -> ErrorQuantiles:
-        """Of rows that the model has not learned: the smallest error that the level, of n + 1 rows, does not exceed.
+        """Compute the quantiles from the errors of held-out rows, with the correction for a finite number of rows.
 
-        The row that is yet to come counts as one of them, with the mean weight and an error beyond all.
+        The future row counts as one more row, with the mean weight and an infinite error.
+
+        Args:
+            errors: the errors of the held-out rows.
+            weight: sample weights. Default: None (all 1).
         """
         quantiles = cls()
         if weight is not None:
@@ -127,18 +146,18 @@ class ErrorQuantiles:
         return quantiles
 
     def copy(self) -> ErrorQuantiles:
-        """Others in the same state."""
+        """Return a copy."""
         same = ErrorQuantiles()
         same._state[:] = self._state
         return same
 
     def plain(self) -> list[str]:
-        """As a model file stores them."""
+        """Return the quantiles in the form in which a model file stores them."""
         return [float(number).hex() for number in self._state]
 
     @classmethod
     def read(cls, plain: Any) -> ErrorQuantiles:
-        """What `plain` gave, checked."""
+        """Read the quantiles from a model file and check them."""
         quantiles = cls()
         if type(plain) is not list or len(plain) != _NUMBERS or not all(type(number) is str for number in plain):
             raise ModelFileError("this is not a valid model file: its errors are not quantiles")

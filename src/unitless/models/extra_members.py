@@ -1,4 +1,4 @@
-"""The members that `ensemble=True` adds to a model, each read as the state of a model of its own.
+"""The members that `ensemble=True` adds to a model. The state of each can be read as that of a separate model.
 
 In the core's state, the names of a member's arrays begin with the member's name (core/engine/state_fields.hpp).
 """
@@ -15,23 +15,23 @@ from .. import _core
 from ..options import Options
 from ..rules import RULES, Rule
 
-MET = "classes.met"  # how many of the classes were met, of a model with such engines
+MET = "classes.met"  # the number of classes that had rows, in models with such members
 _ARRAYS = ("v", "H", "scores", "followed", "scale", "average", "average_scale", "errors")
 _NUMBERS = ("lane_heads", "lane_rates", "slots")
 _TOTALS = ("t", "T", "N", "examples", "label_min", "label_max", "averaged_t", "next_look", "missed")
 _COUNTS = ("examples", "next_look")
-_SUSPENDED = "suspended_at"  # only where rates are not chosen any more
-_MARK = ".examples"  # what every one of them has
+_SUSPENDED = "suspended_at"  # present only if rates are no longer compared
+_MARK = ".examples"  # every member has an array whose name ends so
 
 
 @dataclass(frozen=True)
 class ExtraMember:
     """A member that an ensemble adds to the linear model."""
 
-    name: str  # as the core calls it
-    called: str  # as people read it
-    rule: Rule  # by which it sees values
-    coupled: bool  # of several classes, its heads share a softmax
+    name: str  # its name in the core
+    called: str  # its name in texts for people
+    rule: Rule  # the rule, which defines how it treats values
+    coupled: bool  # for several classes: its heads form a softmax
 
 
 _RECORDS = (
@@ -41,11 +41,11 @@ _RECORDS = (
     ExtraMember("snag", "sNAG", RULES["snag"], coupled=False),
 )
 EXTRA_MEMBERS: dict[str, ExtraMember] = {one.name: one for one in _RECORDS}
-"""By name, in their order under the mixture."""
+"""The members by name, in the order of the mixture."""
 
 
 def shares_shown(shares: Mapping[str, float]) -> str:
-    """The share of each member of an ensemble in its predictions, in words; empty for a single member.
+    """Return the share of each member of an ensemble as text; empty for a single member.
 
     Members whose share would be printed as 0.0% are left out.
 
@@ -58,21 +58,21 @@ def shares_shown(shares: Mapping[str, float]) -> str:
 
 
 def extra_members(state: _core.Snapshot) -> list[str]:
-    """The names of the added members, in the order of the mixture."""
+    """Return the names of a state's added members, in the order of the mixture."""
     return [key.removesuffix(_MARK) for key in state["form"] if key.endswith(_MARK)]
 
 
 def extra_options(options: Options, name: str) -> Options:
-    """The options of a model that consists of this member alone."""
+    """Return the options of a model that consists of one added member alone."""
     own = EXTRA_MEMBERS[name].rule
-    rule = options.rule if own.second_order else own.name  # second order is told by its state, and has no average
+    rule = options.rule if own.second_order else own.name  # second order is recognized by the state, and has no average
     return replace(
         options, rule=rule, average=options.average and not own.second_order, model_type="linear", ensemble=False
     )
 
 
 def extra_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
-    """The state of a model that consists of this member alone."""
+    """Return the state of a model that consists of one added member alone."""
     form = {
         key.removeprefix(f"{name}."): numbers for key, numbers in state["form"].items() if key.startswith(f"{name}.")
     }
@@ -92,7 +92,7 @@ def extra_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
 
 
 def extra_arrays(name: str, state: _core.Snapshot) -> dict[str, Any]:
-    """The arrays of a member under their names in the whole state: the inverse of `extra_state`."""
+    """Return the arrays of a member under their names in the whole state: the inverse of `extra_state`."""
     own: Any = state
     numbers = {key: np.asarray(own[key], np.float64) for key in (*_ARRAYS, *_NUMBERS)}
     totals = {key: np.array([own[key]], np.float64) for key in (*_TOTALS, _SUSPENDED) if own[key] is not None}

@@ -1,6 +1,6 @@
 """Model files: safetensors, written completely or not at all, and fully checked when they are read.
 
-This is version 1 of the format. A file holds arrays with one entry for each feature that was ever other than zero,
+This is version 1 of the format. A file has arrays with one entry for each feature that was ever other than zero,
 
     slots          uint32   the feature's place: 0 the bias, 1 + column, 1 + position among the names, or hashed
     scale          float64  s ("snag": √Σx²)
@@ -19,19 +19,19 @@ This is version 1 of the format. A file holds arrays with one entry for each fea
     errors           float64  for each rate of a sweep, the weight of wrong classes
     target           float64  what is known of the labels' unit (target_state.py)
     products         uint32   left, right (features, from 1) and slot of each product
-    center_features  uint32   features (from 1) for which it is settled whether they are centered
+    center_features  uint32   features (from 1) for which it is decided whether they are centered
     center_kinds     uint32   1 for each of them that is centered, otherwise 0
     center_means     float64  mean and weight of each of them
-    proven_scales    float64  the scale that each of them has proven; 0 without `falling_scales`
+    proven_scales    float64  their scales when a window last confirmed them; 0 without `falling_scales`
     window_features  uint32   features whose scales may fall soon (core/encoding/window.hpp)
     windows          float64  scale, limit, low, high, first, sum, square, weight and count of each of those
     slopes           float64  how weights depend on the means; only in merged models with centered columns
                               (merged_means.py)
 
-Two kinds of arrays are there only where a model needs them:
+Two kinds of arrays are present only in models that need them:
 
-    form.NAME        float64  curves, trees, other members and their mixture, second order, as the core names them; and
-                              softmax.classes, the number of classes of a softmax that has not met all of them
+    form.NAME        float64  curves, trees, added members, the mixture and second order; NAME is the core's name
+                              of the array; softmax.classes is the number of classes, where some had no rows
     earlier          uint8    of an interrupted training: a model file with the best weights so far
 
 The header has one JSON text under "unitless": an object with exactly these fields. Numbers that must be exact are
@@ -40,23 +40,23 @@ hexadecimal.
     version               1
     kind                  "Learner", "OneVsAll", "Softmax" or "Sweep"
     options               all options of a learner, by name
-    labels, open          the classes, or null; whether others may join
+    labels, open          the classes, or null; whether new classes may join
     rates                 the rates of a sweep; otherwise null
     columns, names        the number of columns or the names of the features; one of them or both are null
     examples, negative    how many examples were learned; how the negative label is written
     t, T, N               totals of the stream (core/algorithm/state.hpp)
     label_min, label_max  the range of the labels
-    kept                  which weights predict: "last" or "averaged"
-    averaged_t, next_look when the average was last changed, and when it will be (0 without `average`)
+    kept                  which weights are used for predictions: "last" or "averaged"
+    averaged_t, next_look when the average was last updated, and when it will be (0 without `average`)
     suspended_at, missed  the total weight when rates were no longer compared, or null; the weight that was not compared
-    settled, ensemble     the model type, and the members that learn next to it; null before the first row settles them
+    settled, ensemble     the model type, and the added members; null before the first row determines them
     errors                how large the model's errors are (error_quantiles.py), or null
     training              how `train` made the model (training_record.py), or null
-    predict_only          whether it has nothing that learning needs (predict_only.py)
-    digest                SHA-256 of all the rest
+    predict_only          whether it lacks the state that only learning needs (predict_only.py)
+    digest                SHA-256 of the rest of the file
 
-A file of `Predictor.save` holds one array, `compressed`: such a file, compressed. Its header has only the version and
-the size.
+A file of `Predictor.save` has one array, `compressed`, which is a compressed model file. Its header has only the
+version and the size.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 Kind: TypeAlias = Literal["Learner", "OneVsAll", "Softmax", "Sweep"]
-# Where the models live. They know this module; this one imports them when a file of their kind is read.
+# The module of each kind. These modules import this one, so this one imports them only when it reads a file.
 _KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Softmax": "softmax", "Sweep": "sweep"}
 _KEY = "unitless"
 _ARRAYS = {
@@ -117,25 +117,26 @@ _ARRAYS = {
     "windows": np.float64,
     "slopes": np.float64,
 }
-_COMPRESSED = "compressed"  # a whole model file, within another
+_COMPRESSED = "compressed"  # the array with a whole compressed model file
 _MOST_DECOMPRESSED = 1 << 34
-_EARLIER = "earlier"  # the best weights so far, of a training that was interrupted
-_FORM = "form."  # how the names of the arrays begin that a model type has
+_PACKING = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 3, "pb": 3}]  # values of 8 bytes: they take 5% less
+_EARLIER = "earlier"  # the best weights so far of an interrupted training
+_FORM = "form."  # the prefix of the arrays that belong to a model type
 _FORM_NAME = re.compile(r"form\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_FORM = 1024  # arrays
-_ANNOUNCED = "form.softmax.classes"  # how many classes a softmax knows of, where it has not met all of them
+_ANNOUNCED = "form.softmax.classes"  # the number of classes of a softmax with classes that had no rows
 _TOTALS = ("t", "T", "N", "label_min", "label_max", "averaged_t", "missed")
 _PLAIN = ("columns", "names", "examples", "negative", "kept", "next_look", "ensemble")
 _ABOUT = (
     *("version", "kind", "options", "labels", "open", "rates"),
     *("suspended_at", "settled", "errors", "training", "predict_only"),
 )
-_LONGEST = 256  # characters of the names of products for each byte of a file
+_LONGEST = 256  # characters in the names of products, for each byte of the file
 _Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write the model, whole or not at all."""
+    """Write a model to a file, completely or not at all."""
     try:
         whole_file.write(path, to_bytes(model))
     except (OSError, TypeError, ValueError) as error:
@@ -144,7 +145,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 def save_predict_only(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model that only predicts, whole or not at all: without what learning needs, and compressed."""
+    """Write a compressed model file without the state that only learning needs, completely or not at all."""
     data = to_compressed_bytes(_module("predict_only").stripped(model))
     try:
         whole_file.write(path, data)
@@ -154,7 +155,7 @@ def save_predict_only(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 def check_writable(path: str) -> None:
-    """Before long work: could a model be written there at its end?"""
+    """Raise an error if a model cannot be written to this path; called before long work."""
     folder = os.path.dirname(os.path.realpath(path))
     reason = None
     if os.path.isdir(path) or path.endswith(os.sep):
@@ -170,7 +171,14 @@ def check_writable(path: str) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model that was saved there.
+    """Load a model from a model file. It is fully checked; a damaged file raises a `ModelFileError`.
+
+    Args:
+        path: the file, as `Learner.save`, `TrainResult.save`, `Predictor.save` or `train(..., output=path)` wrote it.
+
+    Returns:
+        A `Learner`, `OneVsAll`, `Softmax` or `Sweep` that predicts exactly as the saved one. It can learn more rows,
+        unless `Predictor.save` wrote the file.
 
     Example:
         >>> import unitless as ul, tempfile, os
@@ -185,6 +193,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         with open(os.fspath(path), "rb") as file:
             data = file.read()
+    except FileNotFoundError:
+        raise ModelFileError(f"there is no file {os.fspath(path)!r}") from None
     except (OSError, TypeError, ValueError) as error:
         raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
     try:
@@ -194,22 +204,22 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def to_bytes(model: Model) -> bytes:
-    """The file's content. The same model gives the same bytes."""
+    """Return the content of a model's file. Equal models give equal bytes."""
     state, labels = model._state_and_labels()
     return _encoded(model, state, labels, model._training, model._earlier, model._errors)
 
 
 def bytes_later(model: Model) -> Callable[[], bytes]:
-    """A function that makes the file's content in another thread while the model may learn.
+    """Return a function that makes the content of a model's file, in any thread, while the model learns.
 
-    What the core knows is read then, under its lock; all else is what it is now.
+    The state of the core is read when that function is called, under the core's lock; everything else is read now.
     """
     training, errors = _copied(model._training), copy.deepcopy(model._errors)
     return lambda: _encoded(model, *model._state_and_labels(), training, model._earlier, errors)
 
 
 def _copied(plain: Any) -> Any:
-    """A copy of plain values, quicker than a deep copy where there are long lists of numbers."""
+    """Return a copy of plain values; for long lists of numbers it is faster than `copy.deepcopy`."""
     if isinstance(plain, dict):
         return {key: _copied(value) for key, value in plain.items()}
     if isinstance(plain, list):
@@ -237,7 +247,7 @@ def _encoded(
         "open": model._open_to_classes(),
         "rates": None if (rates := model._own_rates()) is None else [float.hex(rate) for rate in rates],
         **{key: state[key] for key in _PLAIN},  # type: ignore[literal-required]
-        # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
+        # Floats are hexadecimal: JSON has no infinity, and does not promise exact decimals.
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
         "suspended_at": None if (at := state["suspended_at"]) is None else float.hex(at),
         "settled": state["form"]["settled"],
@@ -250,14 +260,14 @@ def _encoded(
 
 
 def to_compressed_bytes(model: Model) -> bytes:
-    """The file's content, compressed."""
+    """Return the content of a model's file, compressed."""
     data = to_bytes(model)
-    packed = np.frombuffer(lzma.compress(data), np.uint8)
+    packed = np.frombuffer(lzma.compress(data, filters=_PACKING), np.uint8)
     return safetensors.numpy.save({_COMPRESSED: packed}, {_KEY: json.dumps({"version": VERSION, "size": len(data)})})
 
 
 def _decompressed(header: dict[str, Any], packed: NDArray[np.uint8]) -> bytes:
-    """The model file within a compressed one; never more than the header says."""
+    """Return the model file within a compressed one; an error if it is longer than its header states."""
     size: Any = header.get("size")
     _require(type(size) is int and 0 < size <= _MOST_DECOMPRESSED, "an impossible size")
     _require(packed.dtype == np.uint8 and packed.ndim == 1, "arrays of the wrong type")
@@ -270,8 +280,8 @@ def _decompressed(header: dict[str, Any], packed: NDArray[np.uint8]) -> bytes:
 
 
 def from_bytes(data: bytes) -> Any:
-    """The model in a file's content, or a ModelFileError."""
-    chosen_kernel()  # a wrong setting of this machine is not the file's fault
+    """Return the model in the content of a file; anything else is a ModelFileError."""
+    chosen_kernel()  # a wrong setting on this machine is not an error of the file
     header, arrays = _parse(data)
     if set(arrays) == {_COMPRESSED}:
         data = _decompressed(header, arrays[_COMPRESSED])
@@ -319,7 +329,7 @@ def from_bytes(data: bytes) -> Any:
 
 
 def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | None:
-    """The state to which training may go back: that of a model of the same kind."""
+    """Return the earlier state that training may go back to; it must be that of a model of the same kind."""
     if data is None:
         return None
     _require(data.dtype == np.uint8 and data.ndim == 1, "arrays of the wrong type")
@@ -332,7 +342,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
 
 
 def _fresh(header: dict[str, Any]) -> Model:
-    """A model of the file's kind and options that has seen nothing."""
+    """Return a new model of the file's kind, with its options."""
     options, labels = header["options"], header["labels"]
     listed = type(labels) is list or (labels is None and header["kind"] in ("Learner", "Sweep"))
     if type(header["open"]) is not bool or not listed:
@@ -346,7 +356,7 @@ def _fresh(header: dict[str, Any]) -> Model:
 
 
 def _module(name: str) -> Any:
-    """A module of this folder that knows this one: it is imported when it is needed, and here alone."""
+    """Import a module of this folder that itself imports this one."""
     return importlib.import_module(f".{name}", __package__)
 
 
@@ -372,7 +382,7 @@ def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
 
 
 def _refused(constant: str) -> NoReturn:
-    """Python's JSON has Infinity and NaN; models do not."""
+    """Refuse Infinity and NaN, which Python's JSON allows and model files do not."""
     raise ValueError(f"{constant} is not a number of JSON")
 
 
@@ -384,7 +394,7 @@ def _finite(text: str) -> float:
 
 
 def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
-    # The text as it is stored: keys that are numbers become text in JSON, and text is sorted in another order.
+    # The digest is of the text as it is stored: in JSON, numeric keys become text, which is sorted differently.
     digest = hashlib.sha256(json.dumps(header).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
@@ -399,13 +409,13 @@ def _require(condition: object, problem: str) -> None:
 
 
 def _check_names(header: dict[str, Any], arrays: _Arrays) -> None:
-    """That the file has every field and every array of the format, and no other."""
+    """Check that the file has exactly the fields and arrays of the format."""
     _require(set(header) == {*_ABOUT, *_PLAIN, *_TOTALS, "digest"}, "other fields than a header has")
     _require(set(arrays) - {_EARLIER, *_form_names(arrays)} == set(_ARRAYS), "other arrays than a model has")
 
 
 def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
-    """That what the header promises is there, before any memory is taken for it."""
+    """Check that the arrays have the sizes that the header states, before memory is allocated for them."""
     labels, rates, names, columns = header["labels"], header["rates"], header["names"], header["columns"]
     _require(all(array.ndim == 1 for array in arrays.values()), "arrays of the wrong type")
     lanes = len(arrays["lane_heads"])
@@ -427,23 +437,23 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
         _require(min(left.min(), right.min()) >= 1, "a product of features that it does not have")
         _require(max(left.max(), right.max()) <= features, "a product of features that it does not have")
         _require(len(np.unique(slot)) == len(slot), "two products in one place")
-        # The slots of columns come first; those of names and products are given out as they are met.
+        # Columns have the first slots. Names and products get slots when they are first seen.
         first = 1 + features if columns is not None else 1
         _require(first <= slot.min() and slot.max() <= features + len(slot), "a product in an impossible place")
     if names is not None:
-        # A small file can have so many products that their names would fill the memory.
+        # Even a small file can list so many products that their names would fill the memory.
         length = np.array([len(name) for name in names], dtype=np.int64)
-        said = int(length[left - 1].sum() + length[right - 1].sum()) if len(slot) else 0
-        _require(said <= max(1 << 20, _LONGEST * size), "names of products that are longer than all the rest")
+        total = int(length[left - 1].sum() + length[right - 1].sum()) if len(slot) else 0
+        _require(total <= max(1 << 20, _LONGEST * size), "names of products that are longer than all the rest")
     centered = arrays["center_features"]
     if len(centered):
         _require(int(centered.min()) > 0 and int(centered.max()) <= features, "a mean is outside the features")
-        # All columns of an array are settled when the first row is learned.
+        # All columns of an array are decided when the first row is learned.
         _require(columns is None or len(centered) == columns, "means of some columns only")
 
 
 def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
-    """A digest protects against accidents, not against a file made to mislead: every number is looked at."""
+    """Check every number: the digest protects against accidents, but not against forged files."""
     options, require = model.options, _require
     require(set(header["options"]) == set(options.written()), "it does not have exactly the options of a learner")
     for name, kind in _ARRAYS.items():
@@ -488,13 +498,14 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     _check_windows(arrays, options)
     if len(slot) and slot[0] == 0:
         require(options.bias, "a bias in a model without one")
-        # The bias is 1 in every example, so its scale is known. Vowpal Wabbit's models bring their own.
+        # The bias is 1 in every example, so its scale is known. Models of Vowpal Wabbit have their own scale of the
+        # bias.
         known = math.sqrt(totals["t"]) if RULES[options.rule].sums_squares else 1.0
         require(options.order == "vw" or math.isclose(float(scale[0]), known, rel_tol=1e-3), "an impossible bias")
 
 
 def _check_average(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
-    """The average of the weights, and from when on rates were no longer compared."""
+    """Check the average of the weights, and the moment from which rates were no longer compared."""
     average, scale, kept, next_look = arrays["average"], arrays["average_scale"], header["kept"], header["next_look"]
     t, averaged_t, missed = totals["t"], totals["averaged_t"], totals["missed"]
     _require(type(next_look) is int, "an impossible next look")
@@ -513,7 +524,7 @@ def _check_average(header: dict[str, Any], totals: dict[str, float], arrays: _Ar
 
 
 def _check_windows(arrays: _Arrays, options: Options) -> None:
-    """What is in windows the core checks."""
+    """Check the sizes of the windows; the core checks their content."""
     any_window = len(arrays["window_features"]) or len(arrays["windows"]) or arrays["proven_scales"].any()
     _require(options.falling_scales or not any_window, "windows that do not agree with the options")
 
@@ -523,9 +534,9 @@ def _form_names(arrays: _Arrays) -> list[str]:
 
 
 def _taken_form(header: dict[str, Any], arrays: _Arrays, options: Options) -> dict[str, Any]:
-    """The model type as a state has it: its arrays are taken out of the others. What is in them the core checks."""
+    """Remove the arrays of the model type from `arrays`, and return them as a state has them; the core checks them."""
     names, settled, ensemble = _form_names(arrays), header["settled"], header["ensemble"]
-    unsettled = [] if header["examples"] else [None]  # the first row that is learned settles what "auto" becomes
+    unsettled = [] if header["examples"] else [None]  # before the first row, the model type of "auto" is open
     types = (
         ["linear", "curves", "trees", *unsettled] if options.known_model_type is None else [options.known_model_type]
     )
@@ -554,7 +565,7 @@ def _check_slopes(state: _core.Snapshot) -> None:
 
 
 def _check_lanes(arrays: _Arrays, model: Model) -> None:
-    """The core checks the lanes of models that have several. A plain learner has one, and keeps no scores of it."""
+    """Check that a plain learner has one lane without scores; the core checks models with several lanes."""
     if model._has_one_lane():
         fresh = model._snapshot()
         for name in ("lane_heads", "lane_rates"):

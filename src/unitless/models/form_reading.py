@@ -26,20 +26,20 @@ from .model import Feature
 from .second_order import with_doubt
 from .terms import Terms
 
-MOST_COLUMNS = 1024  # names beyond have no raw column
-MOST_LEAVES = 32  # of a curve; it keeps as many values of each
-MISSING = MOST_LEAVES  # the place of the leaf of values missing
+MOST_COLUMNS = 1024  # features beyond this number have no raw column
+MOST_LEAVES = 32  # leaves of a curve; for each, a curve stores as many values
+MISSING = MOST_LEAVES  # the leaf of missing values
 
 CERTAIN = 34.538776394910684  # log 1e15: the largest log odds of a class
 
-_KINDS = ("logistic", "squared", "classes", "other")  # of mixtures, as the core names them
+_KINDS = ("logistic", "squared", "classes", "other")  # kinds of mixtures, as the core names them
 _OF_NUMBERS = 1
 _NONE: Float64 = np.zeros(0)
 
 
 @dataclass(frozen=True)
 class RawColumn:
-    """A column of the data: numbers, or text, each value of which is a feature."""
+    """A column of the data: numbers, or text, where each value is a feature."""
 
     name: Feature
     text: bool
@@ -47,39 +47,39 @@ class RawColumn:
 
 @dataclass(frozen=True)
 class Curve:
-    """The steps of one column of numbers in one member, as the leading lane of each head has them.
+    """The curve of one numeric column in one member, with the weights of each head's leading lane.
 
-    Interval i is thresholds[i-1] < x <= thresholds[i]; there is one more than there are thresholds. While there is but
-    one, the column has not been cut, and its weight is zero.
+    A curve is a step function: interval i is thresholds[i-1] < x <= thresholds[i], so that there is one more interval
+    than thresholds. A curve of one interval has not been cut yet, and its weight is zero.
     """
 
     column: int
-    thresholds: Float64  # rising
+    thresholds: Float64  # in ascending order
     weights: Float64  # [interval, head]
     evidence: Float64  # [interval, head]: the sum of squared gradients
-    rows: Float64  # by interval: about how many rows fell into it
-    missing: Float64  # [head]: the weight of a value that is not there
+    rows: Float64  # [interval]: about the number of rows in it
+    missing: Float64  # [head]: the weight of a missing value
     missing_evidence: Float64  # [head]
     missing_rows: float
-    seen: Float64  # by interval: values since it was made
-    values: list[Float64]  # by interval: the last of those, up to 32
+    seen: Float64  # [interval]: values since the interval was made
+    values: list[Float64]  # [interval]: the last of these values, up to 32
 
     def interval(self, x: float) -> int:
-        """Where a value falls."""
+        """Return the interval of a value."""
         return int(np.searchsorted(self.thresholds, x))
 
     def at(self, x: float) -> Float64:
-        """What the curve adds for a value, by head."""
+        """Return the contribution of a value, by head."""
         if math.isnan(x):
             return self.missing
         return np.asarray(self.weights[self.interval(x)])
 
     def mean(self) -> Float64:
-        """What it has added on average, by head."""
+        """Return the mean contribution, by head."""
         return weighted_mean(np.vstack([self.weights, self.missing]), np.append(self.rows, self.missing_rows))
 
     def typical(self) -> tuple[Float64, Float64]:
-        """By interval: a value that stands for it, and the part of all rows that it has."""
+        """Return a representative value of each interval, and the interval's share of the rows."""
         ends = self.thresholds
         values = np.empty(len(ends) + 1)
         for i, kept in enumerate(self.values):
@@ -93,29 +93,30 @@ class Curve:
         return values, rows / total if total > 0 else rows
 
     def reach(self) -> Float64:
-        """Half of what lies between its lowest and its highest step, by head."""
+        """Return half the difference between the highest and the lowest step, by head."""
         steps = np.vstack([self.weights, self.missing]) if self.missing_rows > 0 else self.weights
         return np.asarray(np.ptp(steps, axis=0) / 2)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """One tree of a member. A row with low < x <= high goes from a node to child + 1, another one to child.
+    """One tree of a member. At a node, a row with low < x <= high goes to child + 1, any other row to child.
 
-    A row whose value is missing goes to child. For a column of text, x is the number of the feature, counted from 1 in
-    the order of names. The child of a leaf is the leaf itself. A tree of one node has not been split and adds nothing.
+    A row with a missing value goes to child. For a text column, x is the number of the feature, counted from 1 in the
+    order of the names. The child of a leaf is the leaf itself. A tree of one node has not been split and contributes
+    nothing.
     """
 
     low: Float64
     high: Float64
     column: NDArray[np.int64]
     child: NDArray[np.int64]
-    weights: Float64  # [node, head]: of leaves; of other nodes zero
-    evidence: Float64  # [node, head], likewise
-    rows: Float64  # by node: about how many rows came to that leaf
+    weights: Float64  # [node, head]: the weights of leaves; zero at other nodes
+    evidence: Float64  # [node, head]: the sums of squared gradients
+    rows: Float64  # [node]: about the number of rows that reached it as a leaf
 
     def path(self, raw: Float64) -> list[int]:
-        """The nodes that a row goes through."""
+        """Return the nodes that a row passes."""
         nodes = [0]
         while (child := int(self.child[nodes[-1]])) != nodes[-1]:
             at = nodes[-1]
@@ -124,9 +125,9 @@ class Tree:
         return nodes
 
     def below(self) -> tuple[Float64, Float64]:
-        """The mean of the weights of the leaves below, by node and head; and about how many rows came to each node."""
+        """Return the mean weight of the leaves below each node, by head; and about how many rows reached each node."""
         sums = np.column_stack([self.rows[:, None] * self.weights, self.rows])
-        for node in range(len(self.child) - 1, -1, -1):  # children come after their parents
+        for node in range(len(self.child) - 1, -1, -1):  # from the leaves up: children come after their parents
             child = self.child[node]
             if child != node:
                 sums[node] = sums[child] + sums[child + 1]
@@ -137,26 +138,26 @@ class Tree:
 
 @dataclass(frozen=True)
 class Member:
-    """A model of its own: the sum of linear terms, curves and trees, as the leading lane of each head has them.
+    """One member of the model: linear terms, curves and trees, with the weights of each head's leading lane.
 
-    Its score is the sum, multiplied by the certainty of its terms; with softmax, the log odds of each class against the
-    others.
+    Its score is the sum of their contributions, multiplied by the certainty of the linear terms. With softmax, its
+    scores are the log odds of each class against the others.
     """
 
-    name: str  # "linear", "curves", "trees", or that of its ensemble
+    name: str  # "linear", "curves", "trees", or the name of an added member
     terms: Terms
-    curves: dict[int, Curve] = field(default_factory=dict)  # by raw column
+    curves: dict[int, Curve] = field(default_factory=dict)  # by the number of the raw column
     trees: list[Tree] = field(default_factory=list)
     coupled: bool = False
 
     def scores(self, sums: Float64, certainty: float) -> Float64:
-        """The scores of a row, by head, from the sums of its terms and their certainty (`Terms.certainty`)."""
-        said = certainty * sums
-        return log_odds(said) if self.coupled else said
+        """Return the scores of a row, by head, from the sums of its terms and their certainty (`Terms.certainty`)."""
+        scores = certainty * sums
+        return log_odds(scores) if self.coupled else scores
 
 
 class FormReading:
-    """A model's state as plain objects."""
+    """The state of a model with members as Python objects."""
 
     def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
         self.linear = StateReading(options, candidates, state)
@@ -169,31 +170,32 @@ class FormReading:
         self.members: list[Member] = [self._member(name) for name in member_names(state)]
 
     def member(self, name: str) -> Member | None:
-        """The member of that name, if there is one."""
+        """Return the member with this name; None if the model does not have it."""
         return next((member for member in self.members if member.name == name), None)
 
     @property
     def mixture(self) -> _core.Mixture | None:
-        """What makes one prediction of the members' scores; of one member there is none."""
+        """The mixture that combines the members' scores to one prediction; None for a single member."""
         return mixture_of(self.state)
 
     def shares(self) -> dict[str, float]:
-        """The share of each member in the predictions."""
+        """Return the share of each member in the predictions."""
         return member_shares(self.state)
 
-    def asked(self, column: int, low: float) -> Feature:
-        """What a question of a tree is about: a column of numbers, or one value of a column of text."""
+    def split_feature(self, column: int, low: float) -> Feature:
+        """Return the feature that a split of a tree compares: a numeric column, or one value of a text column."""
         if not self.columns[column].text or math.isinf(low):
             return self.columns[column].name
         names = self.state["names"] or []
-        return names[int(low + 0.5) - 1]  # the question is whether low < number <= low + 1
+        return names[int(low + 0.5) - 1]  # the split is low < number <= low + 1
 
     def importance(self) -> dict[Feature, Float64]:
-        """By feature and head: how far the feature moves the prediction. It has no unit of the feature's.
+        """Return the importance of each feature, by head: how far the feature moves the score, in the score's unit.
 
-        Of each member |w|·s of the linear term, half of what lies between the lowest and the highest step of the curve,
-        and half of what each question of a tree sets apart, by the part of the rows that it is asked; of all members
-        the mean by their shares in the mixture.
+        The importance in a member is the sum of three parts: |w|·s of the linear term; half the difference between the
+        highest and the lowest step of the curve; and for each split of a tree on the feature, half the difference
+        between the means of its two sides, times the share of rows that reach the split. The members are averaged by
+        their shares in the mixture.
         """
         total: dict[Feature, Float64] = {}
 
@@ -213,13 +215,13 @@ class FormReading:
                 apart = np.abs(means[tree.child[inner] + 1] - means[tree.child[inner]]) / 2
                 part = rows[inner] / max(float(rows[0]), sys.float_info.min)
                 for node, amount in zip(inner.tolist(), share * apart * part[:, None], strict=True):
-                    add(self.asked(int(tree.column[node]), float(tree.low[node])), amount)
+                    add(self.split_feature(int(tree.column[node]), float(tree.low[node])), amount)
         return total
 
     def directions(self) -> dict[Feature, float]:
-        """By feature: whether its linear terms move the prediction up or down, the mean of w·s by the members' shares.
+        """Return w·s of each feature's linear terms in the first head; its sign is the direction of the effect.
 
-        Of the first head.
+        The members are averaged by their shares in the mixture.
         """
         total: dict[Feature, float] = {}
         shares = self.shares()
@@ -233,12 +235,12 @@ class FormReading:
     # -------------------------------------------------------------------------------------------------- from the arrays
 
     def _numbers(self, name: str, beside: str = "") -> Float64:
-        """An array, by name; of one beside the linear one, if that is named too."""
+        """Return an array of the state, by name; `beside` is the added member that it belongs to, if any."""
         full = f"{beside}.{name}" if beside else name
         return np.asarray(self._arrays.get(full, _NONE), dtype=np.float64)
 
     def _extra(self, name: str) -> Member:
-        """An engine next to the linear one, with scales and totals of its own (core/engine/state_fields.hpp)."""
+        """Read an added member, which has its own scales and totals (core/engine/state_fields.hpp)."""
         of_lanes = ("v", "H", "scale", "slots", "lane_heads", "lane_rates", "scores")
         own = {key: self._numbers(key, name) for key in (*of_lanes, "average", "average_scale", "t", "averaged_t")}
         extra, t, v = EXTRA_MEMBERS[name], float(own["t"][0]), own["v"]
@@ -264,8 +266,8 @@ class FormReading:
         return self._extra(name) if name in EXTRA_MEMBERS else self._bent(name)
 
     def _bent(self, name: str) -> Member:
-        """One with curves or trees."""
-        own: Any = self.state  # of "curves only" the lanes are the main ones
+        """Read a member with curves or trees."""
+        own: Any = self.state  # in a model of "curves only" these are the main arrays
         if self.model_type != "curves only":
             own = {key: self._numbers(f"{name}.{key}") for key in ("v", "H", "lane_heads", "scores")}
         lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
@@ -275,7 +277,7 @@ class FormReading:
         weights, evidence = np.zeros((size, self.heads)), np.zeros((size, self.heads))
         weights[numbers] = self._numbers(f"{name}.weights").reshape(-1, lanes)[:, leaders]
         evidence[numbers] = self._numbers(f"{name}.evidence").reshape(-1, self.heads)
-        rows = evidence.sum(axis=1)  # an estimate, for states without counts of rows
+        rows = evidence.sum(axis=1)  # an estimate, for older states without counts of rows
         if len(counted := self._numbers(f"{name}.rows")) and counted.any():
             rows[numbers] = counted
         v, H = (own[key].reshape(-1, lanes)[:, leaders] for key in ("v", "H"))
@@ -295,7 +297,7 @@ class FormReading:
         curves = {}
         leaf = cut = 0
         for column, count in enumerate(counts.tolist()):
-            if count == 0:  # text
+            if count == 0:  # a text column
                 continue
             here = slice(leaf, leaf + count)
             own = column * (MOST_LEAVES + 1) + places[here]
@@ -347,7 +349,7 @@ def _head_count(state: _core.Snapshot) -> int:
 
 
 def member_names(state: _core.Snapshot) -> list[str]:
-    """The members of a model, in the order of its mixture."""
+    """Return the names of a model's members, in the order of its mixture."""
     arrays = state["form"]
     model_type = arrays["settled"] or "linear"
     bent = [] if model_type == "linear" else [name for name in ("curves", "trees") if f"{name}.leaves" in arrays]
@@ -356,7 +358,7 @@ def member_names(state: _core.Snapshot) -> list[str]:
 
 
 def mixture_of(state: _core.Snapshot) -> _core.Mixture | None:
-    """What makes one prediction of the members' scores; of one member there is none."""
+    """Return the mixture that combines the members' scores to one prediction; None for a single member."""
     numbers = np.asarray(state["form"].get("mixture", _NONE), dtype=np.float64)
     if not len(numbers):
         return None
@@ -366,9 +368,9 @@ def mixture_of(state: _core.Snapshot) -> _core.Mixture | None:
 
 
 def member_shares(state: _core.Snapshot) -> dict[str, float]:
-    """The share of each member: the effect of a small change of its score on the prediction, relative to all members.
+    """Return each member's share: the effect of a small change of its score on the prediction, divided by all effects.
 
-    `state` may lack the slots.
+    The slots may be missing from `state`.
     """
     names, mixture = member_names(state), mixture_of(state)
     moves = np.ones(len(names)) if mixture is None else np.abs(_moves(state, mixture, len(names)))
@@ -377,10 +379,10 @@ def member_shares(state: _core.Snapshot) -> dict[str, float]:
 
 
 def _moves(state: _core.Snapshot, mixture: _core.Mixture, members: int) -> Float64:
-    """The derivative of the prediction by each member's score (of the first class), where all scores are equal."""
+    """Return the derivative of the prediction (of the first class) by each member's score, at equal scores."""
     numbers, heads = state["form"]["mixture"], _head_count(state)
     middle, step = 0.0, 2.0**-10
-    if int(numbers[0]) == _OF_NUMBERS:  # within the labels, beyond which nothing moves
+    if int(numbers[0]) == _OF_NUMBERS:  # the prediction is clipped to the range of the labels
         low, high = float(numbers[3]), float(numbers[4])
         if high > low:
             middle, step = low + (high - low) / 2, (high - low) * 2.0**-10
@@ -394,7 +396,7 @@ def _moves(state: _core.Snapshot, mixture: _core.Mixture, members: int) -> Float
 
 
 def log_odds(outputs: Float64) -> Float64:
-    """Scores from what the softmax is taken of, one for each class: o_k − log Σ exp(o_j) over the others.
+    """Return log odds o_k − log Σ exp(o_j) over the other classes j, from the inputs o of a softmax.
 
     Example:
         >>> import numpy as np
@@ -405,22 +407,22 @@ def log_odds(outputs: Float64) -> Float64:
     below = outputs - outputs[best]
     parts = np.exp(below)
     others = parts.sum() - parts
-    others[best] = np.delete(parts, best).sum()  # without the 1 that would hide them
+    others[best] = np.delete(parts, best).sum()  # summed without the largest part, in which the others would be lost
     with np.errstate(divide="ignore"):
         return np.asarray(np.clip(below - np.log(others), -CERTAIN, CERTAIN))
 
 
 def weighted_mean(values: Float64, weights: Float64) -> Float64:
-    """The mean over the first axis; without any weight, that of equal ones."""
+    """Return the weighted mean over the first axis; if all weights are zero, the plain mean."""
     total = float(weights.sum())
     return np.asarray(weights @ values / total if total > 0 else values.mean(axis=0))
 
 
 def raw_columns(state: _core.Snapshot) -> tuple[list[RawColumn], dict[int, int]]:
-    """The raw columns, and that of each feature by its number, counted from 1.
+    """Return the raw columns, and the raw column of each feature by its number, counted from 1.
 
-    They follow from the features in their order: columns of arrays are their own, a name with "=" belongs to the column
-    of text that is the part before it.
+    They follow from the features in their order: each column of an array is a raw column; a feature name with "="
+    belongs to the text column whose name is the part before the "=".
     """
     columns: list[RawColumn] = []
     column_of: dict[int, int] = {}
@@ -430,7 +432,7 @@ def raw_columns(state: _core.Snapshot) -> tuple[list[RawColumn], dict[int, int]]
     texts: dict[str, int] = {}
     for number, name in enumerate(state["names"] or (), 1):
         column, is_text, value = name.partition("=")
-        if is_text and value == MISSING_VALUE:  # which is not-a-number in the column itself
+        if is_text and value == MISSING_VALUE:  # NaN in the column itself
             continue
         known = texts.get(column) if is_text else None
         if known is None:

@@ -1,4 +1,4 @@
-"""The instruction sets that the core was compiled for, and which one new learners use."""
+"""The instruction sets that the core was compiled for, and the one that new learners use."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ..errors import OptionError
 
 
 def kernels() -> list[str]:
-    """The instruction sets that this machine can run, slowest first. All give the same bits.
+    """Return the instruction sets that this machine supports, slowest first. All compute exactly the same results.
 
-    The environment variable UNITLESS_KERNEL chooses one; otherwise it is the last.
+    New learners use the last one, unless the environment variable UNITLESS_KERNEL names another one.
     """
     return _core.kernels()
 
 
 def chosen_kernel() -> str:
-    """The instruction set for new learners."""
+    """Return the instruction set that new learners use."""
     name = os.environ.get("UNITLESS_KERNEL") or kernels()[-1]
     if name not in kernels():
         raise OptionError(f"UNITLESS_KERNEL is {name!r}; this machine runs {', '.join(kernels())}")

@@ -1,9 +1,9 @@
-"""The learner: one model, one pass, any input."""
+"""`Learner`: one model for one number or two classes, which learns rows one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,81 +20,88 @@ from .classes import Label, label_array
 from .error_quantiles import checked_level
 from .model import BIAS, LARGE, Model
 
-if TYPE_CHECKING:
-    from ..data.labels import Target
-
 
 class Learner(Model):
-    """A linear model that learns online, one example at a time, whatever the units of its features. `model_type` bends
-    it.
+    """A model that learns rows one by one, in one pass, and does not depend on the units of the features.
 
-    With its defaults this is Algorithm 2 (NAG) of *Normalized Online Learning* (Ross, Mineiro, Langford 2013) with
-    importance-aware steps; `importance_aware=False` gives the paper's algorithms to the letter.
+    By default it is linear: Algorithm 2 (NAG) of *Normalized Online Learning* (Ross, Mineiro, Langford 2013) with
+    importance-aware steps. With `importance_aware=False` it is exactly the paper's algorithm. With `model_type` it also
+    learns curves and trees. It predicts a number or one of two classes; `OneVsAll` and `Softmax` are for more classes.
+    `ul.train` chooses the options from the data; here each option has a fixed default.
 
     Args:
-        rule: how weights are updated. "nag" (normalized adaptive gradient), "snag" (the same, scales from second
-            moments: sturdier against outliers), "ng" (normalized gradient); and the baselines that do depend on
-            units, "ag" (adaptive gradient, AdaGrad) and "gd" (gradient descent). "newton" is of second order: it
-            learns from few rows and from correlated features, takes at most 100 features, squared and logistic
-            loss, and has no learning rate.
-        loss: "squared", "quantile" (predicts the quantile given by `quantile`), "poisson" (counts; the score is the
-            logarithm of the rate), "logistic" and "hinge" (two classes; labels {-1, +1}, {0, 1} or booleans).
-        learning_rate: the step size η. For "nag", "snag", "ng" good values are near 1 whatever the data's units.
-            "auto" runs 16 rates at once and predicts with the one whose progressive loss is smallest so far; rates
-            that are clearly worse are dropped.
-        importance_aware: never step past the label, however large the rate or an example's weight.
-        bias: add a constant feature.
-        quantile: which quantile "quantile" loss estimates.
-        schedule: for "gd" and "ng": "sqrt" (η/√t, the default) or "constant".
-        order: "paper" adapts scales, then predicts; "vw" predicts first, as Vowpal Wabbit does.
-        clip: "labels" limits predictions to the range of the labels seen before; "vw" to Vowpal Wabbit's range, which
-            includes the label being predicted (for comparison only: its progressive loss is too good).
-        target: "auto" learns the label's unit and offset too (squared and quantile loss): y → a·y + b maps predictions
-            the same way. Predictions stay within the range of the labels seen before. One wrong label does little
-            harm: a label that lies outside the range of all n labels before it, at least three, by more than
-            16 + 1024/n times that range is learned as the nearest label of the range, unless another one that far came
-            within the last 100 rows. `limited_labels` counts them.
-        center: use the columns of arrays and numeric columns of frames as x minus their running mean: then their offset
-            does not matter either. Booleans, sparse matrices and mappings are taken as they are.
+        rule: how weights are updated. Default: "nag".
+
+            - "nag": normalized adaptive gradient.
+            - "snag": "nag" with scales from second moments, which outliers influence less.
+            - "ng": normalized gradient.
+            - "ag" (adaptive gradient, AdaGrad) and "gd" (gradient descent): baselines that depend on units.
+            - "newton": second order. It learns from few rows and from correlated features. It takes at most 100
+              features, supports squared and logistic loss, and has no learning rate.
+        loss: "squared" (mean), "quantile" (the quantile given by `quantile`), "poisson" (counts; the score is the
+            logarithm of the rate), "logistic" or "hinge" (two classes; labels {-1, +1}, {0, 1} or booleans). Default:
+            "squared".
+        learning_rate: the step size η. For "nag", "snag" and "ng", good values are near 1 in any units. "auto" runs 16
+            rates at once and predicts with the rate whose progressive loss is smallest so far; rates that are clearly
+            worse are dropped. Default: 0.5.
+        importance_aware: never step past the label, even if the rate or the weight of a row is large. Default: True.
+        bias: add a constant feature. Default: True.
+        quantile: the quantile that "quantile" loss estimates. Default: 0.5, the median.
+        schedule: for "gd" and "ng", how the rate changes: "sqrt" (η/√t) or "constant". Default: "sqrt".
+        order: "paper" adapts the scales before it predicts a row; "vw" predicts first, as Vowpal Wabbit does. Default:
+            "paper".
+        clip: "labels" limits predictions to the range of the labels seen before. "vw" limits them to Vowpal Wabbit's
+            range, which includes the label that is predicted; it is for comparisons only, because its progressive loss
+            is too good. Default: None, no limit.
+        target: "auto" also learns the unit and the offset of the label, for squared and quantile loss: if y is replaced
+            by a·y + b, so are the predictions. Predictions stay in the range of the labels seen before. A single wrong
+            label does little harm: a label that lies outside the range of all n labels before it (n ≥ 3) by more than
+            16 + 1024/n times that range is learned as the nearest label of the range, unless another label that far
+            outside came within the last 100 rows. `limited_labels` counts such labels. Default: None.
+        center: subtract the running mean from numeric columns of arrays and frames, so that their offset does not
+            matter either. Booleans, sparse matrices and mappings are not centered. Default: False.
         falling_scales: let the scale of a centered column fall when its values have become at least 30 times smaller,
-            as they do when millimeters become meters. Looked at every 4,000 examples. Without it a scale only grows.
-        interactions: products of features, made on the fly. 2: all pairs, squares included; "ordered": i·j and j·i as
-            two features; or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A name
-            that ends in * means all features that begin so; columns of arrays are named by their number.
-        bits: None keeps every feature name exactly; a number b hashes names into 2**b slots of 32 bytes, which
-            bounds memory.
-        average: keep the average of the weights too, those at time t counting by t, in units of the scales. `keep` says
-            which of both predict.
-        model_type: what the model can be like:
+            for example because meters replaced millimeters. Scales are checked every 4,000 rows. Without it, scales
+            only grow. Default: False.
+        interactions: products of features, computed for each row. 2: all pairs, with squares. "ordered": i·j and j·i
+            are two features. Or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A
+            name that ends with * stands for all features whose names begin so; columns of arrays are named by their
+            number. Default: None.
+        bits: a number b hashes feature names into 2**b slots of 32 bytes, which limits memory. Default: None, every
+            feature name has its own slot.
+        average: also compute the average of the weights, in units of the scales, where the weights at time t count t
+            times. `keep` chooses whether the last or the averaged weights predict. Default: False.
+        model_type: what the model can express. Curves and trees cost more time per row (see docs/internals/benchmarks).
+            Default: "linear".
 
-            - "linear": a weight for each feature. The fastest, and the only one for sparse and hashed data.
-            - "curves": each numeric column has a curve as well; 3 to 4 times the time of "linear".
-            - "trees": curves, and trees over all columns, for what depends on several of them together; 10 to 15
-              times the time of "linear", and about as good as boosted trees.
-            - "auto": settled by the first row. "trees" for arrays, tables and rows of names with at most 1,000 columns;
-              "linear" for wider data, sparse matrices and `bits`.
-            - "curves only": curves without linear terms for numbers, about the time of "curves". Predictions stay the
-              same if a column is replaced by its logarithm, or by any other increasing function of it.
+            - "linear": a weight for each feature. This is the fastest, and the only one for sparse and hashed data.
+            - "curves": in addition, a curve for each numeric column.
+            - "trees": in addition to curves, trees over all columns, for effects of several columns together. The
+              quality is about that of boosted trees.
+            - "auto": the first row decides. "trees" for arrays, tables and rows of names with at most 1,000 columns;
+              "linear" for more columns, sparse matrices and `bits`.
+            - "curves only": curves, but no linear terms for numbers. Predictions stay the same if a column is replaced
+              by its logarithm or by any other increasing function of it.
 
-            "curves" and "trees" predict with a mixture: of a linear model, one with curves, and one with trees too.
-        ensemble: True: other learners read the same rows, and predictions combine all of them, which is better than the
-            best of them. Settled by the first row, for squared and logistic loss and the rule "nag":
+            "curves" and "trees" combine the predictions of a linear model, one with curves and (for "trees") one with
+            trees.
+        ensemble: True adds members that learn the same rows, and combines the predictions of all members. It applies to
+            squared and logistic loss with the rule "nag". The first row decides which members are added. Default:
+            False.
 
-            - arrays, tables and rows of names with at most 1,000 columns: second-order learners (`rule="newton"`) of
-              the first 100 features, one of which discounts the past, and for more than two classes a softmax model;
-            - wider, sparse and hashed data: the rule "snag"; for more than two classes softmax.
-
-            Default: False, the rule alone.
-        sparsity: how large the sum of gradients behind a weight must be for the weight to be other than zero. It has no
-            unit, so that one number means the same for every feature: the larger, the fewer weights; 1 is a good
-            value, 0 is off. "auto" runs several, from 0 to 30, and predicts with the one whose loss is smallest so far.
-            A model with a penalty is FTRL-Proximal in normalized form; it takes plain gradients (`importance_aware`
-            does not matter), its model type is "linear", and "auto" chooses among 3 rates. `prune` then forgets what is
-            0.
-        l2: a penalty that pulls weights towards zero without making them zero; it has no unit either. 0 is off.
-        n_trees: the number of trees; rarely needed. Fewer take less time and memory. Default: 64.
-        max_leaves: the largest number of leaves of a tree; rarely needed. Fewer take less memory. Default: 256.
-        further: options that `Options` declares and that are not named here.
+            - For arrays, tables and rows of names with at most 1,000 columns: second-order learners (`rule="newton"`)
+              of the first 100 features, one of which discounts the past.
+            - For more columns, sparse and hashed data: a learner with the rule "snag".
+        sparsity: how large the sum of gradients of a weight must be for the weight to be nonzero. The larger it is, the
+            fewer weights are nonzero; 1 is a good value, 0 means no penalty. It has no unit, so that one number suits
+            all features. "auto" runs several values from 0 to 30 and predicts with the one whose loss is smallest so
+            far. A model with a penalty is FTRL-Proximal in normalized form. It is linear, takes plain gradients
+            (`importance_aware` has no effect), and learning_rate="auto" chooses among 3 rates. `prune` removes the
+            features whose weights are zero. Default: 0.
+        l2: a penalty that pulls weights toward zero without making them zero; it has no unit either. Default: 0.
+        n_trees: the number of trees; rarely needed. Fewer trees take less time and memory. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Fewer leaves take less memory. Default: 256.
+        further: accepts no options; an unknown name raises an `OptionError` that suggests a similar option.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -176,63 +183,52 @@ class Learner(Model):
         return len(self._candidates.rates) == 1 and not self._options.several_lanes
 
     def learn(self, X: Any, y: Any, weight: Any = None, offset: Any = None) -> Float64:
-        """Learn from rows in order. Gives the predictions made before each row was learned.
+        """Learn from rows in order. Returns the prediction for each row, made before the row was learned.
+
+        The result does not depend on how the data is given, to the last bit: in one call or many, row by row, dense,
+        sparse or by name. There is one exception: with `bits`, features are hashed by name, so that an array, whose
+        columns have numbers, and a frame, whose columns have names, give different models.
 
         Args:
             X: a 2-D array (any numeric type and strides), a SciPy sparse matrix, a pandas, polars or pyarrow frame
                 (features by column name), or a list of mappings of names to numbers.
             y: one label per row.
-            weight: one importance weight per row; an example of weight 2 counts as two.
-            offset: one number per row that is known to be part of its score, and is added to what the model says: an
-                earlier prediction or, of counts (poisson), the logarithm of the exposure. Its weight is 1 and is not
-                learned. Squared and quantile loss then see labels less their offsets, also where the target's unit
-                is learned and where predictions are limited to the range of labels.
-
-        One call, many calls, row by row, dense, sparse or by name: the same model, to the last bit. (With `bits`
-        features are hashed by what they are called, so that an array, whose columns have numbers, and a frame, whose
-        columns have names, give different models.)
+            weight: one sample weight per row; a row of weight 2 counts as two rows. Default: None, all 1.
+            offset: one number per row that is added to the score, such as an earlier prediction or, for counts
+                (poisson), the logarithm of the exposure. It is like a feature whose weight is fixed at 1. Squared and
+                quantile loss then use labels minus offsets, also for the unit of the label and for the range of
+                predictions. Default: None, all 0.
         """
         data, own = self._data_and_offset(X)
         return self._feed(data, self._labels(y, data.rows), weight, offset=own if offset is None else offset)
 
     def _labels(self, y: Any, rows: int) -> Float64:
-        """Labels as the core takes them. A model that `train` made takes those of two classes as the data had them."""
-        target = self._two_classes()
-        if target is None or np.asarray(y).dtype == bool:
-            return inputs.vector(y, "y", rows)
-        from ..data import labels  # noqa: PLC0415  (only models of train need them)
-        from ..data.sources import located_rows  # noqa: PLC0415  (only models of train need them)
-
-        found = labels.labels_of(y)
-        if len(found) != rows:
-            raise InputError(f"y has {len(found)} values, but X has {rows} rows")
-        if not (present := found.present()).all():
-            raise InputError("y has no label", row=int(np.argmin(present)), advice="leave out such rows")
-        return target.numbers(found, located_rows.Place("", "row", 0))
-
-    def _two_classes(self) -> Target | None:
-        """The two labels, where `train` made the model and there are two."""
-        if self._training is None or not LOSSES[self._options.loss].for_classes:
-            return None
-        from ..data.labels import Target  # noqa: PLC0415  (only models of train need them)
-
-        return Target.read(self._training["target"])
+        """Labels as the core takes them. A model that `train` made takes them as the data had them."""
+        return inputs.vector(y, "y", rows) if self._rows is None else self._rows.numbers(y, rows)
 
     def predict(self, X: Any, offset: Any = None, *, extrapolate: bool = False) -> Float64:
-        """The predictions for rows; changes nothing.
+        """Return the predictions for rows. The model does not change.
 
-        Each is what `learn` would have predicted for that row. Beyond the largest value that a feature has shown,
-        "nag" holds it at that value (Algorithm 2's squash); with `extrapolate=True` the model is plainly linear.
-        `offset` is added to the scores, one number per row (see `learn`).
+        A prediction is the one that `learn` would make before it learns the row.
+
+        Args:
+            X: rows, as in `learn`.
+            offset: one number per row that is added to the score; see `learn`. Default: None, all 0.
+            extrapolate: if True, the prediction is linear in all values. If False, "nag" treats a value beyond the
+                largest one seen so far as if it were that largest value (the squash of Algorithm 2). Default: False.
         """
         data, own = self._data_and_offset(X)
         return self._ask(data, extrapolate, own if offset is None else offset)
 
     def predict_label(self, X: Any, offset: Any = None) -> np.ndarray[Any, Any]:
-        """The label of each row: of two classes the one whose score is higher, otherwise the number that is predicted.
+        """Return the label of each row: for two classes the one with the higher score, otherwise the predicted number.
 
-        A model that `train` made gives the labels of its data; another one booleans, which are True for the positive
-        class.
+        For two classes, a model that `train` made returns the labels of its data; other models return booleans, True
+        for the positive class.
+
+        Args:
+            X: rows, as in `learn`.
+            offset: one number per row that is added to the score; see `learn`. Default: None, all 0.
 
         Example:
             >>> import numpy as np, unitless as ul
@@ -249,17 +245,27 @@ class Learner(Model):
         return label_array(self.predictor.classes)[(scores > 0).astype(np.intp)]
 
     def predict_proba(self, X: Any, offset: Any = None) -> Float64:
-        """The probabilities of the negative and of the positive class: two columns. Only with logistic loss."""
+        """Return two columns: the probabilities of the negative and of the positive class. Only for logistic loss.
+
+        Args:
+            X: rows, as in `learn`.
+            offset: one number per row that is added to the score; see `learn`. Default: None, all 0.
+        """
         if not LOSSES[self._options.loss].link.gives_probabilities:
             raise OptionError(f"probabilities are for logistic loss; this model's is {self._options.loss!r}")
         return self._shares(self.predict(X, offset))
 
     def predict_interval(self, X: Any, level: float = USUAL_LEVEL, offset: Any = None) -> Any:
-        """The prediction interval of each row, two columns: low and high. Of two classes a list of sets of labels.
+        """Return the prediction interval of each row (two columns, low and high); for two classes a list of label sets.
 
-        Only for models that have followed their errors, as those of `train` have.
+        This needs a model that measures its errors, such as the models of `train`.
+
+        Args:
+            X: rows, as in `learn`.
+            level: the probability that the truth is in the interval or set. Default: 0.9.
+            offset: one number per row that is added to the score; see `learn`. Default: None, all 0.
         """
-        from .prediction_errors import bounds, label_sets, quantiles_of  # noqa: PLC0415  (which read models)
+        from .prediction_errors import bounds, label_sets, quantiles_of  # noqa: PLC0415  (an import cycle: this module reads models)
 
         reach = quantiles_of(self).known_reach(checked_level(level))
         loss = LOSSES[self._options.loss]
@@ -270,51 +276,54 @@ class Learner(Model):
         return label_sets(shares, shares.argmax(axis=1), reach, labels)
 
     def _shares(self, scores: Float64) -> Float64:
-        """The probabilities of the negative and of the positive class that scores stand for: two columns."""
+        """Convert scores to two columns: the probabilities of the negative and of the positive class."""
         positive = self._link(scores.reshape(-1))
         return np.stack([1.0 - positive, positive], axis=1)
 
     def _scores_and_truth(self, scores: Float64, y: Any, weight: Float64 | None) -> tuple[Float64, NDArray[Any]]:
-        """What a user gives to be compared, checked: see `Scored`."""
+        """Check predictions and labels that a user wants to compare; return them as scores and truth, see `Scored`."""
         if scores.ndim != 1:
             raise InputError(f"predictions have {scores.ndim} dimensions; a Learner makes one per row")
         labels = inputs.vector(y, "y", len(scores), "predictions")
-        self.losses(scores, labels)  # which names a label that the loss does not accept, and where it is
+        self.losses(scores, labels)  # raises an error that names an invalid label and its row
         return scores.reshape(-1, 1), labels == 1 if self.task == "binary" else labels
 
     def losses(self, predictions: Any, y: Any) -> Float64:
-        """The loss of each prediction: with the predictions of `learn`, the progressive loss."""
+        """Return the loss of each prediction; for the predictions of `learn` this is the progressive loss.
+
+        Args:
+            predictions: as `learn` and `predict` return them.
+            y: one label per row.
+        """
         scores = inputs.vector(predictions, "predictions", len(predictions))
         return self._loss(0, scores, inputs.vector(y, "y", len(scores), "predictions"), np.zeros(0))
 
     @property
     def rates(self) -> dict[float | Walk, float]:
-        """The rates that are running, and the mean progressive loss of each ("auto"; otherwise there is one).
+        """The mean progressive loss of each learning rate that is running; without "auto" there is one rate.
 
-        With rule "newton": how the lanes that are running begin and forget (`Walk`), and the loss of each.
+        With rule "newton", the keys are the `Walk` of each running lane (its prior and forgetting).
         """
         return self._reading().rates(0)
 
     @property
     def learning_rate(self) -> float:
-        """The rate in use: with "auto", that of the rate that leads now. Not-a-number with "newton", which has none."""
+        """The learning rate in use: with "auto", the best one so far; NaN with "newton", which has no learning rate."""
         reading = self._reading()
         return reading.rate(reading.leader(0))
 
     @property
     def sparsity(self) -> float:
-        """The sparsity in use: with "auto", that of the lane that leads now."""
+        """The sparsity in use: with "auto", the best one so far."""
         reading = self._reading()
         return reading.penalty(reading.leader(0))
 
     def prune(self) -> None:
-        """Keep the weights that are not zero, and forget all other features: a sparse model becomes as small as it can.
+        """Remove all features whose weight is zero, so that a sparse model becomes as small as possible.
 
-        Predictions stay the same, to the last bit; memory and files shrink to what matters. Of the rates and
-        penalties that were tried the leading ones remain. A pruned model learns on: features that were forgotten begin
-        anew when they are met, and the leader's neighbors are tried again. Only for models with `sparsity`.
-
-        Example:
+        Predictions stay the same, to the last bit. Among the rates and penalties that were compared, the best ones
+        remain. A pruned model can learn more: a removed feature starts again when it is seen again, and the neighbors
+        of the best rate and penalty are compared again. Only for models with `sparsity`. Example:
             >>> import numpy as np, unitless as ul
             >>> rng = np.random.default_rng(0)
             >>> X = rng.normal(size=(2000, 50))
@@ -328,25 +337,27 @@ class Learner(Model):
 
     @property
     def weights(self) -> ByFeature:
-        """w by feature, in the data's units. Of several members: those of the linear one with the learner's own rule.
+        """The weight w of each feature, in the data's units. Of an ensemble: those of the member with the model's rule.
 
-        With `model_type="linear"` and `ensemble=False`, `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`.
+        With `model_type="linear"` and `ensemble=False`, `predict(X, extrapolate=True)` is Σ w·x plus the weight of
+        "(bias)".
         """
         reading = self._reading()
         return reading.weights(reading.leader(0))
 
     @property
     def scales(self) -> ByFeature:
-        """s by feature: the largest |x| ("snag": the root mean square of x). Of several members: see `weights`."""
+        """The scale s of each feature: the largest |x| ("snag": root mean square). Of an ensemble: see `weights`."""
         return self._reading().scales()
 
     @property
     def importance(self) -> ByFeature:
-        """|w|·s by feature: how far the feature moves the prediction. It has no unit of the feature's.
+        """The importance |w|·s of each feature, which is how far the feature moves the score, in the unit of the score.
 
-        Curves and trees count too: half of what lies between the lowest and the highest step of a feature's curve, and
-        half of what each question of a tree sets apart, by the part of the rows that are asked. Of several members it
-        is the mean, by how far the prediction follows each.
+        It does not depend on the unit of the feature. Curves and trees add to it: half the difference between the
+        highest and the lowest step of the feature's curve, and for each split of a tree on the feature, half the
+        difference between its two sides, times the share of rows that reach the split. For several members, it is their
+        mean, weighted by `members`.
         """
         if self._mixes():
             return {feature: float(by_head[0]) for feature, by_head in self._form_reading().importance().items()}

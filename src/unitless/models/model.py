@@ -1,4 +1,4 @@
-"""What every model here shares: options, ways of feeding it, reading it, keeping it."""
+"""What all models have in common: options, learning and predicting any kind of input, saving, display in notebooks."""
 
 from __future__ import annotations
 
@@ -30,74 +30,75 @@ if TYPE_CHECKING:
     from ..data.sources.located_rows import Place
     from .classes import Label
     from .form_reading import FormReading
+    from .trained_rows import TrainedRows
 
 BIAS = "(bias)"
-LARGE = 64 << 20  # bytes: of a model of this size notebooks show no features, because looking for them takes too long
+LARGE = 64 << 20  # bytes: notebooks show no features of larger models, because ranking them takes too long
 
 Feature: TypeAlias = str | int
 State: TypeAlias = "tuple[_core.Snapshot, list[Label] | None]"
-
-
-class _Rows:
-    """From rows of the table that a model was trained on to features by name. It does not hold the model."""
-
-    def __init__(self, training: dict[str, Any], model: Model) -> None:
-        self._training = training
-        self._model = weakref.ref(model)
-        self._reader: Any = None
-
-    def __call__(self, row: Any) -> Any:
-        """The features; with the row's offset, where there is a column of them."""
-        from ..data.columns import table_row  # noqa: PLC0415  (few need it)
-
-        if self._reader is None:
-            self._reader = table_row.TableRowReader(self._training)
-        model = self._model()
-        assert model is not None  # who asks
-        features = self._reader.features(row, model._word_features)
-        if self._reader.schema.offset is None:
-            return features
-        return features, table_row.row_offset(row, self._reader.schema)
 
 
 def _offsets(offset: Any, rows: int) -> Float64 | None:
     return None if offset is None else inputs.vector(offset, "offset", rows)
 
 
+class _RowAccess:
+    """How the core leaves single rows to a model that `train` made. It does not keep the model alive."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = weakref.ref(model)
+
+    def _rows(self) -> TrainedRows:
+        model = self._model()
+        assert model is not None  # it is the one that asks
+        assert model._rows is not None
+        return model._rows
+
+    def learn(self, x: Any, y: Any, weight: Any, offset: Any) -> Any:
+        rows = self._rows()
+        return rows.learn(rows.by_column(x), y, weight, offset)
+
+    def predict(self, x: Any, offset: Any, extrapolate: bool) -> Any:
+        rows = self._rows()
+        return rows.predict(rows.by_column(x), offset, extrapolate)
+
+
 class Model(_core.Learner):
     """The core's learner with its options, and input of any kind."""
 
-    _kind: ClassVar[model_file.Kind]  # what model files call it
+    _kind: ClassVar[model_file.Kind]  # the kind in model files
 
     @classmethod
     def _fresh(
         cls, options: dict[str, Any], labels: list[Label] | None, open: bool, rates: Sequence[float] | None
     ) -> Model:
-        """A model of this kind that has seen nothing."""
+        """Make a new model of this kind with these options."""
         raise NotImplementedError
 
     def _own_rates(self) -> Sequence[float] | None:
-        """The rates of a sweep."""
+        """The rates of a sweep; None for other models."""
         return None
 
     def _open_to_classes(self) -> bool:
-        """Whether classes join when they are first met."""
+        """Whether labels that are seen for the first time become new classes."""
         return False
 
     def _has_one_lane(self) -> bool:
-        """Whether there is one set of weights, without scores of its rate."""
+        """Whether there is a single set of weights, whose losses are not recorded by rate."""
         return False
 
     def __init__(
         self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
     ) -> None:
         self._options = options
-        self._earlier: State | None = None  # the best state so far of an interrupted training
-        self._errors: ErrorQuantiles | None = None  # None if the errors of predictions were not counted
+        self._earlier: State | None = None  # of an interrupted training: the best state so far
+        self._errors: ErrorQuantiles | None = None  # None if errors of predictions were not counted
         self._record: dict[str, Any] | None = None
+        self._trained_rows: TrainedRows | None = None
         self._predict_only = False  # whether the state lacks what only learning needs
-        self._settled: ModelType | None = None  # the model type of "auto", read from the core when needed
-        self._ensemble: EnsembleKind | None = None  # the members, read from the core when needed
+        self._settled: ModelType | None = None  # what "auto" has become; read from the core when needed
+        self._ensemble: EnsembleKind | None = None  # the added members; read from the core when needed
         self._candidates = Candidates.of(options, rates)
         several = len(self._candidates.rates) > 1
         super().__init__(
@@ -115,7 +116,7 @@ class Model(_core.Learner):
 
     @property
     def options(self) -> Options:
-        """What this model was made with."""
+        """The options of this model."""
         return self._options
 
     @property
@@ -131,29 +132,47 @@ class Model(_core.Learner):
 
     @property
     def heads(self) -> int:
-        """How many scores a row has: one, or one for each class."""
+        """The number of scores of a row: one, or one for each class."""
         return 1
 
     def _number_of(self, label: Any) -> Any:
-        """A label that was learned, as the core has it."""
+        """Return the core's number for a label that was learned."""
         return label
 
     def _of_heads(self, what: str) -> list[Any]:
-        """A property of the model, such as "weights", once for each head."""
+        """Return a property of the model, such as "weights", as a list with one entry for each head."""
         return [getattr(self, what)]
 
     @property
     def _class_labels(self) -> list[Label]:
-        """Of several classes their labels, in the order of the heads."""
+        """The labels of several classes, in the order of the heads; empty for other models."""
         return []
 
+    def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
+        """The label of each row: the class, or the number that is predicted."""
+        raise NotImplementedError
+
+    def predict_label_one(self, x: Any) -> Any:
+        """The label of one row, which `predict_label` would give.
+
+        Example:
+            >>> import unitless as ul
+            >>> m = ul.Learner(loss="logistic")
+            >>> for x in (1.0, -1.0) * 50:
+            ...     _ = m.learn_one({"x": x}, x > 0)
+            >>> m.predict_label_one({"x": 2.0})
+            True
+        """
+        label = self.predict_label([x])[0]
+        return label.item() if isinstance(label, np.generic) else label
+
     def _scores(self, data: inputs.Input, offset: Any = None, extrapolate: bool = False) -> Float64:
-        """The scores of rows, one column for each head; changes nothing."""
+        """Return the scores of rows, one column per head. The model does not change."""
         return self._ask(data, extrapolate, offset).reshape(data.rows, 1)
 
     @property
     def model_type(self) -> ModelType | None:
-        """The model type: the given one, or for "auto" the one that the first row determined; None before that row.
+        """The model type: the given one; for "auto", the one that the first row has determined (None before that row).
 
         Example:
             >>> import unitless as ul
@@ -204,12 +223,12 @@ class Model(_core.Learner):
             >>> m.members["curves"] > m.members["linear"]
             True
         """
-        from .form_reading import member_shares  # noqa: PLC0415  (which reads models)
+        from .form_reading import member_shares  # noqa: PLC0415  (an import cycle: this module reads models)
 
         return member_shares(self._snapshot(False))
 
     def _form_reading(self) -> FormReading:
-        from .form_reading import FormReading  # noqa: PLC0415  (which reads models)
+        from .form_reading import FormReading  # noqa: PLC0415  (an import cycle: this module reads models)
 
         return FormReading(self._options, self._candidates, self._snapshot())
 
@@ -218,7 +237,7 @@ class Model(_core.Learner):
         return self._bends() or self.ensemble != "none"
 
     def _adds_up(self) -> bool:
-        """Whether a score is one sum of weights by values."""
+        """Whether a score is a single sum of weights times values."""
         options = self._options
         return not (self._mixes() or LOSSES[options.loss].coupled or RULES[options.rule].second_order)
 
@@ -227,7 +246,7 @@ class Model(_core.Learner):
         return self.model_type not in (None, "linear")
 
     def _check_linear(self, what: str, kind: type[Error] = OptionError) -> None:
-        """Refuse what only linear models can do so far; `what` completes "cannot be"."""
+        """Raise an error if the model is not linear; `what` completes "this model cannot be ..."."""
         if not self._mixes():
             return
         plain = (Option("model_type", "linear"), " and ", Option("ensemble", False))
@@ -236,7 +255,7 @@ class Model(_core.Learner):
 
     @property
     def kept(self) -> Kept:
-        """Which weights predict: the "last" ones, or the "averaged" ones (see `keep`)."""
+        """The weights that predict: the "last" ones or the "averaged" ones; see `keep`."""
         return "averaged" if self._keeps_average else "last"
 
     def keep(self, kept: Kept) -> None:
@@ -264,14 +283,15 @@ class Model(_core.Learner):
         self._keeps_average = kept == "averaged"
 
     def _choose_rates(self, choose: bool) -> None:
-        """Set whether the candidate rates are compared by their losses. If not, the best rate so far stays in use.
+        """Set whether candidate rates are compared by their losses. If not, the best rate so far stays in use.
 
-        Rates are not compared on rows that were learned before: their losses do not tell how new rows are predicted.
+        Rates must not be compared on rows that were learned before, because these losses do not show how new rows are
+        predicted.
         """
         self._chooses_rates = choose
 
     def _remembered(self) -> State:
-        """The current state, for `_go_back`."""
+        """Return the current state, for `_go_back`."""
         return self._state_and_labels()
 
     def _go_back(self, state: State) -> None:
@@ -285,42 +305,51 @@ class Model(_core.Learner):
 
     @property
     def _training(self) -> dict[str, Any] | None:
-        """How it was trained, where `train` made it. Of a table it then takes rows one by one as well."""
+        """How it was trained, where `train` made it: then it takes rows and labels as the data had them."""
         return self._record
 
     @_training.setter
     def _training(self, record: dict[str, Any] | None) -> None:
         self._record = record
-        of_table = record is not None and record["schema"]["family"] == "table"
-        self._read_with(_Rows(record, self) if record is not None and of_table else None)
+        self._trained_rows = None
+        self._access_rows_with(None if record is None else _RowAccess(self))
+
+    @property
+    def _rows(self) -> TrainedRows | None:
+        """Reads rows and labels as training did, where `train` made the model."""
+        if self._trained_rows is None and self._record is not None:
+            from .trained_rows import TrainedRows  # noqa: PLC0415  (only models of train need it)
+
+            self._trained_rows = TrainedRows(self._record, self)
+        return self._trained_rows
 
     @property
     def predictor(self) -> Any:
-        """What to put into service, where `train` made the model: see `Predictor`."""
-        # A predictor is made of models, so that their modules cannot know it; the package as a whole does.
+        """A `Predictor` of this model, which `train` must have made."""
+        # The modules of Predictor import this one, so it is imported here, through the package.
         return importlib.import_module(__name__.partition(".")[0]).Predictor(self)
 
     def _data(self, X: Any) -> inputs.Input:
-        """X as the core reads it. A model that `train` made knows what a frame's columns are."""
+        """Convert X for the core. A model that `train` made reads the columns of a frame as in training."""
         return self._data_and_offset(X)[0]
 
     def _data_and_offset(self, X: Any) -> tuple[inputs.Input, Float64 | None]:
-        """X as the core reads it, and the offsets of its rows, if `train` was told which column of a frame has them."""
-        if isinstance(X, np.ndarray | list | inputs.Input) or hasattr(X, "tocsr"):
+        """X as the core reads it, and the offsets of its rows, if `train` was told which column has them."""
+        if isinstance(X, np.ndarray | inputs.Input) or hasattr(X, "tocsr"):
             return inputs.read(X), None
-        from ..data import reader  # noqa: PLC0415  (only frames need them)
+        if self._rows is not None and inputs.has_named_rows(X):
+            return self._rows.read(X)
+        if isinstance(X, list):
+            return inputs.read(X), None
         from ..data.columns import frame_reader, policy  # noqa: PLC0415  (only frames need them)
-        from ..data.sources import in_memory  # noqa: PLC0415  (only frames need them)
 
-        if self._training is not None and in_memory.is_frame(X):
-            return reader.frame_features(X, self._training)
         numbers_only = policy.Policy(booleans="indicator", text="error", missing="error", dates="error")
         return frame_reader.read(X, numbers_only), None
 
     def _feed(
         self, data: inputs.Input, labels: Float64, weight: Any, new_classes: int = 0, offset: Any = None
     ) -> Float64:
-        """Learn; the predictions made before, as the core gives them."""
+        """Learn rows, and return the predictions made before as the core's flat array."""
         weights = None if weight is None else inputs.vector(weight, "weight", data.rows)
         given = (labels, weights, new_classes, _offsets(offset, data.rows))
         if isinstance(data, inputs.Dense):
@@ -334,7 +363,7 @@ class Model(_core.Learner):
         return self._learn_named(list(data.mappings), *given)
 
     def _ask(self, data: inputs.Input, extrapolate: bool, offset: Any = None) -> Float64:
-        """Predict; as the core gives it."""
+        """Predict rows, and return the core's flat array."""
         given = (extrapolate, _offsets(offset, data.rows))
         if isinstance(data, inputs.Dense):
             return self._predict_dense(data.array, *given)
@@ -354,29 +383,36 @@ class Model(_core.Learner):
         return np.concatenate(rows) if rows else np.zeros(0)
 
     def _class_numbers(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
-        """Labels of classes as the core takes them, and the classes that join with them."""
+        """Convert class labels for the core; also return the classes that are new."""
         raise NotImplementedError
 
+    def _class_number(self, label: Any, weight: Any) -> tuple[float, list[Label]]:
+        """One label as the core takes it, and the classes that join with it."""
+        return label, []
+
     def _joining(self, new: list[Label]) -> contextlib.AbstractContextManager[None]:
-        """While this is held new classes are learned; they stay unless the data turns out to be bad."""
+        """Return a context in which rows with new classes are learned; see `Classes.joining`."""
         return contextlib.nullcontext()
 
     def _locked(self) -> contextlib.AbstractContextManager[Any]:
-        """While this is held no class joins: what the core knows and the labels outside fit together."""
+        """Return a context in which no class can be added, so that the core's state and the labels belong together."""
         lock: contextlib.AbstractContextManager[Any] | None = getattr(self, "_lock", None)
         return contextlib.nullcontext() if lock is None else lock
 
     def _state_and_labels(self, slots: bool = True) -> State:
-        """All that the core knows, with or without slots, and the classes' labels of the same moment."""
+        """Return the core's state, with or without slots, and the class labels at the same moment."""
         with self._locked():
             return self._snapshot(slots), getattr(self, "classes", None)
 
     def _link(self, score: Any) -> Float64:
-        """What a score stands for, by the loss: a probability (logistic), a rate (of counts), or the score itself."""
+        """Convert scores to predictions: probabilities (logistic), rates (poisson), or the scores themselves."""
         return LOSSES[self._options.loss].link.function(np.asarray(score, dtype=np.float64))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, completely or not at all; `ul.load` reads it, and it can learn further rows.
+        """Write the model to a file, completely or not at all. `ul.load` reads it, and the model can learn on.
+
+        Args:
+            path: the file; an existing file is replaced.
 
         Example:
             >>> import os, tempfile, unitless as ul
@@ -424,27 +460,27 @@ class Model(_core.Learner):
         return html.card(self._kind, html.facts(facts), *(self._tables() if small and self.examples else ()))
 
     def _facts(self) -> list[tuple[str, str]]:
-        """The facts that a notebook shows in addition to the options."""
+        """Return the facts that a notebook shows in addition to the options."""
         return []
 
     def _tables(self) -> list[html.Html]:
-        """What a notebook shows of a model that is not too large."""
+        """Return the tables that a notebook shows; called if the model is not too large."""
         return []
 
     def _found_model_type(self) -> str:
-        """What "auto" has become, for those who read; a model type that was asked for stands among the options."""
+        """Return what "auto" has become; empty for a given model type, which is shown among the options."""
         return self.model_type or "" if self._options.model_type == "auto" else ""
 
     @property
     def _of_weights(self) -> str:
-        """A remark for tables of weights that are not the whole model; empty otherwise."""
+        """A note for tables of weights that are not the whole model; empty for a linear model."""
         if not self._mixes():
             return ""
         others = "curves and trees" if self._bends() else "the other members"
         return f"Weights and scales are those of the linear terms; importance counts {others} too."
 
     def _counted(self, *facts: str) -> str:
-        """What a model shows of itself after its options."""
+        """Return the text that the model's repr shows after its options."""
         ensemble = "" if self.ensemble == "none" else f"with {self.ensemble}"
         return ", ".join(filter(None, [self._found_model_type(), ensemble, *facts, f"{self.examples:,} examples"]))
 

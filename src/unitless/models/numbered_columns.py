@@ -1,4 +1,4 @@
-"""The columns of an array under names: an array has only numbers, but what is missing in it needs a name of its own."""
+"""Gives the columns of an array names, because the indicator of a missing value needs the name of its column."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from .one_vs_all import OneVsAll
 
 
 def column_names(columns: int) -> list[str]:
-    """The names of an array's columns: their numbers."""
+    """Return the names of an array's columns, which are their numbers as text."""
     return [str(column) for column in range(columns)]
 
 
 def named(model: Learner | OneVsAll) -> Learner | OneVsAll:
-    """The same model, which knows the columns of its arrays by name: it goes on with the same bits, given frames."""
+    """Return a copy of a model in which array columns have names, so that it can learn frames with the same results."""
     state, labels = model._state_and_labels()
     columns = state["columns"]
     assert columns is not None

@@ -1,4 +1,4 @@
-"""Many classes: one learner for each, over one pass."""
+"""`OneVsAll`: one model for each of several classes, learned in one pass."""
 
 from __future__ import annotations
 
@@ -34,25 +34,27 @@ if TYPE_CHECKING:
 
 
 class OneVsAll(Model):
-    """One model per class, each learning to tell its class from all others; the largest score wins.
+    """Several classes: each has a model that separates it from the others; the class with the largest score wins.
 
-    The models share the features' scales, N and t, and are learned together in one pass: eight classes cost little
+    The models share the scales of the features and are learned together in one pass, so that eight classes cost little
     more than one.
 
     Args:
-        classes: the labels, of any kind: text, numbers, booleans; or a number n for the labels 1 … n, as Vowpal
-            Wabbit's `--oaa n`. A label that is not one of them is an error. With None, classes join when they are first
-            met: a class joins in exactly the state that it would have had if it had been named from the beginning,
-            because up to then all its labels were negative, and one more model that never sees its class is kept for
-            this.
-        rule: see `Learner`.
-        loss: the loss of each class's model, its labels being +1 for the class and -1 for others (of counts 1 and 0).
-        learning_rate: "auto" runs several rates for each class and follows the one whose loss is smallest so far, as
-            `Learner` does; each class finds its own.
-        clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
-        model_type: "linear", "curves", "trees", "auto" or "curves only", for all classes alike; see `Learner`.
-        ensemble: True adds a softmax model and combines its predictions with this one's; see `Learner`. Default: False.
-        options: all further options of `Learner`.
+        classes: the labels, of any type: text, numbers, booleans. A number n stands for the labels 1 … n, as in Vowpal
+            Wabbit's `--oaa n`. Any other label is an error. With None, a label becomes a class when it is first seen;
+            the result is exactly the same as if the class had been given from the beginning. Default: None.
+        rule: how weights are updated; see `Learner`. "newton" is only for `Softmax`. Default: "nag".
+        loss: the loss of each class's model. The label is +1 for the class and -1 for the others (for poisson 1 and 0).
+            Default: "logistic".
+        learning_rate: a number, or "auto", which runs several rates for each class and predicts with the one whose loss
+            is smallest so far, for each class separately. Default: "auto".
+        clip: for squared and quantile loss: "labels" limits scores to the range of their labels, [-1, 1]; None does
+            not. Default: "labels".
+        model_type: "linear", "curves", "trees", "auto" or "curves only", for all classes; see `Learner`. Default:
+            "linear".
+        ensemble: True adds members, among them a softmax model, and combines the predictions; see `Learner`. Default:
+            False.
+        options: all other options of `Learner`, with its defaults.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -104,7 +106,7 @@ class OneVsAll(Model):
 
     def _begin(self, settled: Options, classes: Iterable[Any] | int | None) -> None:
         settled.check_lanes()
-        self._lock = forkable_lock()  # what the core and this class know of the classes changes together
+        self._lock = forkable_lock()  # protects the core's classes and the labels here, which change together
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two, or None to let them join when they are first met")
@@ -129,17 +131,17 @@ class OneVsAll(Model):
 
     @property
     def classes(self) -> list[Label]:
-        """The labels, in the order of the scores' columns."""
+        """The labels, in the order of the columns of the scores."""
         return list(self._classes.labels)
 
     @property
     def task(self) -> LossTask:
-        """Always "classes": one of several."""
+        """Always "classes" (one of several)."""
         return "classes"
 
     @property
     def heads(self) -> int:
-        """How many scores a row has: one for each class."""
+        """The number of scores of a row: one for each class."""
         return len(self._classes.labels)
 
     def _number_of(self, label: Any) -> Any:
@@ -158,29 +160,53 @@ class OneVsAll(Model):
     def _class_numbers(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
         return self._classes.numbers_of(labels, place, weight)
 
+    def _class_number(self, label: Any, weight: Any) -> tuple[float, list[Label]]:
+        return self._classes.number(label, weight)
+
     def _joining(self, new: list[Label]) -> contextlib.AbstractContextManager[None]:
         return self._classes.joining(new)
 
     @property
     def open(self) -> bool:
-        """Do classes join when they are first met?"""
+        """Whether labels that are seen for the first time become new classes."""
         return self._classes.open
 
     def learn(self, X: Any, y: Any, weight: Any = None) -> Float64:
-        """Learn from rows in order. Gives the scores made before each row was learned: one row each, one column per
-        class of `classes`.
+        """Learn from rows in order. Returns the scores made before each row was learned, one column per class.
+
+        Args:
+            X: rows, as in `Learner.learn`.
+            y: one label per row.
+            weight: one sample weight per row. Default: None, all 1.
         """
         data = self._data(X)
         with self._lock:
-            numbers, new = self._classes.numbers(y, data.rows, weight)
+            if self._rows is None:
+                numbers, new = self._classes.numbers(y, data.rows, weight)
+            else:
+                numbers, new = self._rows.class_numbers(y, data.rows, weight)
             with self._classes.joining(new):
                 scores = self._feed(data, numbers, weight, len(new))
             return by_row(scores, data.rows, len(self._classes.labels))
 
     def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
-        """Learn from one mapping of names to numbers; gives the scores made before."""
+        """Learn from one row; return the scores made before.
+
+        A model that `train` made takes rows and labels as its data had them; others take names and numbers.
+
+        Args:
+            x: the features.
+            y: the label.
+            weight: the sample weight. Default: 1.
+        """
+        if self._rows is not None:
+            return self._rows.learn(self._rows.by_column(x), y, weight)  # type: ignore[no-any-return]
+        return self._learn_features(x, y, weight)
+
+    def _learn_features(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
+        """Learn from one mapping of names to numbers, whatever the model was trained on."""
         scores = self._learn_class(x, y, weight, self._classes.by_label)
-        if scores is not None:  # a class that is known: only the core changes, which has a lock of its own
+        if scores is not None:  # the class is known: only the core changes, which has its own lock
             return scores
         with self._lock:
             number, new = self._classes.number(y, weight)
@@ -190,44 +216,53 @@ class OneVsAll(Model):
                 return self._learn_one_wide(x, number, weight, len(new))
 
     def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
-        """The scores for rows, one column per class; changes nothing."""
+        """Return the scores of rows, one column per class. The model does not change.
+
+        Args:
+            X: rows, as in `Learner.learn`.
+            extrapolate: see `Learner.predict`. Default: False.
+        """
         return self._scores_and_labels(self._data(X), extrapolate)[0]
 
     def _scores_and_labels(
         self, data: inputs.Input, extrapolate: bool, offset: Any = None
     ) -> tuple[Float64, list[Label]]:
-        """The scores for rows, and the labels of their columns. Others may predict meanwhile, and classes join."""
+        """Return the scores of rows and the labels of their columns, while other threads may add classes."""
         lock = self._lock if self._classes.open else contextlib.nullcontext()
-        one_by_one = isinstance(data, inputs.NamedRows)  # between two of them, classes could join
+        one_by_one = isinstance(data, inputs.NamedRows)  # without the lock, a class could be added between two rows
         with lock if one_by_one else contextlib.nullcontext():
             flat = self._ask(data, extrapolate, offset)
         with lock:
-            labels = self.classes  # of which those that have joined since are the last
-            if flat.size > data.rows * len(labels):  # it has gone back to an earlier state since
+            labels = self.classes  # classes that were added since are at the end
+            if flat.size > data.rows * len(labels):  # an earlier state with fewer classes was restored since
                 flat = self._ask(data, extrapolate, offset)
         scores = by_row(flat, data.rows, len(labels))
         return scores, labels[: scores.shape[1]]
 
     def predict_one(self, x: Any, *, extrapolate: bool = False) -> Float64:  # type: ignore[override]
-        """The scores for one mapping of names to numbers; changes nothing."""
+        """Return the scores of one mapping of names to numbers. The model does not change.
+
+        Args:
+            x: the features.
+            extrapolate: see `Learner.predict`. Default: False.
+        """
+        if self._rows is not None:
+            return self._rows.predict(self._rows.by_column(x), extrapolate=extrapolate)  # type: ignore[no-any-return]
         return self._predict_one_wide(x, extrapolate)
 
+    def _predict_features(self, x: Any) -> Float64:  # type: ignore[override]
+        """The scores for one mapping of names to numbers, whatever the model was trained on."""
+        return self._predict_one_wide(x, False)
+
     def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
-        """The class with the largest score, for each row."""
+        """Return the class with the largest score, for each row."""
         if not self._classes.labels:
             raise InputError("the model has not learned any class yet")
         scores, labels = self._scores_and_labels(self._data(X), False)
         return np.asarray(label_array(labels)[scores.argmax(axis=1)])
 
-    def predict_label_one(self, x: Any) -> Label:
-        """The class with the largest score for one mapping of names to numbers."""
-        if not self._classes.labels:
-            raise InputError("the model has not learned any class yet")
-        with self._lock:
-            return self._classes.labels[int(self.predict_one(x).argmax())]
-
     def predict_proba(self, X: Any) -> Float64:
-        """The probability of each class, one column for each of `classes`; each row adds up to 1.
+        """Return the probability of each class, one column for each of `classes`; each row adds up to 1.
 
         Example:
             >>> import numpy as np, unitless as ul
@@ -238,18 +273,22 @@ class OneVsAll(Model):
         return self._shares(self.predict(X))
 
     def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> list[list[Label]]:
-        """The prediction set of each row: the classes that contain the true one with this probability, likeliest first.
+        """Return the prediction set of each row: a list of classes, the most probable first.
 
-        Only for models that have followed their errors, as those of `train` have.
+        This needs a model that measures its errors, such as the models of `train`.
+
+        Args:
+            X: rows, as in `Learner.learn`.
+            level: the probability that the true class is in the set. Default: 0.9.
         """
-        from .prediction_errors import label_sets, quantiles_of  # noqa: PLC0415  (which reads models)
+        from .prediction_errors import label_sets, quantiles_of  # noqa: PLC0415  (an import cycle: this module reads models)
 
         shares = self.predict_proba(X)
         reach = quantiles_of(self).known_reach(checked_level(level))
         return label_sets(shares, shares.argmax(axis=1), reach, self.classes)
 
     def _shares(self, scores: Any) -> Float64:
-        """The probabilities that scores stand for: the odds of each class, scaled so that each row adds up to 1."""
+        """Convert scores to probabilities: the odds of the classes, scaled so that each row adds up to 1."""
         if not LOSSES[self._options.loss].link.gives_probabilities:
             raise OptionError(f"probabilities are for logistic loss; this model's is {self._options.loss!r}")
         try:
@@ -258,14 +297,16 @@ class OneVsAll(Model):
             raise InputError("scores are not all numbers") from None
         if array.ndim == 0:
             raise InputError("scores must be what `learn` and `predict` give, one for each class")
-        odds = self._link(np.maximum(np.minimum(array, 700.0), -700.0))  # a class that was not known has minus infinity
+        # The score of an unknown class is minus infinity.
+        odds = self._link(np.maximum(np.minimum(array, 700.0), -700.0))
         total = np.zeros(odds.shape[:-1])
-        for column in range(odds.shape[-1]):  # in this order whatever the array's shape, so that bits do not differ
+        # Always column by column, so that rounding does not depend on the array's shape.
+        for column in range(odds.shape[-1]):
             total += odds[..., column]
         return np.asarray(odds / total[..., None])
 
     def _scores_and_truth(self, scores: Float64, y: Any, weight: Float64 | None) -> tuple[Float64, NDArray[Any]]:
-        """What a user gives to be compared, checked: see `Scored`."""
+        """Check predictions and labels that a user wants to compare; return them as scores and truth, see `Scored`."""
         if scores.ndim != 2 or scores.shape[1] > self.heads:
             raise InputError("predictions must be scores: one row per example, one column per class")
         numbers, new = self._classes.numbers(y, len(scores), weight)
@@ -275,35 +316,35 @@ class OneVsAll(Model):
 
     @property
     def rates(self) -> dict[Label, dict[float | Walk, float]]:
-        """By class: the rates that are running, and the mean progressive loss of each ("auto")."""
+        """For each class, the mean progressive loss of each learning rate that is running."""
         reading, labels = self._reading_and_labels()
         return {label: reading.rates(c) for c, label in enumerate(labels)}
 
     @property
     def learning_rate(self) -> dict[Label, float]:
-        """By class: the rate in use; with "auto", that of the rate that leads now."""
+        """For each class, the learning rate in use; with "auto", the best one so far."""
         reading, labels = self._reading_and_labels()
         return {label: reading.rate(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
     def sparsity(self) -> dict[Label, float]:
-        """By class: the sparsity in use; with "auto", that of the lane that leads now."""
+        """For each class, the sparsity in use; with "auto", the best one so far."""
         reading, labels = self._reading_and_labels()
         return {label: reading.penalty(reading.leader(c)) for c, label in enumerate(labels)}
 
     def prune(self) -> None:
-        """Keep the features to which some class gives a weight other than zero; see `Learner.prune`."""
+        """Remove all features whose weights are zero in every class; see `Learner.prune`."""
         pruning.prune(self)
 
     @property
     def weights(self) -> dict[Label, ByFeature]:
-        """w by class and feature, in the data's units. Of several members: those of the linear ones."""
+        """The weights w by class and feature, in the data's units. Of an ensemble: those of the linear member."""
         reading, labels = self._reading_and_labels()
         return {label: reading.weights(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
     def importance(self) -> dict[Label, ByFeature]:
-        """|w|·s by class and feature, which has no unit. Of several members see `Learner.importance`."""
+        """The importance |w|·s by class and feature, in the unit of the score; see `Learner.importance`."""
         if self._mixes():
             state, classes = self._state_and_labels()
             found = FormReading(self._options, self._candidates, state).importance()
@@ -316,7 +357,7 @@ class OneVsAll(Model):
 
     @property
     def scales(self) -> ByFeature:
-        """s by feature, which all classes share."""
+        """The scales s by feature, which all classes share."""
         return self._reading().scales()
 
     def _reading(self) -> StateReading:
@@ -346,7 +387,7 @@ class OneVsAll(Model):
 
 
 def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip | None:
-    """Scores of losses that predict numbers can be limited to the range of their labels; others need not."""
+    """Return the clipping of the scores: as given for losses that predict numbers, otherwise None."""
     if options.get("target"):
         raise OptionError(Phrase(Option("target", "auto"), " is for numbers; one-vs-all predicts classes"))
     if clip not in (None, "labels"):
@@ -355,5 +396,5 @@ def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip |
 
 
 def by_row(flat: Float64, rows: int, width: int) -> Float64:
-    """The core's results as one row each, with as many columns as it gave; `width` is for no rows at all."""
+    """Return the core's flat result as an array with this many rows; `width` is its number of columns for no rows."""
     return flat.reshape(rows, -1) if rows else flat.reshape(0, width)

@@ -1,7 +1,7 @@
-"""Models that only predict: files without what learning needs, about a tenth as large where there are trees.
+"""Models that only predict. Their files lack what only learning needs; with trees, they are about 10 times smaller.
 
-What only learning needs (statistics of cuts that may come, evidence of leaves, weights of rates that do not lead) is
-set to zero, and the file is compressed. Predictions stay the same, to the last bit; such a model refuses to learn.
+The state that only learning needs (statistics for future cuts, evidence of leaves, weights of rates that are not the
+best) is set to zero, and the file is compressed. Predictions stay the same, to the last bit; learning raises an error.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from .. import _core
     from .model import Model
 
-# Arrays of curves, trees and their leaves that no prediction reads (core/engine/state_fields.hpp).
+# Arrays of curves, trees and their leaves that predictions do not need (core/engine/state_fields.hpp).
 _UNREAD = ("curve.seen", "curve.values", "tree.random", "tree.facts", "tree.sums", "tree.watched")
 _UNREAD_OF_MEMBERS = ("evidence", "N")
 
 
 def stripped(model: Model) -> Any:
-    """A copy of a model without what learning needs."""
+    """Return a copy of a model without the state that only learning needs."""
     copy = model.copy()
-    copy._go_back((_without_learning(copy._snapshot()), getattr(copy, "classes", None)))
+    copy._go_back((_without_learning(copy._snapshot(), copy.heads), getattr(copy, "classes", None)))
     copy._earlier = None
     refuse_learning(copy)
     return copy
 
 
 def refuse_learning(model: Model) -> None:
-    """From now on the model predicts, and does not learn."""
+    """Make all methods of this model that learn raise an error."""
     model._predict_only = True
     for name in dir(type(model)):
         if name.startswith(("learn", "_learn")) and name != "learning_rate":
@@ -47,8 +47,13 @@ def _refuse(*_: Any, **__: Any) -> NoReturn:
     )
 
 
-def _without_learning(state: _core.Snapshot) -> _core.Snapshot:
-    """A state whose predictions are the same, with zeros for all that they do not need."""
+def _without_learning(state: _core.Snapshot, count: int) -> _core.Snapshot:
+    """A state whose predictions are the same, with zeros for all that they do not need.
+
+    Args:
+        state: of a model.
+        count: the number of its scores. A model that classes can join has one head more, for a class to come.
+    """
     form: dict[str, Any] = dict(state["form"])
     for name in _UNREAD:
         if name in form:
@@ -60,7 +65,7 @@ def _without_learning(state: _core.Snapshot) -> _core.Snapshot:
             form[f"{member}.{name}"] = np.zeros_like(form[f"{member}.{name}"])
         form[f"{member}.rows"] = _rounded(form[f"{member}.rows"])
         heads, scores = form[f"{member}.lane_heads"], form[f"{member}.scores"].reshape(-1, 6)
-        leading = [leader(heads, scores, head) for head in range(int(heads.max(initial=0)) + 1)]
+        leading = [leader(heads, scores, head) for head in range(min(count, int(heads.max(initial=0)) + 1))]
         weights = form[f"{member}.weights"].reshape(-1, len(heads))
         kept = np.zeros_like(weights)
         kept[:, leading] = weights[:, leading]
@@ -69,6 +74,9 @@ def _without_learning(state: _core.Snapshot) -> _core.Snapshot:
 
 
 def _rounded(counts: Float64) -> Float64:
-    """Counts of rows to about three digits, of which explanations make means: so they take a fifth of the space."""
+    """Round counts of rows to about three digits, which reduces their size in the file to a fifth.
+
+    Only explanations use these counts, for means.
+    """
     fraction, power = np.frexp(counts)
     return np.ldexp(np.round(fraction * 1024) / 1024, power)

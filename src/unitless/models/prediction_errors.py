@@ -1,4 +1,4 @@
-"""The errors of a model's predictions, of which `ErrorQuantiles` are made; the intervals and sets that they lead to."""
+"""Computes the errors of a model's predictions, and prediction intervals and sets from their quantiles."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .scored import Scored
 
 
 def has_errors(model: Learner | OneVsAll) -> bool:
-    """Whether a model's predictions can have intervals or sets: it predicts numbers or gives probabilities."""
+    """Return whether a model can have intervals or sets: it predicts numbers or probabilities."""
     return LOSSES[model.options.loss].link.gives_probabilities or model.task == "regression"
 
 
 def errors_of(model: Learner | OneVsAll, scored: Scored) -> Float64:
-    """The error of each row. A class that has no score had no probability."""
+    """Return the error of each row. A class without a score has probability 0."""
     if model.task == "regression":
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(np.abs(model._link(scored.scores[:, 0]) - scored.truth))
@@ -35,23 +35,23 @@ def errors_of(model: Learner | OneVsAll, scored: Scored) -> Float64:
 
 
 def follow_errors(model: Learner | OneVsAll, scored: Scored) -> None:
-    """Bring what a model knows of its errors up to date, by predictions that were made before their rows were learned.
+    """Update the error quantiles of a model with predictions that were made before their rows were learned.
 
-    A model whose predictions have no errors is left as it is.
+    Nothing changes if the model cannot have intervals or sets.
     """
     if has_errors(model) and len(scored):
         model._errors = model._errors or ErrorQuantiles()
-        model._errors.follow(errors_of(model, scored), scored.weight)
+        model._errors.update(errors_of(model, scored), scored.weight)
 
 
 def hide_unmet(scored: Scored, known: int) -> Scored:
-    """Without the scores of classes that joined on the way, in rows before they were met.
+    """Set the scores of new classes to -inf in the rows before the first row of the class.
 
-    Before a class was met it had no score, however many rows are learned at once.
+    So the scores do not depend on how many rows are learned in one call.
 
     Args:
-        scored: rows that were learned in one call; classes are numbered in the order in which they joined.
-        known: how many classes had joined before.
+        scored: rows that were learned in one call; classes have numbers in the order of their first rows.
+        known: the number of classes before the call.
     """
     width = scored.scores.shape[1]
     if width == known:
@@ -61,55 +61,61 @@ def hide_unmet(scored: Scored, known: int) -> Scored:
     return replace(scored, scores=np.where(np.arange(width) > met[:, None], -np.inf, scored.scores))
 
 
-def bounds(numbers: Float64, reach: float, least: float | None) -> tuple[Float64, Float64]:
-    """Both limits of each prediction; `least`: the smallest label that there can be."""
-    low, high = numbers - reach, numbers + reach
+def bounds(numbers: Float64, half_width: float, least: float | None) -> tuple[Float64, Float64]:
+    """Return the lower and upper ends of prediction intervals.
+
+    Args:
+        numbers: the predictions.
+        half_width: half the width of the intervals.
+        least: the smallest label that is possible; None if there is no limit.
+    """
+    low, high = numbers - half_width, numbers + half_width
     return (low if least is None else np.maximum(low, least)), high
 
 
-def sets_of(shares: Float64, best: NDArray[Any], reach: Float64 | float) -> NDArray[np.bool_]:
-    """Which classes are in each row's set.
+def sets_of(shares: Float64, best: NDArray[Any], largest_error: Float64 | float) -> NDArray[np.bool_]:
+    """Return a mask of the classes in each row's prediction set.
 
     Args:
-        shares: their probabilities, one column per class.
-        best: the class that is predicted, which always is in the set.
-        reach: of all rows, or of each.
+        shares: the probabilities, one column per class.
+        best: the predicted class, which is always in the set.
+        largest_error: the largest error of a class in the set, for all rows or for each row.
     """
-    members = np.asarray(1.0 - shares <= np.reshape(reach, (-1, 1)))
+    members = np.asarray(1.0 - shares <= np.reshape(largest_error, (-1, 1)))
     if shares.size:
         members[np.arange(len(shares)), best] = True
     return members
 
 
-def label_sets(shares: Float64, best: NDArray[Any], reach: float, labels: list[Any]) -> list[list[Any]]:
-    """The set of each row, likeliest first.
+def label_sets(shares: Float64, best: NDArray[Any], largest_error: float, labels: list[Any]) -> list[list[Any]]:
+    """Return the prediction set of each row as a list of labels, the most probable first.
 
     Args:
-        shares: the probabilities of the classes, a column each.
-        best: the number of the class that is predicted.
-        reach: how large errors are at most.
-        labels: of the classes.
+        shares: the probabilities, one column per class.
+        best: the number of the predicted class.
+        largest_error: the largest error of a class in the set.
+        labels: the labels of the classes.
     """
-    members = sets_of(shares, best, reach)
+    members = sets_of(shares, best, largest_error)
     ranked = -shares
-    ranked[np.arange(len(shares)), best] = -2.0  # what is predicted comes first, though another may be as likely
+    ranked[np.arange(len(shares)), best] = -2.0  # the predicted class is first, also among equals
     order = np.argsort(ranked, axis=1, kind="stable")
     counts = members.sum(axis=1).tolist()
     return [[labels[k] for k in row[:count]] for row, count in zip(order.tolist(), counts, strict=True)]
 
 
 def quantiles_of(model: Learner | OneVsAll) -> ErrorQuantiles:
-    """The quantiles of a model's errors, or a message that says why there are none."""
+    """Return the quantiles of a model's errors; raise an error that tells why there are none."""
     if not has_errors(model):
         raise OptionError(
             f"asks for sets of classes, which are made of probabilities; {model.options.loss} loss gives none",
             option="level",
         )
-    if model._errors is None or not model._errors.rows:
+    quantiles: ErrorQuantiles = model._errors or ErrorQuantiles()
+    if not quantiles.rows and model.examples > 1:  # the very first row has no prediction
         raise OptionError(
-            "needs a model that knows how large its errors are; this one does not",
+            "needs the errors of predictions for rows that the model had not learned; this model stores none",
             option="level",
-            advice="train it anew, with held-out rows; merged models do not know it",
+            advice="train it anew with held-out rows; a merged model stores none",
         )
-    quantiles: ErrorQuantiles = model._errors
     return quantiles

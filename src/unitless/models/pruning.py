@@ -1,4 +1,4 @@
-"""Pruning: a sparse model keeps the weights that are not zero and forgets the rest."""
+"""Pruning: a sparse model keeps the features with nonzero weights, and all others are removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .model import Model
 
 
 def prune(model: Model) -> None:
-    """See `Learner.prune`."""
+    """Prune a model; see `Learner.prune`."""
     if not model.options.sparse:
         raise OptionError(
             Phrase("this model has no weights that are exactly zero; make it with ", Option("sparsity", "auto"))
@@ -27,7 +27,7 @@ def prune(model: Model) -> None:
 
 
 def _pruned(model: Model, state: _core.Snapshot) -> _core.Snapshot:
-    """The leading lane of each head, and the features to which one of them gives a weight."""
+    """Return a state with the leading lane of each head and the features with a nonzero weight in one of them."""
     heads = int(state["lane_heads"].max(initial=0)) + 1
     leaders = [leading_lane(state, head) for head in range(heads)]
     v = sparse_weights(model.options, model._candidates, state)[:, leaders]
@@ -52,16 +52,20 @@ def _pruned(model: Model, state: _core.Snapshot) -> _core.Snapshot:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where what is kept will be."""
+    """The new places of the slots and features that a pruned model keeps."""
 
-    place: NDArray[np.uint32]  # by slot: the new one
-    number: NDArray[np.uint32]  # by feature: the new number; 0 if it is forgotten
-    scaled: NDArray[np.bool_]  # by feature: it keeps its scale, and does not stay for its products alone
-    products: NDArray[np.uint32]  # those that are kept, [product][left, right, slot]
+    place: NDArray[np.uint32]  # by slot: the new slot
+    number: NDArray[np.uint32]  # by feature: the new number; 0 if the feature is removed
+    # By feature: whether it keeps its scale (a feature that is needed only for its products does not).
+    scaled: NDArray[np.bool_]
+    products: NDArray[np.uint32]  # the products that are kept, [product][left, right, slot]
 
     @classmethod
     def of(cls, state: _core.Snapshot, kept: NDArray[np.uint32]) -> _Layout:
-        """For these slots. Columns keep their places; names and products close ranks."""
+        """Return the layout in which only these slots are kept.
+
+        Columns keep their places. Names and products are renumbered without gaps.
+        """
         products = state["products"].reshape(-1, 3)
         products = products[np.isin(products[:, 2], kept)]
         if state["names"] is None:
@@ -74,18 +78,18 @@ class _Layout:
         scaled = np.isin(slots, kept)
         there = scaled.copy()
         there[0] = True
-        there[products[:, :2].ravel()] = True  # what a product is made of
+        there[products[:, :2].ravel()] = True  # the factors of products
         number = np.where(there, np.cumsum(there) - 1, 0).astype(np.uint32)
         return cls(_ranks(np.concatenate([slots[there], products[:, 2]])), number, scaled, products)
 
     def features(self, state: _core.Snapshot) -> dict[str, Any]:
-        """The features, as a state has them."""
+        """Return the arrays of the features, as a state has them."""
         products = self.products.copy()
         products[:, :2] = self.number[products[:, :2]]
         products[:, 2] = self.place[products[:, 2]]
         centered, watched = state["center_features"], state["window_features"]
         kept, windows = np.flatnonzero(self.number[centered]), np.flatnonzero(self.scaled[watched])
-        each = len(state["windows"]) // max(1, len(watched))  # numbers
+        each = len(state["windows"]) // max(1, len(watched))  # numbers per window
         found: dict[str, Any] = {
             "products": products.ravel(),
             "center_features": self.number[centered][kept],
@@ -101,7 +105,7 @@ class _Layout:
 
 
 def _ranks(slots: NDArray[Any]) -> NDArray[np.uint32]:
-    """By slot: its place among these, which are not in order."""
+    """Return for each slot its place among these slots, which need not be sorted."""
     ranks = np.zeros(1 + int(slots.max(initial=0)), np.uint32)
     ranks[np.sort(slots.astype(np.int64))] = np.arange(len(slots))
     return ranks

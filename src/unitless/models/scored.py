@@ -1,4 +1,4 @@
-"""Rows that a model has predicted, and what was true: what metrics, baselines and error quantiles are made of."""
+"""Scores of rows with their labels, from which metrics, baselines and error quantiles are computed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Scored:
     """The scores of rows, and their labels.
 
-    Nothing is checked: `of` is for what the core has accepted, `read` for what a user gives.
+    The constructor checks nothing. `of` is for scores and labels that the core has accepted; `read` checks a user's
+    data.
 
     Example:
         >>> import unitless as ul
@@ -32,21 +33,28 @@ class Scored:
     """
 
     scores: Float64
-    """One row each, one column for each head of the model. A class that joined later has no column, or -inf."""
+    """A row of scores for each row, a column for each head. Classes that were added later have no column, or -inf."""
     truth: NDArray[Any]
-    """Numbers; of two classes whether a row is positive; of several the class numbers. A number that is not smaller
-    than the number of columns is a class without a score."""
+    """Numbers; for two classes, whether a row is positive; for several classes, the class numbers. A number that is at
+    least the number of columns is a class without a score."""
     weight: Float64 | None = None
-    """Sample weights; None: each row counts 1."""
+    """Sample weights; None means 1 for each row."""
     offset: Float64 | None = None
-    """What was added to the scores of each row; None: nothing."""
+    """Numbers that were added to the scores of the rows; None means 0."""
 
     @classmethod
     def of(
         cls, model: Learner | OneVsAll, scores: Any, truth: Any, weight: Float64 | None = None, offset: Any = None
     ) -> Scored:
-        """Scores and labels as the core gives and takes them: scores in one dimension or two; two classes by sign,
-        several by number, and one that the model does not know as a negative number.
+        """Make a `Scored` of scores and labels in the core's form.
+
+        Args:
+            model: the model that predicted.
+            scores: with one dimension or two.
+            truth: numbers; for two classes their sign counts; for several classes, class numbers (negative: unknown
+                class).
+            weight: sample weights. Default: None (all 1).
+            offset: numbers that were added to the scores. Default: None (all 0).
         """
         truth = np.asarray(truth)
         scores = np.asarray(scores, np.float64).reshape(len(truth), -1 if len(truth) else model.heads)
@@ -58,7 +66,7 @@ class Scored:
 
     @classmethod
     def read(cls, model: Learner | OneVsAll, predictions: Any, y: Any, weight: Any = None) -> Scored:
-        """Predictions as `learn` and `predict` give them, labels as `learn` takes them; all of it is checked."""
+        """Make a `Scored` of predictions from `learn` or `predict` and labels as `learn` takes them; check both."""
         try:
             scores = np.asarray(predictions, dtype=np.float64)
         except (TypeError, ValueError):
@@ -74,13 +82,13 @@ class Scored:
         return len(self.truth)
 
     def __getitem__(self, rows: Any) -> Scored:
-        """Some rows: a slice, a mask or numbers."""
+        """Return some rows, chosen by a slice, a mask or numbers."""
         weight = None if self.weight is None else self.weight[rows]
         return Scored(self.scores[rows], self.truth[rows], weight, None if self.offset is None else self.offset[rows])
 
     @property
     def counted(self) -> Scored:
-        """The rows with a weight; weights that are all 1 are left out."""
+        """The rows with a positive weight; weights that are all 1 are replaced by None."""
         if self.weight is None:
             return self
         if (self.weight == 1).all():
@@ -91,18 +99,18 @@ class Scored:
 
     @property
     def after_first(self) -> Scored:
-        """The rows after the first one that has a weight, before which nothing was known of the labels."""
+        """The rows after the first one with a positive weight; before that row, no label was known."""
         first = 0 if self.weight is None or not len(self) else int(np.argmax(self.weight > 0))
         return self[first + 1 :]
 
     @property
     def of_known_classes(self) -> Scored:
-        """Of several classes: the rows whose class has a score."""
+        """The rows whose class has a score; all rows if there are not several classes."""
         known = self.truth < self.scores.shape[1]
         return self if known.all() else self[known]
 
     def blocks(self, numbers: int) -> Iterator[Scored]:
-        """Some rows at a time, with about so many scores."""
+        """Return an iterator over blocks of rows with about this many scores each."""
         step = max(64, numbers // max(1, self.scores.shape[1]))
         for start in range(0, len(self), step):
             yield self[start : start + step]

@@ -1,4 +1,4 @@
-"""Reading what a second-order model keeps beside its weights (core/engine/newton/engine.cpp, `save`)."""
+"""Reads the covariance of a second-order model's weights from its state (core/engine/newton/engine.cpp, `save`)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .terms import Doubt, Terms
 
 
 def with_doubt(terms: Terms, numbers: Callable[[str], Float64], lane: int, walk: Walk, loss: Loss) -> Terms:
-    """The terms of the lane that leads with what it does not know, if what it says depends on that.
+    """Return the leading lane's terms with the covariance of the weights, if its predictions use the covariance.
 
     Args:
-        terms: they have variances for H.
-        numbers: the arrays of the model, by name.
-        lane: the one that leads, among those of the first head.
-        walk: how that one begins and forgets.
-        loss: that of the model.
+        terms: the terms; their H are variances.
+        numbers: returns an array of the model by its name.
+        lane: the leading lane, counted among the lanes of the first head.
+        walk: the prior and forgetting of that lane.
+        loss: the loss of the model.
     """
     plain, shrunk = numbers("newton.recent")[2 * lane :][:2]
-    if not loss.for_classes and (walk.walk > 0 or not shrunk < plain):  # the plain sum speaks
+    if not loss.for_classes and (walk.walk > 0 or not shrunk < plain):  # predicts with the plain sum
         return terms
     places = [terms.entry[slot] for slot in numbers("newton.order").astype(np.int64).tolist()]
     size = len(places) * (len(places) + 1) // 2
@@ -34,13 +34,13 @@ def with_doubt(terms: Terms, numbers: Callable[[str], Float64], lane: int, walk:
 
 
 def covariance(places: Sequence[int], packed: Float64, bias: int | None, variances: Float64) -> Float64:
-    """P of one lane.
+    """Return the covariance matrix P of one lane.
 
     Args:
-        places: where the features stand in it, in the order in which they were met.
-        packed: of each: with the bias, then with those before it.
-        bias: where that stands.
-        variances: what is on the diagonal.
+        places: the places of the features in the matrix, in the order in which they were first seen.
+        packed: for each feature, its covariance with the bias and then with the features before it.
+        bias: the place of the bias; None without a bias.
+        variances: the diagonal.
     """
     full, at = np.diag(variances), 0
     for i, place in enumerate(places):

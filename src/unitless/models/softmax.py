@@ -1,4 +1,4 @@
-"""Many classes: one model that tells all of them apart."""
+"""`Softmax`: one model for several classes, whose probabilities are learned together."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from .one_vs_all import OneVsAll
 
 
 class Softmax(OneVsAll):
-    """Multinomial logistic regression: one model of all classes, whose probabilities add up to 1 by themselves.
+    """Multinomial logistic regression: one model for several classes, whose probabilities add up to 1.
 
-    It has weights for each class, as `OneVsAll`, and is used like it: what differs is how they are learned. There each
-    class is told from all others by itself; here every row moves the weights of all classes together, by as much as
-    their probabilities were wrong. On data in random order that is usually better, above all where no line tells a
-    class from the rest; on streams in their own order `OneVsAll` often is. A score is the logarithm of a class's odds.
+    It has weights for each class and is used like `OneVsAll`, but it learns differently. `OneVsAll` learns to separate
+    each class from all others independently. In `Softmax`, each row changes the weights of all classes, in proportion
+    to the errors of their probabilities. For data in random order `Softmax` is usually better, above all if no single
+    line separates a class from the rest. For streams in their own order, `OneVsAll` often is better. A score is the log
+    odds of a class.
 
     Args:
-        classes: the labels, as in `OneVsAll`. With None, classes join when they are first met. Up to then one more
-            class that no row has is kept beside them; a class that joins begins with its weights.
-        rule: see `Learner`.
-        learning_rate: "auto" runs several rates and follows the one whose loss, minus the logarithm of the probability
-            of each row's own class, is smallest so far: one rate for all classes.
-        model_type: "linear", "curves", "trees", "auto" or "curves only"; see `Learner`.
-        loss: there is only one.
-        options: all further options of `Learner`.
+        classes: the labels; see `OneVsAll`. With None, a label becomes a class when it is first seen. Until then the
+            model has one additional class without rows, and a new class begins with its weights. Default: None.
+        rule: how weights are updated; see `Learner`. Default: "nag".
+        learning_rate: a number, or "auto", which runs several rates and predicts with the one whose loss (minus the
+            logarithm of the true class's probability) is smallest so far; all classes have the same rate. Default:
+            "auto".
+        model_type: "linear", "curves", "trees", "auto" or "curves only"; see `Learner`. Default: "linear".
+        loss: "softmax" is the only value. Default: "softmax".
+        options: all other options of `Learner`, with its defaults.
 
     Example:
         >>> import numpy as np, unitless as ul

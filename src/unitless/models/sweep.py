@@ -1,4 +1,4 @@
-"""Every learning rate in one pass."""
+"""`Sweep`: one model for each of several learning rates, learned in one pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .. import _core, html, inputs, shown
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import DEFAULTS, LOSSES
-from ..options import Loss, Options, Rule, check_names
+from ..options import USUAL_LEVEL, Loss, Options, Rule, check_names
 from ..options import rate as checked_rate
 from ..rates import rate_grid
 from ..rules import RULES
@@ -25,15 +25,19 @@ from .softmax import Softmax
 
 
 class Sweep(Model):
-    """One model for each learning rate, all learned in one pass.
+    """One model for each learning rate, all learned in one pass, to compare the rates.
+
+    `learning_rate="auto"` of `Learner` chooses a rate by itself; a sweep shows the losses of all rates.
 
     Args:
-        rates: the learning rates; by default the paper's grid, `rate_grid()`.
-        rule: see `Learner`.
-        loss: by default "squared", and "logistic" with classes.
-        classes: for one-vs-all models: their labels, see `OneVsAll`. There is then a model for each rate and class.
-        options: all further options of `Learner`. The model type is "linear": models of other model types choose their
-            rates by themselves.
+        rates: the learning rates. Default: the grid of the paper's experiments, exp(0.2·k) for k = -23 … 12, which is
+            from 0.01 to 11.
+        rule: how weights are updated; see `Learner`. "newton" has no learning rate. Default: "nag".
+        loss: see `Learner`. Default: "squared"; "logistic" with `classes`.
+        classes: the labels of several classes; there is then a one-vs-all model for each rate (a softmax model with
+            loss="softmax"). See `OneVsAll`. Default: None.
+        options: all other options of `Learner`, with its defaults. `model_type` must be "linear", because other model
+            types choose their rates by themselves.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -104,17 +108,24 @@ class Sweep(Model):
 
     @property
     def rates(self) -> Float64:
-        """The learning rates."""
+        """The learning rates, in the order in which they were given."""
         return np.array(self._rates)
 
     @property
     def classes(self) -> list[Label] | None:
-        """The labels, if there are classes."""
+        """The class labels; None without classes."""
         return None if self._classes is None else list(self._classes.labels)
 
     def learn(self, X: Any, y: Any, weight: Any = None, offset: Any = None) -> np.ndarray[Any, Any]:
-        """Learn from rows in order. Gives the predictions made before each row was learned, one column per rate; with
-        classes, the predicted class. `offset` is added to the scores, one number per row; classes have none.
+        """Learn from rows in order. Returns one column per rate: the predictions made before each row was learned.
+
+        With classes, the predictions are the predicted classes.
+
+        Args:
+            X: rows, as in `Learner.learn`.
+            y: one label per row.
+            weight: one sample weight per row. Default: None, all 1.
+            offset: one number per row that is added to the score; not for classes. Default: None, all 0.
         """
         data = self._data(X)
         if self._classes is None:
@@ -127,47 +138,72 @@ class Sweep(Model):
     def learn_one(  # type: ignore[override]
         self, x: Any, y: Any, weight: Any = 1.0, offset: Any = 0.0
     ) -> np.ndarray[Any, Any]:
-        """Learn from one mapping of names to numbers; gives the predictions made before, one per rate."""
+        """Learn from one mapping of names to numbers. Returns the predictions made before, one per rate.
+
+        Args:
+            x: the features.
+            y: the label.
+            weight: the sample weight. Default: 1.
+            offset: a number that is added to the score; not for classes. Default: 0.
+        """
         if self._classes is None:
             return self._learn_one_wide(x, y, weight, 0, offset)
         winners = self._learn_one_wide(x, self._classes.number(y)[0], weight, 0, offset)
         return label_array(self._classes.labels)[winners.astype(np.intp)]
 
     def predict(self, X: Any, offset: Any = None, *, extrapolate: bool = False) -> Float64:
-        """The predictions of the best rate so far; with classes, its scores. Changes nothing."""
+        """Return the predictions of the best rate so far; with classes, its scores. The model does not change.
+
+        Args:
+            X: rows, as in `Learner.learn`.
+            offset: one number per row that is added to the score. Default: None, all 0.
+            extrapolate: see `Learner.predict`. Default: False.
+        """
         data = self._data(X)
         result = self._ask(data, extrapolate, offset)
         return result if self._classes is None else by_row(result, data.rows, len(self._classes.labels))
 
     def predict_one(self, x: Any, offset: Any = 0.0, *, extrapolate: bool = False) -> Any:
-        """The prediction of the best rate for one mapping; with classes, its scores. Changes nothing."""
+        """Return the best rate's prediction for one mapping; with classes, its scores. The model does not change.
+
+        Args:
+            x: the features.
+            offset: a number that is added to the score. Default: 0.
+            extrapolate: see `Learner.predict`. Default: False.
+        """
         result = self._predict_one_wide(x, extrapolate, offset)
         return float(result[0]) if self._classes is None else result
 
     def predict_label(self, X: Any) -> np.ndarray[Any, Any]:
-        """With classes: the class with the largest score of the best rate so far, for each row."""
-        if self._classes is None:
-            raise InputError("this sweep has no classes")
-        return np.asarray(label_array(self._classes.labels)[self.predict(X).argmax(axis=1)])
+        """The label of each row, as the model of the best rate so far predicts it."""
+        return self.best.predict_label(X)
+
+    def predict_proba(self, X: Any) -> Float64:
+        """The probabilities of the classes, one column each, as the model of the best rate so far predicts them."""
+        return self.best.predict_proba(X)
+
+    def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> Any:
+        """Prediction intervals of the best model; an error, because a sweep does not follow its errors."""
+        return self.best.predict_interval(X, level)
 
     @property
     def losses(self) -> Float64:
-        """The progressive loss of each rate: its mean per unit of weight; with classes, of the sum over all."""
+        """The weighted mean of each rate's progressive losses; with classes, the losses of all classes are added up."""
         state = self._snapshot()
         return np.asarray(self._totals(state) / max(scored_weight(state), sys.float_info.min))
 
     def _totals(self, state: _core.Snapshot) -> Float64:
-        """The sum of each rate's losses, over all rows and classes; with softmax all classes have one loss together."""
+        """Return the sum of each rate's losses over all rows and classes; in softmax, classes have one common loss."""
         by_class = state["scores"].reshape(-1, len(self._rates), 6)[:, :, 0]
         return np.asarray(by_class[0] if LOSSES[self._options.loss].coupled else by_class.sum(axis=0))
 
     def _leader(self) -> int:
-        """The place of the best rate. Sums are compared, as `predict` does: means that are equal can differ in them."""
+        """Return the place of the best rate. Sums are compared, as in `predict`: equal means can have other sums."""
         return int(np.argmin(self._totals(self._snapshot())))
 
     @property
     def errors(self) -> Float64:
-        """The progressive 0-1 loss of each rate: how often the predicted class was wrong."""
+        """The progressive error rate of each rate: how often the predicted class was wrong. Only for classes."""
         if self._classes is None and not LOSSES[self._options.loss].for_classes:
             raise InputError(f"{self._options.loss} loss predicts no classes: there are no errors to count")
         state = self._snapshot()
@@ -180,11 +216,15 @@ class Sweep(Model):
 
     @property
     def best(self) -> Learner | OneVsAll:
-        """The model of the best rate, as if it had been alone; it can be used and learns on like any other."""
+        """The model of the best rate, the same as if it had learned alone. It can predict and learn like any model."""
         return self.model(self._leader())
 
     def model(self, index: int) -> Learner | OneVsAll:
-        """The model of one rate, by its place in `rates`."""
+        """Return the model of one rate, the same as if it had learned alone.
+
+        Args:
+            index: the place of the rate in `rates`, from 0.
+        """
         if not 0 <= index < len(self._rates):
             raise InputError(f"there is no rate number {index}; the {len(self._rates)} rates are numbered from 0")
         options = {**self._options.asdict(), "learning_rate": self._rates[index]}

@@ -1,4 +1,4 @@
-"""The array "target" of a state: what is known of the labels' own unit and offset (core/preparation/target.hpp)."""
+"""The array "target" of a state: the learned unit and offset of the labels (core/preparation/target.hpp)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear terms: weights in units of the scales, and values as a rule sees them."""
+"""Linear terms: weights in units of the scales, and values as a rule transforms them."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from ..rules import Rule
 
 @dataclass(frozen=True)
 class Doubt:
-    """How far a second-order model is from knowing its weights: the less it knows, the nearer to 0 is what it says."""
+    """The uncertainty of a second-order model's weights: the more uncertain they are, the closer to 0 it predicts."""
 
     covariance: Float64  # of v, [entry, entry]
-    of_odds: bool  # what is said are log odds; otherwise numbers
+    of_odds: bool  # True if scores are log odds; False if they are numbers
 
     def certainty(self, variance: float) -> float:
-        """What a sum of terms is multiplied by, if its variance is known."""
+        """Return the factor by which a sum of terms with this variance is multiplied."""
         return 1.0 / math.sqrt(1.0 + math.pi / 8 * variance) if self.of_odds else 1.0 / (1.0 + variance)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The linear terms of one model, of one lane for each head: v·z, z being a value as the rule sees it."""
+    """The linear terms of one model, v·z for each head's lane, where z is a value as the rule transforms it."""
 
     rule: Rule
     order: Order
     t: float  # the total weight of the examples
-    slots: NDArray[np.int64]  # those that are in use; everything else has an entry for each
-    scale: Float64  # as the rule keeps it
+    slots: NDArray[np.int64]  # the slots in use; the arrays below have an entry for each
+    scale: Float64  # as the rule stores it
     v: Float64  # [entry, head]
-    H: Float64  # likewise: sums of squared gradients; of second order, variances
-    doubt: Doubt | None = None  # if what is said takes it into account
+    H: Float64  # [entry, head]: sums of squared gradients; variances for second order
+    doubt: Doubt | None = None  # the uncertainty, if predictions take it into account
 
     @cached_property
     def entry(self) -> dict[int, int]:
-        """Where a slot is."""
+        """The entry of each slot."""
         return {slot: k for k, slot in enumerate(self.slots.tolist())}
 
     @property
@@ -52,22 +52,22 @@ class Terms:
 
     @property
     def weights(self) -> Float64:
-        """w in units of the values that the rule is given, [entry, head]."""
-        with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond the range of float64
+        """The weights w, [entry, head], in units of the values that the rule is given."""
+        with np.errstate(over="ignore"):  # a weight in the unit of its feature may exceed float64
             return self.v / self.unit[:, None] if self.rule.unit_free else self.v
 
     @property
     def in_scales(self) -> Float64:
-        """w·s, [entry, head]: what a value as large as its scale adds."""
+        """w·s, [entry, head]: the contribution of a value that is as large as its scale."""
         return self.v if self.rule.unit_free else self.v * self.scale[:, None]
 
     @property
     def evidence(self) -> Float64:
-        """By entry: the sum of squared gradients by the weight in the data's unit. Of 1 and 0: about how often 1."""
+        """By entry, the sum of squared gradients in the unit of the data; for a 0/1 feature about the number of 1s."""
         return np.asarray((self.H * self.scale[:, None] ** 2).sum(axis=1))
 
     def seen(self, entry: int, x: float) -> float:
-        """z: beyond the largest value so far nag holds it, ng shrinks it."""
+        """Return z for a value x: beyond the largest value so far, "nag" limits z to ±1, and "ng" lets z shrink."""
         scale = float(self.scale[entry])
         if not self.rule.unit_free:
             return x
@@ -81,7 +81,7 @@ class Terms:
         return x / scale
 
     def certainty(self, values: Mapping[int, float]) -> float:
-        """What the sum of a row's terms is multiplied by. `values`: by slot; the bias is one of them."""
+        """Return the factor for the sum of a row's terms; `values` are the row's values by slot, with the bias."""
         if self.doubt is None:
             return 1.0
         z = np.zeros(len(self.slots))
@@ -93,5 +93,5 @@ class Terms:
 
     @property
     def _spread(self) -> float:
-        ahead = self.order == "paper"  # Vowpal Wabbit's order predicts with the scales as they are
+        ahead = self.order == "paper"  # Vowpal Wabbit's order predicts with the scales before the row
         return math.sqrt(self.t + ahead) if self.rule.sums_squares else 1.0

@@ -1,9 +1,9 @@
-"""What a model file says about the training of its model, checked before anything relies on it.
+"""The record of a model's training in its model file, which is checked before other code uses it.
 
-`train` writes the record (see `Run._describe`): the columns, the task, how far it came, and, where it was interrupted,
-what had been counted. Servers, `merge` and `from_vw` write one for their models too. A file can be forged, so every
-value is checked when the file is loaded. What uses the record later (`predict`, `train --resume`, `inspect`, `merge`,
-the exports) can rely on it: all fields are there.
+`train` writes the record (see `Run._describe`): the columns, the task, the progress and, if it was interrupted, the
+counts so far. Servers, `merge` and `from_vw` also write one for their models. Because a file can be forged, every value
+is checked when the file is loaded. Code that uses the record later (`predict`, `train --resume`, `inspect`, `merge`,
+exports) can therefore rely on it that all fields exist.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..errors import ModelFileError
 from ..options import Kept
 from .model import Model
 
-DEEPEST = 8  # lists and mappings inside each other; `train` writes five
-LARGEST = 2**63  # of whole numbers
-# The fields that are null where `train` did not make the model, and most of them also where its training is done.
+DEEPEST = 8  # levels of nested lists and mappings; `train` writes five
+LARGEST = 2**63  # for whole numbers
+# Fields that are null unless `train` made the model; most of them are null again when the training is done.
 _KINDS = {"source": list, "before": list, "known": bool, "plan": dict, "best": dict, "rounds": dict}
 _KINDS |= {"evaluation": dict, "baseline": dict, "last_label": dict, "running_mean": dict}
 _ALWAYS = ("schema", "target", "reading", "progress")
@@ -32,14 +32,14 @@ _ALWAYS = ("schema", "target", "reading", "progress")
 def record(
     schema: Schema, target: Target, reading: Mapping[str, Any], progress: Progress, **further: Any
 ) -> dict[str, Any]:
-    """How a model was trained, as its file stores it.
+    """Return the record of a training, as a model file stores it.
 
     Args:
         schema: the columns.
         target: the task.
-        reading: how data is read: see `ReadOptions.kept`.
-        progress: how far the training has come.
-        further: what `train` needs to go on.
+        reading: the options for reading data; see `ReadOptions.kept`.
+        progress: the progress of the training.
+        further: what `train` needs to continue.
     """
     return {
         "schema": schema.plain(),
@@ -52,14 +52,14 @@ def record(
 
 
 def check(training: Any, model: Model) -> None:
-    """Refuse what `train` cannot have written about this model."""
+    """Raise an error for a record that `train` cannot have written for this model."""
     _require(type(training) is dict, "its record of the training is not a mapping")
     _require(_plain(training, DEEPEST), "its record of the training has values that are not plain")
     _require(set(training) == {*_ALWAYS, *_KINDS, "content"}, "its record of the training has other fields")
     Schema.read(training["schema"])
     Progress.read(training["progress"])
     target = Target.read(training["target"])
-    # Names that are not valid Unicode cannot come from data: this raises a ValueError, as any other bad value does.
+    # Data cannot have names that are not valid Unicode. Such a name raises a ValueError here, like other bad values.
     json.dumps([training["schema"], training["target"]], ensure_ascii=False).encode()
     _require(_plain(model._class_labels, 1), "its classes are not text and numbers as data has them")
     _require(target.task == model.task, f"its task is {target.task}, which a model of this kind does not have")
@@ -68,10 +68,15 @@ def check(training: Any, model: Model) -> None:
         _require(given is None or type(given) is kind, f"the {name} of its training is not a {kind.__name__}")
     best = training["best"]
     if best is not None:
-        _require(set(best) == {"loss", "best", "kept", "stale"} and best["kept"] in get_args(Kept), "impossible passes")
+        _require(
+            set(best) == {"loss", "best", "kept", "stale", "gain", "halves"} and best["kept"] in get_args(Kept),
+            "impossible passes",
+        )
         counts = (best["best"], best["stale"])
         _require(all(type(count) is int and count >= 0 for count in counts), "impossible passes")
-        _require(not math.isnan(float.fromhex(best["loss"])), "a loss that is not a number")
+        numbers = (float.fromhex(best["loss"]), float.fromhex(best["gain"]))
+        _require(not any(map(math.isnan, numbers)), "a loss that is not a number")
+        _require(type(best["halves"]) is dict, "impossible predictions for held-out rows")
     rounds = training["rounds"]
     if rounds is not None:
         counts = (rounds.get("done"), rounds.get("examples", 0))
@@ -102,7 +107,7 @@ def _require(condition: bool, problem: str) -> None:
 
 
 def _plain(value: Any, deep: int) -> bool:
-    """Whether this is text, finite numbers and the like, in lists and mappings that are not too deep."""
+    """Return whether a value consists of text, finite numbers and the like, in lists and mappings of limited depth."""
     if value is None or type(value) in (str, bool):
         return True
     if type(value) is int:

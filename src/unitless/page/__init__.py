@@ -1,4 +1,7 @@
-"""A page of HTML that stands alone: no scripts, nothing to load; light and dark, on a phone and on paper."""
+"""Self-contained HTML pages: no scripts and no external files.
+
+With styles for light and dark screens, phones and paper.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 from ..html import Html, joined, tag, text
 from ..sections import Facts, Section, Table
 
-# What a browser may do with the page, whatever is written in it: show its own styles, and nothing else.
+# The content security policy of pages: they may use their own styles, and nothing else.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _LIGHT = """--ground:#fff;--panel:#f6f7f9;--ink:#1c2128;--quiet:#5c6670;--rule:#dfe3e8;--one:#1f6fb5;--two:#c4621b;
 --good:#1a7f4b;--warn:#9a6700"""
@@ -90,7 +93,7 @@ main{{max-width:none;padding:0}}h2,h2+p{{break-after:avoid}}tr,.tile{{break-insi
 
 
 def page(title: str, *parts: Any) -> str:
-    """The whole document."""
+    """A complete HTML document."""
     head = joined(
         [
             Html('<meta charset="utf-8">'),
@@ -105,13 +108,13 @@ def page(title: str, *parts: Any) -> str:
 
 
 def section(title: str, *parts: Any) -> Html:
-    """A heading and what belongs to it; nothing if there is nothing."""
+    """A heading with content; empty if there is no content."""
     content = [part for part in parts if part]
     return tag("section", joined([tag("h2", title), *content])) if content else Html("")
 
 
 def described(shown: Section, *further: Any) -> Html:
-    """A section that was described without regard to where it is shown, and what a page has besides."""
+    """A described section, with further content of the page."""
     parts: list[Html] = []
     for part in shown.content:
         if isinstance(part, Facts):
@@ -124,7 +127,7 @@ def described(shown: Section, *further: Any) -> Html:
 
 
 def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], left: int = 1, kind: str = "") -> Html:
-    """A table; all but the first `left` columns are numbers. Where the page is too narrow it can be moved."""
+    """A table; all but the first `left` columns are numbers. On narrow screens it scrolls."""
 
     def line(cells: Sequence[Any], name: str) -> Html:
         made = [tag(name, cell, class_="" if k < left else "number") for k, cell in enumerate(cells)]
@@ -137,19 +140,19 @@ def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], left: int = 1, k
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> Html:
-    """Names and values; those without a value are left out."""
+    """Names and values; entries without a value are left out."""
     rows = [pair for pair in pairs if pair[1] not in (None, "")]
     return table(["", ""], rows, left=2, kind="facts") if rows else Html("")
 
 
 def tile(name: Any, number: str, about: Any, kind: str = "") -> Html:
-    """A number that is meant to be seen first."""
+    """A number in large type."""
     content = joined([tag("small", name), tag("b", number), tag("small", about)])
     return tag("div", content, class_=f"tile {kind}".strip())
 
 
 def bar(share: float, kind: str = "", whisker: tuple[float, float] | None = None) -> Html:
-    """A bar as long as its share of the room; a whisker from one share to another over it."""
+    """A bar whose length is a share of the width; a whisker shows an interval over it."""
     inner = [tag("i", "", f"width:{_percent(share)}", class_=kind)]
     if whisker is not None:
         low, high = whisker
@@ -171,23 +174,23 @@ def bar_table(header: Sequence[Any], rows: Iterable[Sequence[Any]]) -> Html:
 
 
 def figure(title: Any, chart: Html, caption: Any = "") -> Html:
-    """A chart with its name above and what it says below."""
+    """A chart with a title above and a caption below."""
     return tag("figure", joined([tag("b", title), chart, *([tag("figcaption", caption)] if caption else [])]))
 
 
 def listed(items: Iterable[Any]) -> Html:
-    """One remark below the other; nothing if there is none."""
+    """A list of notes; empty if there are none."""
     made = [tag("li", item) for item in items]
     return tag("ul", joined(made)) if made else Html("")
 
 
 def paragraph(*content: Any, kind: str = "") -> Html:
-    """Some sentences."""
+    """A paragraph of sentences."""
     return tag("p", joined(map(text, content)), class_=kind)
 
 
 def folded(summary: str, content: Html) -> Html:
-    """What is shown only if it is asked for."""
+    """Content that is shown when the reader opens it."""
     return tag("details", joined([tag("summary", summary), content]))
 
 

@@ -1,8 +1,7 @@
-"""Small charts as SVG inside of HTML: lines, dots and bars between two axes. Nothing but text is needed to draw them.
+"""Small charts as SVG in HTML: lines, dots and bars between two axes, written as text without further libraries.
 
-Colours and fonts are classes (`line`, `other`, `dots`, ...) for which the page's style sheet has the rules, so that a
-chart follows the page into the dark and onto paper. Numbers that are not finite are left out, and what lies beyond the
-axes ends at their edge.
+Colors and fonts are classes (`line`, `other`, `dots`, ...) that the page's style sheet defines, so that a chart follows
+the page's dark and print styles. Numbers that are not finite are left out, and lines end at the edge of the axes.
 
     >>> from unitless.page import charts
     >>> frame = charts.Frame("a parabola", charts.Axis("x", 0, 2), charts.Axis("y", 0, 4))
@@ -19,12 +18,12 @@ from dataclasses import dataclass
 from ..html import Html, joined, tag
 
 WIDTH, HEIGHT = 360, 260
-_LETTER = 6.2  # how wide one is, at most, of the text at the axes
+_LETTER = 6.2  # the largest width of a letter in the axis labels
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def amount(value: float, step: float = 0.0) -> str:
-    """A number at an axis: 0.25, 1,500, 20k, 3M; `step` is how far apart the numbers there are.
+    """A number at an axis: 0.25, 1,500, 20k, 3M; `step` is the distance between the numbers of the axis.
 
     >>> from unitless.page import charts
     >>> [charts.amount(x) for x in (0.25, 1500, 20000, 3e6, 1e-7)]
@@ -42,12 +41,12 @@ def amount(value: float, step: float = 0.0) -> str:
 
 
 def percent(value: float, step: float = 0.0) -> str:
-    """A share at an axis."""
+    """A share at an axis, in percent."""
     return f"{_plain(100 * value, 100 * step)}%"
 
 
 def _plain(value: float, step: float) -> str:
-    """With as many digits as tell the numbers there apart."""
+    """A number with enough digits to distinguish it from its neighbors on the axis."""
     if not step:
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     text = f"{value:,.{max(0, -math.floor(math.log10(step) + 1e-9) + 1)}f}"
@@ -56,7 +55,7 @@ def _plain(value: float, step: float) -> str:
 
 @dataclass(frozen=True)
 class Axis:
-    """From where to where, and what it is called."""
+    """The range and the title of an axis."""
 
     label: str
     low: float
@@ -65,7 +64,7 @@ class Axis:
     form: Callable[[float, float], str] = amount
 
     def share(self, value: float) -> float:
-        """How far along the axis a number lies: from 0 to 1."""
+        """The position of a number on the axis, from 0 to 1."""
         low, high = self.low, self.high
         if self.log:
             low, high, value = math.log(low), math.log(high), math.log(max(value, self.low))
@@ -73,7 +72,7 @@ class Axis:
         return min(1.0, max(0.0, along))
 
     def ticks(self, most: int = 6) -> list[tuple[float, str]]:
-        """Round numbers along it, and how they are written."""
+        """Round numbers on the axis, with their text."""
         if not self.high > self.low:
             return [(self.low, self.form(self.low, 0.0))]
         if self.log and self.high >= 3 * self.low:
@@ -93,7 +92,7 @@ class Axis:
 
 
 def _step(least: float) -> float:
-    """The next of 1, 2, 2.5, 5, 10, ..."""
+    """The smallest of 1, 2, 2.5, 5, 10, ... that is not below `least`."""
     if not (math.isfinite(least) and least > 1e-300):
         return 0.0
     power = 10.0 ** math.floor(math.log10(least))
@@ -101,13 +100,13 @@ def _step(least: float) -> float:
 
 
 class Frame:
-    """Two axes, and what is drawn between them.
+    """Two axes, and the marks that are drawn between them.
 
     Args:
-        title: for those who cannot see the chart.
-        x: the axis below.
-        y: the axis on the left.
-        width: of the whole; the page stretches it to the room that there is.
+        title: the description for readers who cannot see the chart.
+        x: the horizontal axis.
+        y: the vertical axis.
+        width: the width of the chart; the page stretches it to the available width.
     """
 
     def __init__(self, title: str, x: Axis, y: Axis, width: int = WIDTH) -> None:
@@ -119,7 +118,7 @@ class Frame:
         self._top, self._bottom = 10, HEIGHT - 42
 
     def at(self, x: float, y: float) -> str:
-        """Where a point lies."""
+        """The pixel position of a point."""
         return f"{_short(self._across(x))} {_short(self._down(y))}"
 
     def _across(self, x: float) -> float:
@@ -129,12 +128,12 @@ class Frame:
         return self._bottom - self.y.share(y) * (self._bottom - self._top)
 
     def line(self, x: Sequence[float], y: Sequence[float], kind: str = "line") -> Html:
-        """Points joined in order."""
+        """A line through points, in order."""
         points = [self.at(a, b) for a, b in _finite(x, y)]
         return tag("path", "", d="M" + "L".join(points), class_=kind) if points else Html("")
 
     def dots(self, x: Sequence[float], y: Sequence[float], kind: str = "dots", size: float = 3.0) -> Html:
-        """Points, all of one size; those beyond the axes are left out."""
+        """Points of one size; points beyond the axes are left out."""
         inside = [
             self.at(a, b) for a, b in _finite(x, y) if self.x.low <= a <= self.x.high and self.y.low <= b <= self.y.high
         ]
@@ -142,7 +141,7 @@ class Frame:
         return tag("path", "", d=path, class_=kind, stroke_width=f"{size:g}") if path else Html("")
 
     def circles(self, x: Sequence[float], y: Sequence[float], share: Sequence[float]) -> Html:
-        """Points whose area says how much they stand for; `share`: of the largest one, which is 1."""
+        """Circles whose area shows a share; `share` is relative to the largest circle, which is 1."""
         made = []
         for a, b, part in zip(x, y, share, strict=True):
             across, down = self.at(a, b).split()
@@ -150,7 +149,7 @@ class Frame:
         return joined(made)
 
     def bars(self, edges: Sequence[float], heights: Sequence[float], kind: str = "bars") -> Html:
-        """From the axis below, between edges, of which there is one more than heights."""
+        """Bars from the horizontal axis, between edges (one more than bars)."""
         path = ""
         for left, right, height in zip(edges[:-1], edges[1:], heights, strict=True):
             if self._down(height) < self._bottom:
@@ -161,19 +160,19 @@ class Frame:
         return tag("path", "", d=path, class_=kind) if path else Html("")
 
     def level(self, y: float, kind: str = "level") -> Html:
-        """A line straight across."""
+        """A horizontal line."""
         if not (math.isfinite(y) and self.y.low <= y <= self.y.high):
             return Html("")
         return self.line([self.x.low, self.x.high], [y, y], kind)
 
     def upright(self, x: float, kind: str = "level") -> Html:
-        """A line straight up."""
+        """A vertical line."""
         if not (math.isfinite(x) and self.x.low <= x <= self.x.high):
             return Html("")
         return self.line([x, x], [self.y.low, self.y.high], kind)
 
     def drawn(self, *marks: Html) -> Html:
-        """The chart, with its axes below what is drawn."""
+        """The chart, with its axes below the marks."""
         return tag(
             "svg",
             joined([tag("title", self.title), self._axes(), *marks]),
@@ -208,7 +207,7 @@ def _text(content: str, x: float, y: float, anchor: str) -> Html:
 
 
 def _short(value: float) -> str:
-    """A tenth of a pixel is enough."""
+    """A number rounded to a tenth of a pixel."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -217,7 +216,7 @@ def _finite(x: Iterable[float], y: Iterable[float]) -> Iterator[tuple[float, flo
 
 
 def limits(values: Iterable[float], from_zero: bool = False) -> tuple[float, float, bool]:
-    """From where to where an axis goes, and whether it is logarithmic: what ran away does not flatten all the rest.
+    """The range of an axis, and whether it is logarithmic, which keeps small values visible next to very large ones.
 
     >>> from unitless.page import charts
     >>> charts.limits([1.0, 1.5, 2.0])

@@ -1,1 +1,1 @@
-"""The paper: its algorithms as an oracle, its theory, its experiments, other learners, example data."""
+"""The paper: its algorithms as a reference for tests, its theory and experiments, other learners, example data."""

@@ -1,9 +1,8 @@
 """The paper's algorithms in plain NumPy, in the paper's order and letters: the oracle.
 
 *Normalized Online Learning* (Ross, Mineiro, Langford 2013), sections 1.1 and 3. Everything is float64 and literal:
-weights w, scales s, squared gradients G, normaliser N. Where the paper is silent or ambiguous, the choice is stated
-where it is made. The compiled core computes the same in the dimensionless state and is tested against this module;
-use `unitless.Learner` for work.
+weights w, scales s, squared gradients G, normalizer N. Where the paper is silent or ambiguous, the docstring states the
+choice. The compiled core computes the same values in dimensionless form and is tested against this module.
 
     >>> import numpy as np
     >>> from unitless.paper import algorithms as reference
@@ -27,7 +26,7 @@ from ..inputs import Float64
 
 
 class Loss(abc.ABC):
-    """L(ŷ, y), its slope ∂L/∂ŷ, and the importance-aware step."""
+    """A loss: L(ŷ, y), its slope ∂L/∂ŷ, and the importance-aware step."""
 
     @abc.abstractmethod
     def value(self, p: float, y: float) -> float:
@@ -39,7 +38,7 @@ class Loss(abc.ABC):
 
     @abc.abstractmethod
     def step(self, p: float, y: float, e: float, P: float) -> float:
-        """The importance-aware step u: follow dp/dτ = −P ∂L/∂p for the time e; then p has moved by u·P.
+        """The importance-aware step u: the solution p(τ) of dp/dτ = −P ∂L/∂p moves by u·P in the time e.
 
         Karampatziakis & Langford, Online Importance Weight Aware Updates (2011).
         """
@@ -71,9 +70,9 @@ class Logistic(Loss):
         # The margin m = yp gains δ where δ + exp(m)·expm1(δ) = eP. Newton's method falls monotonically to it from
         # this upper bound, because the left side is convex and increasing.
         m, target = y * p, e * P
-        if m < -300:  # exp(m) is nothing: the new margin q = m + δ solves q + exp(q) = eP + m
+        if m < -300:  # exp(m) is negligible: the new margin q = m + δ solves q + exp(q) = eP + m
             c = target + m
-            if c < -40:  # and so is exp(q)
+            if c < -40:  # exp(q) is negligible too
                 return y * e
             q = float(np.log(c)) if c > 1 else min(c, 0.0)
             for _ in range(200):
@@ -93,7 +92,7 @@ class Logistic(Loss):
 
 
 class Hinge(Loss):
-    """max(0, 1 − yp), y = ±1. A margin that is 1 to rounding has reached it: steps end there."""
+    """max(0, 1 − yp), y = ±1. Steps end at a margin that equals 1 to rounding."""
 
     reached = 1 - 2.0**-40
 
@@ -138,7 +137,7 @@ class Poisson(Loss):
         # q = exp(−p) obeys dq/dτ = P(1 − yq), a linear equation.
         decay = -np.expm1(-y * e * P) / y if y > 0 else e * P
         part = (np.exp(p) - y) * decay
-        # 1 + part in the form that has all digits: near −1 the sum would cancel.
+        # This form of 1 + part keeps all digits; near −1 the sum would cancel.
         return float(-(np.log1p(part) if part > -0.5 else np.log(np.exp(-y * e * P) + np.exp(p) * decay)) / P)
 
 
@@ -146,11 +145,12 @@ class Poisson(Loss):
 
 
 class Algorithm(abc.ABC):
-    """What the algorithms share: a loop over examples (x, y) with importance weight h.
+    """The common loop of the algorithms over examples (x, y) with importance weight h.
 
-    Settled: t counts every example by its weight, also empty ones and those without gradient. A feature whose x is 0
-    is skipped (0/0 → 0). G includes the current gradient; a weight without gradient so far (G = 0) is not updated. No
-    epsilon anywhere: it would have a unit. N = 0 (only empty examples so far): no update.
+    Where the paper is silent: t counts every example by its weight, also empty examples and those without gradient. A
+    feature with x = 0 is skipped (0/0 → 0). G includes the current gradient; a weight without a gradient so far (G = 0)
+    is not updated. There is no epsilon, because it would have a unit. While N = 0 (only empty examples so far), nothing
+    is updated.
 
     `aware=False` is the paper's gradient step; `aware=True` replaces −η·h·∂L/∂ŷ by the importance-aware step u.
     """
@@ -163,12 +163,12 @@ class Algorithm(abc.ABC):
         self.G: Float64 = np.zeros(0)
 
     def learn_one(self, x: Float64, y: float, h: float = 1.0, offset: float = 0.0) -> float:
-        """One timestep; gives ŷ, made before the update. A weight of 0 changes nothing.
+        """One timestep; returns ŷ from before the update. An example of weight 0 changes nothing.
 
-        Not in the paper: ŷ = w·x + offset, where an offset is given.
+        Not in the paper: ŷ = w·x + offset, if an offset is given.
 
-        Settled: the example is predicted and stepped from as if it had weight 1, because a weight may tell the label;
-        what is kept (t, N, s, G) counts it h times.
+        Where the paper is silent: the prediction and the step treat the example as if it had weight 1, because a weight
+        may depend on the label; the sums t, N, s and G count it h times.
         """
         if not len(self.w):
             self.w, self.s, self.G = np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
@@ -192,19 +192,19 @@ class Algorithm(abc.ABC):
         return p
 
     def observe(self, x: Float64, h: float) -> tuple[float, Float64]:
-        """Steps (a) and (c): scales and N. Without normalisation, s is kept for reports only.
+        """Steps (a) and (c): update the scales and N. Without normalization, s is only recorded.
 
-        Gives the example as it is seen: ŷ is the first number times w·x.
+        Returns the example as the algorithm uses it: ŷ is the first number times w·x.
         """
         self.s = np.maximum(self.s, np.abs(x))
         return 1.0, x
 
     @abc.abstractmethod
     def rate(self) -> Float64:
-        """Step (d): what multiplies η_t ∂L/∂w_i."""
+        """Step (d): the factor of η_t ∂L/∂w_i."""
 
     def unit(self) -> Float64:
-        """The scale by which weights are measured: w times it has no unit. Without normalisation it is 1."""
+        """The scale that makes w dimensionless: w times it has no unit. Without normalization it is 1."""
         return np.ones(len(self.w))
 
     def eta_t(self) -> float:
@@ -213,7 +213,14 @@ class Algorithm(abc.ABC):
 
 
 class GD(Algorithm):
-    """Gradient descent: w ← w − η_t ∂L/∂w, with η_t = η/√t (or constant)."""
+    """Gradient descent, the baseline of the paper.
+
+        w ← w − η_t g
+
+    where:
+        g = ∂L(ŷ, y)/∂w is the gradient.
+        η_t is η/√t, or with `constant=True` η.
+    """
 
     def __init__(self, eta: float = 0.5, loss: Loss | None = None, aware: bool = True, constant: bool = False) -> None:
         super().__init__(eta, loss, aware)
@@ -227,16 +234,34 @@ class GD(Algorithm):
 
 
 class AG(Algorithm):
-    """Adaptive gradient (section 1.1): w ← w − η diag(Σ g gᵀ)^(−1/2) g."""
+    """Adaptive gradient (section 1.1; Duchi, Hazan, Singer 2011) with a diagonal matrix.
+
+        G_i ← G_i + g_i²,   w_i ← w_i − η g_i/√G_i
+
+    where:
+        g = ∂L(ŷ, y)/∂w is the gradient.
+        G is the sum of squared gradients, including the current one.
+    """
 
     def rate(self) -> Float64:
         return 1 / np.sqrt(self.G)
 
 
 class NG(GD):
-    """Algorithm 1, normalized gradient.
+    """Normalized gradient (Algorithm 1).
 
-    Settled: the paper leaves η_t open; here η/√t, or constant. s_i = 0 on the first non-zero value: no rescale.
+        (a) if |x_i| > s_i:   w_i ← w_i s_i²/|x_i|²,   s_i ← |x_i|
+        (b) ŷ = w·x
+        (c) N ← N + Σ_i x_i²/s_i²
+        (d) w_i ← w_i − η_t (t/N) g_i/s_i²
+
+    where:
+        s_i is the scale of feature i, its largest absolute value so far.
+        N/t is the mean squared length of the normalized examples.
+        g = ∂L(ŷ, y)/∂w is the gradient.
+
+    Where the paper is silent: η_t is η/√t, or with `constant=True` η. If s_i = 0, at the first non-zero value, w_i is
+    not changed in (a).
     """
 
     squash = 2
@@ -258,7 +283,20 @@ class NG(GD):
 
 
 class NAG(NG):
-    """Algorithm 2, normalized adaptive gradient. Settled: N is not corrected when a scale grows."""
+    """Normalized adaptive gradient (Algorithm 2).
+
+        (a) if |x_i| > s_i:   w_i ← w_i s_i/|x_i|,   s_i ← |x_i|
+        (b) ŷ = w·x
+        (c) N ← N + Σ_i x_i²/s_i²
+        (d) G_i ← G_i + g_i²,   w_i ← w_i − η √(t/N) g_i/(s_i √G_i)
+
+    where:
+        s_i is the scale of feature i, its largest absolute value so far.
+        N/t is the mean squared length of the normalized examples.
+        G is the sum of squared gradients g = ∂L(ŷ, y)/∂w, including the current one.
+
+    Where the paper is silent: N is not corrected when a scale grows.
+    """
 
     squash = 1
 
@@ -270,10 +308,19 @@ class NAG(NG):
 
 
 class SNAG(NAG):
-    """NAG with s_i = Σ x_i² and the scale √(s_i/t) (end of section 3).
+    """NAG with scales from second moments (sNAG, end of section 3).
 
-    Settled: w·√(s/t) is kept whenever the scale moves, up or down, also while a feature is absent ("as if all past
-    updates had used the new scale"); t is the stream's, not the feature's; N ← N + Σ x²/(s/t).
+        s_i ← s_i + x_i²,   σ_i = √(s_i/t),   w_i ← w_i σ_i(old)/σ_i(new)
+        N ← N + Σ_i x_i²/σ_i²
+        G_i ← G_i + g_i²,   w_i ← w_i − η √(t/N) g_i/(σ_i √G_i)
+
+    where:
+        σ_i is the scale of feature i, the root of its second moment.
+        G is the sum of squared gradients g = ∂L(ŷ, y)/∂w, including the current one.
+
+    Where the paper is silent: w_i σ_i does not change when the scale changes, up or down, also while the feature is
+    absent ("as if all past updates had used the new scale"). t counts all examples of the stream, not only those that
+    have the feature.
     """
 
     def observe(self, x: Float64, h: float) -> tuple[float, Float64]:
@@ -284,7 +331,7 @@ class SNAG(NAG):
         self.w = self.w * np.where(before > 0, before / np.where(now > 0, now, 1.0), 1.0)
         there = x != 0
         self.N += h * (t + 1) * float(np.sum(x[there] ** 2 / once[there]))
-        seen = x.copy()  # x/√s with the s of weight 1, in units of the √s that is kept
+        seen = x.copy()  # x/√s with the s of weight 1, in units of the stored √s
         seen[there] *= np.sqrt(self.s[there] / once[there])
         return float(np.sqrt((t + 1) / (t + h))), seen
 
@@ -299,14 +346,19 @@ class SNAG(NAG):
 
 
 class Sparse(Algorithm):
-    """Not in the paper: FTRL-Proximal (McMahan et al., Ad Click Prediction, 2013, Algorithm 1), normalized as NAG is.
+    """FTRL-Proximal (McMahan et al., Ad Click Prediction, 2013, Algorithm 1), normalized like NAG; not in the paper.
 
-    With a = η√(t/N), sums of gradients u ← u + a·∂L/∂w − (√G' − √G)·v, and v = w·s the weights without units:
-    v = 0 where |u| ≤ l1·a·s, otherwise −(u − sgn(u)·l1·a·s)/(√G + l2·a·s).
+        u_i ← u_i + a g_i − (√G_i(new) − √G_i(old)) v_i
+        v_i = 0 where |u_i| ≤ l1 a s_i, otherwise −(u_i − sgn(u_i) l1 a s_i)/(√G_i + l2 a s_i)
 
-    Settled: u takes every gradient with the a of its time, so that weights stay when t/N moves; without penalties this
-    is NAG without importance-aware steps. A row is predicted with the scales, t and N of before, values beyond a scale
-    being held at it. The first `free` features, which are the bias, have no penalty.
+    where:
+        v_i = w_i s_i is the weight without a unit.
+        u is the sum of gradients g = ∂L(ŷ, y)/∂w, and G that of their squares.
+        a = η √(t/N), with s, t and N as in NAG.
+
+    u adds each gradient with the a of its own time, so that weights do not change when t/N changes; without penalties
+    this is NAG without importance-aware steps. A row is predicted with the s, t and N from before the row, and values
+    beyond a scale are limited to it. The first `free` features, which are the bias, have no penalty.
     """
 
     def __init__(
@@ -320,7 +372,7 @@ class Sparse(Algorithm):
         return np.asarray(float(np.sqrt(self.t / self.N)) / (self.s * np.sqrt(self.G)))
 
     def v(self) -> Float64:
-        """The weights without units."""
+        """The weights v, which have no unit."""
         a = self.eta * (float(np.sqrt(self.t / self.N)) if self.N > 0 else 1.0)
         unit = np.where(np.arange(len(self.s)) < self.free, 0.0, a * self.s)
         beyond = np.maximum(np.abs(self.u) - self.l1 * unit, 0.0)
@@ -349,12 +401,12 @@ class Sparse(Algorithm):
 
 
 class Average:
-    """Not in the paper: beside an algorithm's weights their average, the weights at time t counting by t.
+    """Not in the paper: the average of an algorithm's weights, in which the weights at time t count t times.
 
-    It is brought up to date at certain numbers of examples, a sixty-fourth of them apart, or a sixteenth of the number
-    of features (`slots`, if there are more): the weights then stand for the time since the look before. If a feature's
-    scale has grown more than sixteenfold in between, it is one of another unit: then not the old average is kept but
-    its v = w·s, as the algorithm does with its weights.
+    The average is updated at certain numbers of examples, a sixty-fourth of them apart, or a sixteenth of the number of
+    features (`slots`, if there are more): the weights then stand for the time since the previous update. If a feature's
+    scale has grown more than sixteenfold in between, its unit has changed: then the average of v = w·s is kept, as the
+    algorithm keeps its weights.
     """
 
     def __init__(self, algorithm: Algorithm, slots: int = 0) -> None:
@@ -364,7 +416,7 @@ class Average:
         self._unit: Float64 = np.zeros(0)
 
     def learn_one(self, x: Float64, y: float, h: float = 1.0, offset: float = 0.0) -> float:
-        """One timestep of the algorithm, and a look if it is time for it."""
+        """One timestep of the algorithm, and an update of the average if it is due."""
         p = self.algorithm.learn_one(x, y, h, offset)
         self.examples += h > 0
         if self.examples == self.look:
@@ -376,14 +428,14 @@ class Average:
 
     @property
     def w(self) -> Float64:
-        """The averaged weights; before the first look, the algorithm's own."""
+        """The averaged weights; before the first update, the algorithm's own weights."""
         if self.t == 0:
             return self.algorithm.w
         now, before = self.algorithm.unit(), self._unit
         return np.where(now <= 16 * before, self._w, np.divide(self._w * before, now, out=now * 0, where=now > 0))
 
     def change_unit(self, i: int, ratio: float) -> None:
-        """The unit of feature i has been multiplied by this, v = w·s being kept: so is the average's."""
+        """Multiply the unit of feature i by a ratio; v = w·s of the average is kept."""
         if self.t > 0:
             self._w, self._unit = self._w.copy(), self._unit.copy()
             self._w[i] /= ratio

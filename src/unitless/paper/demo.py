@@ -1,4 +1,4 @@
-"""The picture of the demonstration: a stream whose units change in the middle.
+"""The demonstration: a stream in which the units of two sensors change.
 
 `make demo` and `unitless demo` draw it; so does `python -m unitless.paper.demo FOLDER`.
 """
@@ -15,13 +15,14 @@ from ..models.learner import Learner
 from .datasets import load_shuttle
 
 CHANGE = 20_000
-"""The row from which on two sensors report in thousandths of their unit: numbers that are 1,000 times as large."""
+"""The row from which two sensors report in thousandths of their unit, so that their numbers are 1,000 times as large.
+"""
 
 Wrong = dict[str, NDArray[np.bool_]]
 
 
 def write_table(path: pathlib.Path) -> None:
-    """Write the bundled readings as a raw CSV file: nine columns, and whether the state is the usual one."""
+    """Write the bundled readings as a CSV file: nine columns, and whether the state is the usual one."""
     X, classes = load_shuttle()
     names = ["time", *(f"sensor{place}" for place in range(1, X.shape[1])), "state"]
     lines = [",".join(names)]
@@ -31,10 +32,10 @@ def write_table(path: pathlib.Path) -> None:
 
 
 def errors() -> Wrong:
-    """Which rows each learner predicts wrongly, each row before it is learned; the first one is unitless.
+    """Whether each learner's progressive prediction of each row is wrong; the first learner is unitless.
 
-    The others get columns that a scaler, fitted on the first 2,000 rows, has standardized. All choose their learning
-    rates while they learn.
+    The other learners get columns that a scaler has standardized, which was fitted on the first 2,000 rows. All
+    learners choose their learning rates while they learn.
     """
     X, classes = load_shuttle()
     unusual = classes != 1
@@ -58,7 +59,7 @@ def table(found: Wrong) -> str:
 
 
 def picture(found: Wrong, path: pathlib.Path) -> bool:
-    """Draw the errors of the last 1,000 rows along the stream; False where matplotlib is not installed."""
+    """Draw the errors of the last 1,000 rows along the stream; returns False if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: PLC0415  (an optional dependency)
     except ImportError:
@@ -84,7 +85,7 @@ def picture(found: Wrong, path: pathlib.Path) -> bool:
 
 
 def main(folder: str = "out") -> None:
-    """Print the table, draw the picture and tell where it is."""
+    """Print the table, draw the picture and print its path."""
     found = errors()
     print(table(found))
     path = pathlib.Path(folder) / "units.png"

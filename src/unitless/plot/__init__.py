@@ -1,7 +1,7 @@
-"""Every picture of results and models, each on an axis of matplotlib: `ul.plot.history(result, ax=ax)`.
+"""Pictures of results and models on an axis of matplotlib, one function for each: `ul.plot.history(result, ax=ax)`.
 
-A function takes the thing to show (a result, a model, an estimator, a `Predictor` or a model file) and, to be part of
-a larger picture, an axis; it returns the axis. Without an axis it makes a new figure, which a notebook shows by itself.
+A function takes the object to draw (a result, a model, an estimator, a `Predictor` or a model file) and optionally an
+axis of a larger picture; it returns the axis. Without an axis it makes a new figure, which a notebook shows by itself.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'unitless.plot' has no attribute {name!r}")
-    # Both modules are imported at once: the module `curves` must not take the place of its function.
+    # Both modules are imported here: otherwise the module `curves` would replace its function.
     results, curves_module = (importlib.import_module(f".{one}", __name__) for one in ("results", "curves_of_models"))
     return getattr(curves_module if name == "curves" else results, name)
 

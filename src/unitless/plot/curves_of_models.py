@@ -1,4 +1,4 @@
-"""A picture of a model's curves."""
+"""Pictures of a model's curves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def curves(
         path: the file to save the picture to (.png, .svg or .pdf). Default: it is not saved.
         column: the only column to draw. Default: all, up to `most`.
         ax: the axis for one column: `column`, or the most important one. Default: a new figure.
-        most: the largest number of columns; None for all.
+        most: the largest number of columns; None for all. Default: 12.
         label: the class to show, if there are several. Default: the classes with the largest curves.
 
     Returns:

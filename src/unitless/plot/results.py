@@ -197,6 +197,14 @@ def precision_recall(result: Any, *, ax: Axes | None = None, name: str | None = 
         result: the result of `evaluate`, or of `train`, whose held-out rows are shown.
         ax: the axis to draw on. Default: a new figure. Several models can be drawn on one axis.
         name: the name of the line. Default: none.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+        >>> result = ul.train(X, X[:, 0] > 0, model_type="linear")
+        >>> ax = ul.plot.precision_recall(result)
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('recall', 'precision')
     """
     curve = _needed(_curves(result).precision_recall, "precision and recall need two classes, and evaluated rows")
     ax = figures.axis(ax, 5.0)
@@ -214,6 +222,14 @@ def reliability(result: Any, *, ax: Axes | None = None, name: str | None = None)
         result: the result of `evaluate`, or of `train`, whose held-out rows are shown.
         ax: the axis to draw on. Default: a new figure. Several models can be drawn on one axis.
         name: the name of the line. Default: none.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+        >>> result = ul.train(X, X[:, 0] > 0, model_type="linear")
+        >>> ax = ul.plot.reliability(result)
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('predicted probability', 'observed share')
     """
     data = _needed(_curves(result).reliability, "only models with logistic loss give probabilities")
     ax = figures.axis(ax, 5.0)
@@ -228,6 +244,14 @@ def residuals(result: Any, *, ax: Axes | None = None) -> Axes:
     Args:
         result: the result of `evaluate`, or of `train`, whose held-out rows are shown.
         ax: the axis to draw on. Default: a new figure.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+        >>> result = ul.train(X, X[:, 0], model_type="linear")
+        >>> ax = ul.plot.residuals(result)
+        >>> ax.get_ylabel()
+        'rows'
     """
     data = _needed(_curves(result).residuals, "residuals need a model that predicts numbers")
     ax = figures.axis(ax)
@@ -242,6 +266,14 @@ def predictions(result: Any, *, ax: Axes | None = None) -> Axes:
     Args:
         result: the result of `evaluate`, or of `train`, whose held-out rows are shown.
         ax: the axis to draw on. Default: a new figure.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+        >>> result = ul.train(X, X[:, 0], model_type="linear")
+        >>> ax = ul.plot.predictions(result)
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('prediction', 'truth')
     """
     data = _needed(_curves(result).pairs, "this picture needs a model that predicts numbers")
     ax = figures.axis(ax, 5.0)

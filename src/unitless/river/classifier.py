@@ -32,39 +32,54 @@ from .rows import Missing
 
 
 class UnitlessClassifier(Linear, base.MiniBatchClassifier):
-    """Logistic regression, with trees or linear, for two classes or many, that does not depend on the features' units.
+    """A classifier for two or more classes that does not depend on the units of the features.
 
-    It is used like `preprocessing.StandardScaler() | linear_model.LogisticRegression()`, without the scaler and without
-    a learning rate to choose. By default it learns the rate (`learning_rate="auto"`) and the features' offsets
-    (`center="auto"`) on the way.
+    It replaces `preprocessing.StandardScaler() | linear_model.LogisticRegression()` and needs no scaler and no learning
+    rate. By default it learns trees, the learning rate and the features' offsets.
 
-    Labels can be of any kind. Booleans, and any two labels that are named in `classes`, are one model (`Learner`), the
-    fastest. With any other labels nobody knows how many classes will come; then each has a model of its own, one more
-    waits for those to come, and all learn in one pass (`OneVsAll`). A class that comes up late has the model that
-    it would have had if it had been known from the beginning: exactly if it is linear, about that with trees.
-    Probabilities of more than two classes are those of each class against the rest, scaled to add up to 1.
+    Labels can be of any type. Booleans, and two labels that are given as `classes`, are learned by one model
+    (`Learner`), which is fastest. For other labels the number of classes is not known in advance: each class has a
+    model of its own, and all models learn in one pass (`OneVsAll`). A class that appears late has the same state as if
+    it had been known from the beginning: exactly for linear models, approximately for trees. The probabilities of more
+    than two classes are those of each class against the rest, divided by their sum.
 
-    What values can be, and what is centered: see `UnitlessRegressor`.
+    For the types of values and for centering, see `UnitlessRegressor`.
 
     Args:
-        classes: all labels, if they are known; any other is then an error. With two the first is the negative one.
-        rule: see `unitless.Learner`; as all options whose meaning is not said here.
-        loss: "logistic"; "softmax", one model of all classes instead of one for each; or "hinge", which gives no
-            probabilities.
-        learning_rate: a number, or "auto"; each class finds its own.
-        center: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centering.
-        falling_scales: "auto" follows numbers that become far smaller wherever they are centered.
-        missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
-            feature of its own, `name=(missing)`; or an "error".
-        model_type: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees
-            over all features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
-        ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
-            for wide and sparse data. Default: True, but False where `learning_rate` is a number.
-        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
-            "auto"; 0 is off. Then the model is linear.
-        l2: a penalty that pulls weights towards zero, likewise.
-        n_trees: the number of trees; rarely needed.
-        max_leaves: the largest number of leaves of a tree; rarely needed.
+        classes: all labels, if they are known; any other label is then an error. The first of two is the negative
+            one. Default: None, classes are added when they appear.
+        rule: how weights are updated; see `unitless.Learner`. Default: "nag".
+        loss: "logistic"; "softmax", one model of all classes instead of one for each class; or "hinge", which has no
+            probabilities. Default: "logistic".
+        learning_rate: a number, or "auto", which chooses among 16 rates while learning, for each class. Default: None,
+            which means "auto", but 0.5 if `order` is "vw".
+        importance_aware: never step past the label, even if the rate or the weight of a row is large. Default: True.
+        bias: add a constant feature. Default: True.
+        schedule: for "gd" and "ng", how the rate changes: "sqrt" or "constant". Default: None, which means "sqrt".
+        order: "paper" adapts the scales before it predicts a row; "vw" predicts first. Default: "paper".
+        center: subtract the running mean from numbers. Default: None, which means True, but False if names are hashed
+            (`bits`) or `order` is "vw", where centering is not supported.
+        interactions: products of features; see `unitless.Learner`. Default: None.
+        bits: a number b hashes feature names into 2**b slots, which limits memory. Default: None, no hashing.
+        missing: how None and NaN are treated: "absent", as if the feature were not in the row; "indicator", as a
+            feature `name=(missing)`; or "error". Default: "absent".
+        model_type: what the model can express. Curves and trees take more time than a linear model. Default: "auto".
+
+            - "linear": a weight for each feature; the fastest.
+            - "curves": in addition, a curve for each number.
+            - "trees": in addition to curves, trees over all features.
+            - "auto": "linear" if names are hashed; otherwise "trees".
+            - "curves only": see `unitless.Learner`.
+        ensemble: combine several learners: second-order learners for dense columns, a softmax for more than two
+            classes, a learner with the rule "snag" for wide and sparse data. Default: None, which means True, but False
+            if `learning_rate` is a number.
+        falling_scales: let the scale of a centered number fall when its values stay far smaller than before. Default:
+            None, which means wherever numbers are centered.
+        sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
+            With a penalty the model is linear. Default: 0.
+        l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        n_trees: the number of trees; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -83,7 +98,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         classes: Sequence[Any] | None = None,
         rule: Rule = "nag",
         loss: ClassLoss | ManyClassesLoss = "logistic",
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         importance_aware: bool = True,
         bias: bool = True,
         schedule: Schedule | None = None,
@@ -142,7 +157,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             max_leaves=max_leaves,
         )
         self._gives_shares = LOSSES[loss].link.gives_probabilities
-        self._two: tuple[Label, Label] | None = None  # the negative label and the positive one
+        self._two: tuple[Label, Label] | None = None  # the negative and the positive label
         self._side: dict[Label, bool] = {}
         if classes is not None:
             named = Classes(classes, open=False).labels
@@ -176,12 +191,13 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
                     many = learn_side(model, x, y, w, self._side, self._pending.rows)
                 else:
                     many = learn_class_noting(model, x, y, w, model._classes.by_label, self._pending.rows)
-                    if many is None:  # a class that joins, or a label of another kind
+                    if many is None:  # a new class, or a label of another type
                         self._note(model, model.learn_one(x, y, w), y, w)
                 if many:
                     self._follow_errors(model)
                 return
-            except (InputError, KeyError, TypeError):  # looked at below: it can be learned, or the error explained
+            # handled below: the row is converted and learned, or an error is raised
+            except (InputError, KeyError, TypeError):
                 pass
         two = self._pair(y)
         self._learn_row(self._model or self._new(two), x, _side_of(y, two) if two else y, w)
@@ -189,26 +205,29 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             self._tell_apart(*two)
 
     def predict_one(self, x: Row) -> Any:  # type: ignore[override]
-        """The likelier label; None before the first example, if the classes are not known. Changes nothing."""
+        """Predict the most likely label; None before the first example, if the classes are not known.
+
+        Changes nothing.
+        """
         if not self._two:
             scores = self._scores_of(x)
             return self._labels[scores.index(max(scores))] if scores else None
         if self._direct:
             try:
                 return self._two[predict_one(self._model, x) > 0]
-            except InputError:  # it may be text
+            except InputError:  # the row may contain text
                 pass
         return self._two[self._score_of(x) > 0]
 
     def predict_proba_one(self, x: Row) -> dict[Any, float]:  # type: ignore[override]
-        """The probability of each label; none before the first example, if the classes are not known."""
+        """Predict the probability of each label; empty before the first example, if the classes are not known."""
         if self._direct and self._gives_shares:
             try:
                 model: Any = self._model
                 if self._two:
                     return predict_shares(model, x, self._two)  # type: ignore[no-any-return]
                 return predict_class_shares(model, x, model._classes.labels)  # type: ignore[no-any-return]
-            except (InputError, TypeError):  # it may be text
+            except (InputError, TypeError):  # the row may contain text
                 pass
         if not self._gives_shares:
             raise NotImplementedError(f"{self.loss} loss gives no probabilities; loss='logistic' does")
@@ -218,27 +237,32 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         p = _logistic(self._score_of(x))
         return {self._two[0]: 1.0 - p, self._two[1]: p}
 
-    def predict_set_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
-        """The labels among which that of a row is, with this probability, likeliest first; changes nothing.
+    def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
+        """Predict the set that contains a row's label with a given probability, most likely first; changes nothing.
 
-        A label is among them if 1 - its probability is no larger than it was lately for the true ones, in predictions
-        made before rows were learned. The likeliest always is; while there are too few rows to say, all are.
+        A label is in the set if 1 - its probability is at most a quantile of recent values for true labels, from
+        predictions made before rows were learned. The most likely label is always in the set; with too few rows all
+        labels are.
+
+        Args:
+            x: a row.
+            level: the probability that the set contains the label. Default: 0.9.
         """
         reach, shares = self._reach(level), self.predict_proba_one(x)
         ranked = sorted(shares, key=lambda label: -shares[label])
         return [label for place, label in enumerate(ranked) if place == 0 or 1.0 - shares[label] <= reach]
 
     def _score_of(self, x: Row) -> Any:
-        """The score of a row that has to be looked at, for the second of two classes."""
+        """The score for the second of two classes, after the row's values were converted."""
         return (self._model or self._new(self._two)).predict_one(rows.numbers(x, self.missing))
 
     def _scores_of(self, x: Row) -> list[float]:
-        """One score for each class."""
+        """The scores of all classes."""
         model: Any = self._model
         if self._direct:
             try:
                 return list(model.predict_one(x).tolist())
-            except InputError:  # it may be text
+            except InputError:  # the row may contain text
                 pass
         row = rows.numbers(x, self.missing)
         if model is None:
@@ -269,7 +293,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             self._tell_apart(*two)
 
     def predict_many(self, X: Any) -> Any:
-        """The likelier label of each row of a frame, as a series of the same library."""
+        """Predict the most likely label of each row of a frame, as a series of the same library."""
         frame, scores = self._scores(X)
         if scores is None:
             labels: Any = [None] * len(frame)
@@ -280,7 +304,10 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         return dataframe.to_native_series(labels, name=self._y_name, like=frame)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """The probability of each label, one column each, for the rows of a frame; as a frame of the same library."""
+        """Predict the probability of each label, one column each, for the rows of a frame.
+
+        As a frame of the same library.
+        """
         if not self._gives_shares:
             raise NotImplementedError(f"{self.loss} loss gives no probabilities; loss='logistic' does")
         frame, scores = self._scores(X)
@@ -294,7 +321,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         return dataframe.to_native_frame(columns, like=frame)
 
     def _scores(self, X: Any) -> tuple[Any, Any]:
-        """The frame under one interface, and a list of what `_score` gives."""
+        """The frame as narwhals wraps it, and the score or scores of each row."""
         frame, data = self._table(X)
         if self._model is None and self.classes is None:
             return frame, None
@@ -312,13 +339,13 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         return self._new_model("binary") if two else self._new_model("classes", self.classes)
 
     def _pair(self, y: Any) -> tuple[Label, Label] | None:
-        """The two labels, if there are no more; y is the first label, if there was none before."""
+        """The two labels if the task has two classes, otherwise None; y is the label of the first row."""
         starts_with_boolean = self._model is None and self.classes is None and isinstance(y, bool | np.bool_)
         return (False, True) if starts_with_boolean else self._two
 
 
 def _side_of(label: Any, two: tuple[Label, Label], row: int | None = None) -> bool:
-    """Whether it is the positive one of two labels."""
+    """Whether a label is the positive one of two labels."""
     if label in two:
         return bool(label == two[1])
     where = "" if row is None else f" at row {row}"
@@ -329,14 +356,14 @@ def _side_of(label: Any, two: tuple[Label, Label], row: int | None = None) -> bo
 
 
 def _logistic(score: float) -> float:
-    """1 / (1 + exp(-score)), which does not overflow: far below 0 it is exp(score), to the last bit."""
+    """1 / (1 + exp(-score)) without overflow: far below 0 it is exp(score), to the last bit."""
     return 1.0 / (1.0 + exp(-score)) if score > -700.0 else exp(score)
 
 
 def _shares(scores: list[float]) -> list[float]:
-    """Each class's probability against the rest, scaled so that they add up to 1."""
-    each = [_logistic(max(score, -700.0)) for score in scores]  # so that one is not 0
+    """The probability of each class against the rest, divided by their sum."""
+    each = [_logistic(max(score, -700.0)) for score in scores]  # so that no probability is 0
     total = 0.0
-    for p in each:  # `sum` is more exact from Python 3.12 on, and the core adds up as this does
+    for p in each:  # `sum` is more exact from Python 3.12 on; the core adds like this loop
         total += p
     return [p / total for p in each]

@@ -1,10 +1,10 @@
-"""What both estimators share: rows and frames on their way to a model, and reading that model."""
+"""The common base of both estimators: passing rows and frames to a model, and reading that model."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -14,7 +14,7 @@ from river.utils import pretty
 from .. import inputs
 from ..data import Batch, Target
 from ..data.labels import Numbers, RawLabels, Texts
-from ..errors import InputError, OptionError
+from ..errors import OptionError
 from ..inference.explanation import explain_batch, one_row
 from ..inputs import Float64
 from ..models.by_feature import ByFeature
@@ -24,9 +24,8 @@ from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import follow_errors
-from ..models.scored import Scored
 from ..training.defaults import DataFacts, new_model, resolve
-from ..training.first_row import learn_first_row
+from ..training.first_row import learn_first_row, orders_names
 from ..training.pending_rows import PendingRows
 from ..training.session import Session
 from . import rows
@@ -36,7 +35,7 @@ Row: TypeAlias = Mapping[Any, Any]
 
 ByClass: TypeAlias = ByFeature | dict[Label, ByFeature]
 
-# The core's own methods, without looking them up for each row.
+# The core's own methods, to avoid an attribute lookup for each row.
 learn_noting: Any = Learner._learn_noting
 learn_side: Any = Learner._learn_side
 predict_one: Any = Learner.predict_one
@@ -48,24 +47,25 @@ predict_class_shares: Any = OneVsAll._predict_class_shares
 class Linear(base.Estimator):
     """A model behind River's interface.
 
-    There is no model before the first example, whose label may say what kind it has to be. Rows go to the core as they
-    are. Only when it refuses one are the values looked at here; if that helps, as it does with text, then those of all
-    rows are from then on.
+    The model is made at the first example, whose label may decide its kind. Rows are passed to the core directly. If it
+    rejects one, the values are converted here; if that succeeds, as it does with text, all later rows are converted.
     """
 
     missing: Missing
 
     def _begin(self, task: str, **options: Any) -> None:
-        """Check the options of the model that there will be. The defaults of those that are None are `train`'s."""
+        """Check the options of the future model. Options that are None get the defaults of `train`."""
         if self.missing not in (known := get_args(Missing)):
             names = ", ".join(map(repr, known))
             raise OptionError(f"is {self.missing!r}; it must be one of {names}", option="missing")
         self._given = options
         settled = resolve(task, DataFacts(), options)
-        self._sorts = settled.known_model_type != "linear" or settled.ensemble
+        self._sorts = orders_names(settled)
+        if (note := settled.penalty_note) is not None:
+            warnings.warn(str(note), stacklevel=3)
         self._model: Learner | OneVsAll | None = None
-        self._pending = PendingRows()  # whose errors the model does not know yet
-        self._direct = False  # rows can go to the core as they are
+        self._pending = PendingRows()  # rows whose errors are not yet in the model's quantiles
+        self._direct = False  # whether rows can be passed to the core directly
         self._y_name: Any = None
 
     def _new_model(self, task: str, classes: Iterable[Any] | None = None) -> Learner | OneVsAll:
@@ -79,28 +79,28 @@ class Linear(base.Estimator):
         return self._model
 
     def _follow_errors(self, model: Learner | OneVsAll) -> None:
-        """Let the model know the errors of the rows that were learned one at a time."""
+        """Update the model's error quantiles with the rows that were learned one at a time."""
         for scored in self._pending.take(model):
             follow_errors(model, scored)
 
     def _reach(self, level: float) -> float:
-        """How far from a prediction the truth lies at most, with this probability; infinite while nobody can say."""
+        """The quantile of the prediction errors at a level; infinite with too few rows."""
         level, model = checked_level(level, "level"), self.model
         return math.inf if model is None or model._errors is None else model._errors.reach(level)
 
     @property
     def weights(self) -> ByClass:
-        """w by feature, in the data's units; of more than two classes, by class and feature."""
+        """The weights by feature, in the data's units; for more than two classes, by class and feature."""
         return self._read("weights")
 
     @property
     def importance(self) -> ByClass:
-        """|w|·s by feature, which has no unit: how far a feature can move the score. By class, if there are many."""
+        """|w|·s by feature, which has no unit: how far a feature can move the score. For several classes, by class."""
         return self._read("importance")
 
     @property
     def intercept(self) -> float | dict[Label, float]:
-        """The score where all features are 0; of more than two classes, by class."""
+        """The score where all features are 0; for more than two classes, by class."""
         if self._model is None:
             return 0.0
         found = [weights.get(BIAS, 0.0) for weights in self._model._of_heads("weights")]
@@ -117,35 +117,35 @@ class Linear(base.Estimator):
     # ----------------------------------------------------------------------------------------------- one at a time
 
     def _learn_row(self, model: Learner | OneVsAll, x: Row, label: Any, w: Any) -> None:
-        """Learn a row that has to be looked at, or is the first."""
+        """Learn a row whose values must be converted, or the first row."""
         row = rows.numbers(x, self.missing)
         if model is self._model:
             self._note(model, model.learn_one(row, label, w), label, w)
         else:
-            scores = learn_first_row(model, row, label, w, self._sorts)
+            scores = learn_first_row(model, row, label, w, orders_names(model.options))
             if w == 0:
                 return
             self._model = model
             self._direct = True
-            if model.options.target is None:  # otherwise nothing was known of the label's unit
+            if model.options.target is None:  # otherwise the label's unit was not known
                 self._note(model, scores, label, w)
         self._direct = self._direct and row == x
 
     def _note(self, model: Learner | OneVsAll, scores: Any, label: Any, w: float) -> None:
-        """How good a prediction was that was made before its row was learned."""
+        """Count the error of a prediction made before its row was learned."""
         if self._pending.add(scores, model._number_of(label), w):
             self._follow_errors(model)
 
     def debug_one(self, x: Row, decimals: int = 5) -> str:
-        """How the prediction for `x` comes about, as a table: each feature's contribution to the score.
+        """Explain the prediction for `x` as a table: each feature's contribution to the score.
 
-        A contribution is the weight, in the data's units, times the value; where values are centered, times what the
-        value is above the feature's mean. (Beyond the largest value so far, a value is held at it.) The importance is
-        how far the feature can move the score; it has no unit. With a model type other than "linear" see `ul.explain`.
+        A contribution is the weight, in the data's units, times the value; for centered values, times the difference
+        from the feature's mean. Values beyond the largest one so far are limited to it. The importance is how far the
+        feature can move the score; it has no unit. For a model type other than "linear" use `ul.explain`.
 
         Args:
             x: a row.
-            decimals: how many digits of each number are shown.
+            decimals: the number of digits after the decimal point. Default: 5.
         """
         if self._model is None:
             return "Nothing has been learned yet."
@@ -180,28 +180,7 @@ class Linear(base.Estimator):
     def _learn_batch(
         self, model: Learner | OneVsAll, data: inputs.Frame | inputs.NamedRows, labels: Any, weight: Float64 | None
     ) -> None:
-        """Learn rows. A new model becomes the estimator's only if all of them could be learned."""
-        weights = np.ones(data.rows) if weight is None else weight
-        if model is self._model or isinstance(data, inputs.Frame) or not weights.any():
-            self._learn_rows(model, data, labels, weights)
-        else:
-            mappings, first = data.mappings, int((weights != 0).argmax())
-            self._learn_rows(model, inputs.NamedRows(mappings[:first]), labels[:first], weights[:first])
-            with _rows_counted_from(first):
-                label, w = labels[first], float(weights[first])
-                scores = learn_first_row(model, mappings[first], label, w, self._sorts)
-                if model.options.target is None:
-                    follow_errors(model, Scored.of(model, scores, [model._number_of(label)], np.array([w])))
-            with _rows_counted_from(first + 1):
-                rest = inputs.NamedRows(mappings[first + 1 :])
-                self._learn_rows(model, rest, labels[first + 1 :], weights[first + 1 :])
-        if weights.any():
-            self._direct = self._direct or model is not self._model
-            self._model = model
-
-    def _learn_rows(
-        self, model: Learner | OneVsAll, data: inputs.Frame | inputs.NamedRows, labels: Any, weight: Float64
-    ) -> None:
+        """Learn rows. A new model is stored in the estimator only if all of them could be learned."""
         if model.task == "classes":
             distinct, places = distinct_labels(inputs.as_array(labels, "y"))
             given: RawLabels = Texts(places.astype(np.int32), [label for label, _ in distinct])
@@ -210,16 +189,9 @@ class Linear(base.Estimator):
         target = Target("binary", ["0", "1"]) if model.task == "binary" else Target(model.task)
         session = Session(model, target, pending=self._pending)
         session.learn(Batch(data, data.rows, given, weight), "errors")
-
-
-@contextlib.contextmanager
-def _rows_counted_from(first: int) -> Iterator[None]:
-    """Errors name the rows of a part as those of the whole."""
-    try:
-        yield
-    except InputError as error:
-        error.moved(lambda row: {"row": row + first})
-        raise (error if error.row is not None else error.at(row=first)) from None
+        if weight is None or weight.any():
+            self._direct = self._direct or model is not self._model
+            self._model = model
 
 
 def _shown(value: str | float | None, digits: int) -> str:
@@ -229,7 +201,7 @@ def _shown(value: str | float | None, digits: int) -> str:
 
 
 def weights_of(w: Any, count: int) -> Float64 | None:
-    """One weight per row, or None if all are 1."""
+    """The weight of each row, or None if all are 1."""
     if isinstance(w, int | float):
         return None if w == 1 else np.full(count, float(w))
     return inputs.vector(w, "w", count)

@@ -28,40 +28,57 @@ from .rows import Missing
 
 
 class UnitlessRegressor(Linear, base.MiniBatchRegressor):
-    """Regression, with trees or linear, that depends neither on the features' units nor on the target's.
+    """A regressor that does not depend on the units of the features or of the target.
 
-    It is used like `preprocessing.StandardScaler() | linear_model.LinearRegression()`, without the scaler and without a
-    learning rate to choose. By default it learns the rate (`learning_rate="auto"`), the target's unit and offset
-    (`target="auto"`) and the features' offsets (`center="auto"`) on the way.
+    It replaces `preprocessing.StandardScaler() | linear_model.LinearRegression()` and needs no scaler and no learning
+    rate. By default it learns trees, the learning rate, the target's unit and offset, and the features' offsets.
 
-    Values can be numbers; booleans, which count 0 or 1; and text, of which `{"job": "clerk"}` becomes the feature
-    `"job=clerk"`. Numbers of the first row learned are used as x minus their running mean, so that their offset (°C or
-    K) does not matter, and such a feature counts as its mean where it is absent. Features that come up later are used
-    as they are: they were absent before, and absent counts as 0. Where that holds for all features, as with bags of
-    words, say `center=False`.
+    Values can be numbers, booleans (0 or 1) and text: `{"job": "clerk"}` becomes the feature `"job=clerk"`. From the
+    numbers of the first row the running mean is subtracted, so that their offset (°C or K) does not matter; if such a
+    feature is absent, it counts as its mean. Features that first appear in a later row are not centered: an absent
+    feature counts as 0. If this should apply to all features, as with bags of words, use `center=False`.
 
-    What it is not for: it weighs all its past, so what drifts needs a model that forgets. Where every microsecond
-    counts, say `model_type="linear"`.
+    Do not use it for data that drifts, because old rows count as much as new ones. Use `model_type="linear"` where
+    speed matters most.
 
     Args:
-        rule: see `unitless.Learner`; as all options whose meaning is not said here.
+        rule: how weights are updated; see `unitless.Learner`. Default: "nag".
         loss: "squared", or another loss for numbers: see `unitless.Learner`. Predictions of counts are their mean.
-        learning_rate: a number, or "auto".
+            Default: "squared".
+        learning_rate: a number, or "auto", which chooses among 16 rates while learning. Default: None, which means
+            "auto", but 0.5 if `order` is "vw".
+        importance_aware: never step past the label, even if the rate or the weight of a row is large. Default: True.
+        bias: add a constant feature. Default: True.
+        quantile: the quantile that "quantile" loss predicts. Default: 0.5.
+        schedule: for "gd" and "ng", how the rate changes: "sqrt" or "constant". Default: None, which means "sqrt".
+        order: "paper" adapts the scales before it predicts a row; "vw" predicts first. Default: "paper".
+        clip: "labels" limits predictions to the range of the labels seen before; "vw" to Vowpal Wabbit's range, for
+            comparisons. Default: None.
         target: "auto" learns the unit and the offset of the target, if the loss is squared or quantile and there is no
-            `clip`; None leaves them to the learning rate.
-        center: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centering.
-        falling_scales: "auto" follows numbers that become far smaller wherever they are centered.
-        missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
-            feature of its own, `name=(missing)`; or an "error".
-        model_type: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees
-            over all features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
-        ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
-            for wide and sparse data. Default: True, but False where `learning_rate` is a number.
-        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
-            "auto"; 0 is off. Then the model is linear.
-        l2: a penalty that pulls weights towards zero, likewise.
-        n_trees: the number of trees; rarely needed.
-        max_leaves: the largest number of leaves of a tree; rarely needed.
+            `clip`; None: the target is used as it is. Default: "auto".
+        center: subtract the running mean from numbers. Default: None, which means True, but False if names are hashed
+            (`bits`) or `order` is "vw", where centering is not supported.
+        interactions: products of features; see `unitless.Learner`. Default: None.
+        bits: a number b hashes feature names into 2**b slots, which limits memory. Default: None, no hashing.
+        missing: how None and NaN are treated: "absent", as if the feature were not in the row; "indicator", as a
+            feature `name=(missing)`; or "error". Default: "absent".
+        model_type: what the model can express. Curves and trees take more time than a linear model. Default: "auto".
+
+            - "linear": a weight for each feature; the fastest.
+            - "curves": in addition, a curve for each number.
+            - "trees": in addition to curves, trees over all features.
+            - "auto": "linear" if names are hashed; otherwise "trees".
+            - "curves only": see `unitless.Learner`.
+        ensemble: combine several learners: second-order learners for dense columns, a softmax for more than two
+            classes, a learner with the rule "snag" for wide and sparse data. Default: None, which means True, but False
+            if `learning_rate` is a number.
+        falling_scales: let the scale of a centered number fall when its values stay far smaller than before. Default:
+            None, which means wherever numbers are centered.
+        sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
+            With a penalty the model is linear. Default: 0.
+        l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        n_trees: the number of trees; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -77,7 +94,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self,
         rule: Rule = "nag",
         loss: NumberLoss = "squared",
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         importance_aware: bool = True,
         bias: bool = True,
         quantile: float = 0.5,
@@ -158,25 +175,29 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
                 if learn_noting(self._model, x, y, w, self._pending.rows):
                     self._follow_errors(self._model)  # type: ignore[arg-type]
                 return
-            except (InputError, TypeError):  # looked at below: it can be learned, or the error explained
+            except (InputError, TypeError):  # handled below: the row is converted and learned, or an error is raised
                 pass
         self._learn_row(self._model or self._new_model("regression"), x, y, w)
 
     def predict_one(self, x: Row) -> float:
-        """The prediction for one row; changes nothing."""
+        """Predict the target of one row; changes nothing."""
         if self._direct and self._predicts_scores:
             try:
                 return predict_one(self._model, x)  # type: ignore[no-any-return]
-            except InputError:  # it may be text
+            except InputError:  # the row may contain text
                 pass
         model: Any = self._model or self._new_model("regression")
         return float(model._link(model.predict_one(rows.numbers(x, self.missing))))
 
     def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> tuple[float, float]:
-        """Between which numbers the target of a row lies, with this probability; changes nothing.
+        """Predict an interval that contains the target of a row with a given probability; changes nothing.
 
-        They are the prediction ± how large errors were lately: of the predictions that were made before rows were
-        learned. While there are too few rows to say (9 for a level of 0.9, 99 for 0.99), they are infinite.
+        The interval is the prediction ± a quantile of recent errors, from predictions made before rows were learned. It
+        is infinite while there are too few rows (9 for a level of 0.9, 99 for 0.99).
+
+        Args:
+            x: a row.
+            level: the probability that the interval contains the target. Default: 0.9.
         """
         reach = self._reach(level)
         low, high = bounds(np.array([self.predict_one(x)]), reach, LOSSES[self.loss].smallest_label)
@@ -191,7 +212,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self._y_name = getattr(y, "name", None)
 
     def predict_many(self, X: Any) -> Any:
-        """The predictions for the rows of a frame, as a series of the same library."""
+        """Predict the rows of a frame, as a series of the same library."""
         frame, data = self._table(X)
         model = self._model or self._new_model("regression")
         return dataframe.to_native_series(model._link(model.predict(data)), name=self._y_name, like=frame)

@@ -1,4 +1,4 @@
-"""From what River's users have (mappings of any values, frames) to what the core reads."""
+"""Convert River's inputs (mappings of any values, frames) for the core."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ..errors import InputError
 Missing = Literal["indicator", "absent", "error"]
 
 READERS: dict[Missing, NamedRowReader] = {
-    missing: NamedRowReader(Policy(booleans="indicator", text="indicators", missing=missing, dates="error"))
+    missing: NamedRowReader(Policy(booleans="indicator", text="indicators", missing=missing, dates="parts"))
     for missing in get_args(Missing)
 }
 
 
 def numbers(x: Mapping[Any, Any], missing: Missing) -> dict[str, Any]:
-    """A mapping as the core takes it: text names, and numbers or booleans. Text becomes `name=value`: True."""
+    """Convert a mapping for the core: text names, and numbers or booleans. Text becomes `name=value`: True."""
     if type(x) is not dict and not isinstance(x, Mapping):
         raise InputError(f"x is {x!r}, not a mapping of names to values")
     return READERS[missing].numbers_and_missing(x)[0]
 
 
 def by_name(frame: inputs.Frame) -> inputs.Frame:
-    """The same columns in the order of their names."""
+    """Sort the columns by name."""
     at = sorted(range(len(frame.names)), key=lambda k: frame.names[k])
     return inputs.Frame([frame.names[k] for k in at], [frame.columns[k] for k in at], frame.rows)
 
 
 def wrapped(X: Any) -> nw.DataFrame[Any]:
-    """A pandas, polars or pyarrow frame under one interface."""
+    """Wrap a pandas, polars or pyarrow frame with narwhals."""
     try:
         frame_reader.check_names(list(map(str, X.column_names if hasattr(X, "column_names") else X.columns)))
         return nw.from_native(X, eager_only=True)
@@ -48,12 +48,12 @@ def wrapped(X: Any) -> nw.DataFrame[Any]:
 
 
 def table(X: nw.DataFrame[Any], missing: Missing, center: bool) -> inputs.Frame | inputs.NamedRows:
-    """A frame as the core takes it: columns if all hold numbers and none is missing, otherwise rows.
+    """Convert a frame for the core: to columns if all are numbers without missing values, otherwise to rows.
 
     Args:
         X: the frame.
-        missing: what a missing value is.
-        center: whether columns of numbers that have not been seen before are to be centered.
+        missing: how missing values are treated.
+        center: whether new numeric columns are centered.
     """
     names = [str(name) for name in X.columns]
     for series in X.iter_columns():

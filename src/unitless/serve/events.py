@@ -20,6 +20,7 @@ class Kind(IntEnum):
     promote = 6  # a model became the champion
     delete = 7  # a model left the stream
     limits = 8  # how large models may become
+    refused = 9  # rows of the records before it that were refused, and why
 
 
 OF_ROWS = (Kind.prediction, Kind.learn, Kind.label)  # kinds of records that have rows

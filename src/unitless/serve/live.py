@@ -18,8 +18,9 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import InputError
+from ..shown import short
 from . import limiting
-from .events import Form, Kind, Record, Row
+from .events import OF_ROWS, Form, Kind, Record, Row
 from .log import Log, LogError
 from .moments import Moments
 from .problems import Problem, unexpected
@@ -27,13 +28,14 @@ from .row_limits import RowLimits
 from .served import Prediction, ServedModel
 from .served.vw import VwText
 from .settings import Settings
-from .streams import Outcome, Stream, encoded
+from .streams import Outcome, Refused, Stream, encoded
 from .tallies import StreamTallies, Tallies
 from .watching import Watch
 from .wire import LogState
 
 _REGULATED = 0.05  # seconds between checks of the size of models
 _AT_ONCE = 0.02  # seconds of learning before other requests are answered
+_REASON = 200  # characters of a reason in the log
 _MOST_UNSYNCED = 4 << 20  # bytes that no answer waits for: a new log file must wait for them
 Answer: TypeAlias = Callable[["list[Outcome] | Problem"], None]
 
@@ -218,12 +220,15 @@ class LiveStream:
             return
         self.trouble = None
         began = time.perf_counter()
+        refused: dict[int, str] = {}
         for place, record in enumerate(records):
             try:
-                self._applied(group[place], record)
+                refused |= self._applied(group[place], record)
             except (OSError, LogError, MemoryError) as error:
                 self._fail(group[place:], error)
                 break
+        if refused and self.failure is None:
+            self._report(refused, now)
         seconds = (time.perf_counter() - began) / sum(one.rows for one in group)
         self._row_seconds += (seconds - self._row_seconds) / 4
         if not self._syncing and (self._held or self.log.end - self.log.synced_end > _MOST_UNSYNCED):
@@ -246,7 +251,18 @@ class LiveStream:
             asyncio.get_running_loop().call_soon(self._commit)
         return _with_payload(queue[0]) if queue and queue[0].payload_later else queue[:count]
 
-    def _applied(self, one: _Pending, record: Record) -> None:
+    def _report(self, refused: dict[int, str], now: int) -> None:
+        """Write which rows of a group were refused, for readers of the log. The state does not depend on it."""
+        try:
+            (record,) = self.log.append([(Kind.refused, Form.json, 1, encoded(Refused(refused)))], now)
+            self.stream.apply(record)
+        except LogError as error:
+            self.failure = str(error)
+        except OSError:
+            _log.exception("which rows were refused could not be written")
+
+    def _applied(self, one: _Pending, record: Record) -> dict[int, str]:
+        """Apply a record and answer its request; return the rows that were refused, with the reasons."""
         shown = self._watch.shown(one.kind, one.given) if self.moments.wants_example else None
         outcomes = self.stream.apply(record, one.given)
         if one.kind is Kind.tick:
@@ -257,6 +273,7 @@ class LiveStream:
             self._held_rows += record.rows
         else:
             _tell(one.answer, outcomes)
+        return {} if record.kind not in OF_ROWS else _refused_rows(record, outcomes)
 
     def _refuse(self, group: list[_Pending], error: Exception) -> None:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -357,6 +374,15 @@ class LiveStream:
         """Close the log."""
         self.moments.close()
         self.log.close()
+
+
+def _refused_rows(record: Record, outcomes: list[Outcome]) -> dict[int, str]:
+    """The rows of a record that were refused, by sequence number, with short reasons."""
+    found = {one.seq: str(one.problem) for one in outcomes if one.problem is not None}
+    for one in outcomes:
+        if one.lines is not None and one.model in one.lines:
+            found |= {record.seq + row: reason for row, reason in one.lines[one.model].problems.items()}
+    return {seq: short(reason, _REASON) for seq, reason in found.items()}
 
 
 def _with_payload(one: _Pending) -> list[_Pending]:

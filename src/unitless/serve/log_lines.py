@@ -6,6 +6,7 @@ Nothing is changed or locked, so a log can be read while a server writes it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,8 +14,9 @@ import msgspec
 
 from ..errors import Error
 from .events import OF_ROWS, Form, Kind, Record
-from .log import Tail
+from .log import LogError, Tail
 from .log.places import first_kept, first_since, time_of, time_text
+from .streams import Refused
 from .streams.recovery import name_in
 
 _NONE = msgspec.Raw()
@@ -105,16 +107,35 @@ def read(log: Path, wanted: Wanted) -> Iterator[bytes]:
         LogError: a record is damaged. The lines before it have been yielded.
     """
     first, last = _first(log, wanted.first), wanted.until
+    refused = _refused(log, first, last)
     with Tail(log, first) as tail:
         while records := tail.read():
             lines = [
-                line for record in records if not _is_behind(record, last) for line in _lines(record, first, wanted)
+                line
+                for record in records
+                if not _is_behind(record, last)
+                for line in _lines(record, first, wanted, refused)
             ]
             if lines:
                 yield b"\n".join(lines) + b"\n"
             if _is_behind(records[-1], last):
                 return
         tail.check_end()
+
+
+def _refused(log: Path, first: int, last: Place | None) -> dict[int, str]:
+    """The rows that were refused, with the reasons. Their record is written at the time of theirs, after them."""
+    found: dict[int, str] = {}
+    end: int | None = None  # the time of the first record that is not wanted
+    with suppress(LogError), Tail(log, first) as tail:
+        while records := tail.read():
+            for record in records:
+                end = record.time if end is None and _is_behind(record, last) else end
+                if end is not None and record.time > end:
+                    return found
+                if record.kind is Kind.refused:
+                    found |= msgspec.msgpack.decode(record.payload, type=Refused).rows
+    return found
 
 
 def _first(log: Path, place: Place | None) -> int:
@@ -130,7 +151,7 @@ def _is_behind(record: Record, last: Place | None) -> bool:
     return record.seq > last.seq if last.seq is not None else record.time > (last.time or 0)
 
 
-def _lines(record: Record, first: int, wanted: Wanted) -> Iterator[bytes]:
+def _lines(record: Record, first: int, wanted: Wanted, refused: dict[int, str]) -> Iterator[bytes]:
     if record.kind not in wanted.kinds:
         return
     head = {"seq": record.seq, "time": time_text(record.time), "kind": record.kind.name}
@@ -142,7 +163,7 @@ def _lines(record: Record, first: int, wanted: Wanted) -> Iterator[bytes]:
     for place, row in enumerate(_rows_of(record)):
         seq = record.seq + place
         if seq >= first and (last is None or seq <= last) and (not wanted.ids or row.get("id") in wanted.ids):
-            yield _encode(head | {"seq": seq} | row)
+            yield _encode(head | {"seq": seq} | row | ({"refused": refused[seq]} if seq in refused else {}))
 
 
 def _rows_of(record: Record) -> Iterator[dict[str, Any]]:
@@ -170,6 +191,8 @@ def _about(record: Record) -> dict[str, Any]:
         return since | {"max_done": content["max_done"]}
     if record.kind in (Kind.promote, Kind.delete):
         return {"model": content["name"]}
+    if record.kind is Kind.refused:
+        return {"rows": list(content["rows"])}
     if record.kind is not Kind.create:
         return dict(content)
     found = {"model": content["name"], "role": content["role"], "options": content["options"]}

@@ -152,7 +152,13 @@ class Settings:
         172800.0
     """
 
-    data: Path | None = _setting(_path, None, "The folder in which everything is kept; made if it is not there.", DATA)
+    data: Path | None = _setting(
+        _path,
+        None,
+        "The folder for the models, their logs and snapshots; it is created if it does not exist.",
+        DATA,
+        "DIR",
+    )
     model: tuple[tuple[str, Path], ...] = _setting(
         _files, (), "A model file to serve, under its own name or another: FILE or NAME=FILE.", DATA, "FILE", True
     )
@@ -201,7 +207,10 @@ class Settings:
     queue: int = _setting(_whole(1), 10_000, "How many rows can wait to be learned.", LIMITS, "N")
     config: Path | None = _setting(_path, None, "A TOML file with any of these settings.", "Output", "FILE")
     log_level: str = _setting(
-        _one_of("debug", "info", "warning", "error"), "info", "What is reported on the standard error.", "Output"
+        _one_of("debug", "info", "warning", "error"),
+        "info",
+        "What is reported on the standard error: debug, info, warning or error.",
+        "Output",
     )
     quiet: bool = _setting(_switch, False, "Do not print the address of the page.", "Output")
 
@@ -230,7 +239,7 @@ class Settings:
 
     def _check(self) -> None:
         if self.replica_of is None and self.data is None:
-            raise OptionError("is not given; name the folder in which everything is to be kept", option="data")
+            raise OptionError("is not given; name the folder for the models, their logs and snapshots", option="data")
         if self.replica_of is not None and (self.ingest or self.vw_port is not None):
             which = "ingest" if self.ingest else "vw_port"
             raise OptionError(

@@ -102,8 +102,8 @@ class Prediction:
         probabilities: of each class.
         scores: of each class, where there are more than two.
         level: the probability with which `low`, `high` and `set` are right, if the request had a level.
-        low: the label is not below this; None: nothing is known about it.
-        high: the label is not above this.
+        low: the label is not below this, with that probability.
+        high: the label is not above this, with that probability.
         set: classes that contain the label.
         unknown: features that the model has never seen, and did not use; at most 20 are named.
         status: "duplicate" if a prediction with this id was made before.

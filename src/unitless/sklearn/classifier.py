@@ -22,9 +22,9 @@ from ..models.classes import label_array
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import sets_of
+from ..models.prediction_errors import label_sets
 from ..models.scored import Scored
-from ..options import USUAL_LEVEL, Auto, ModelType, Rule
+from ..options import USUAL_LEVEL, Auto, ModelType, Order, Rule, Schedule
 from ..training.defaults import new_model
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of
@@ -41,10 +41,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _with_probabilities(method: Method) -> Method:
-    """Only loss="logistic" has such a method."""
+    """Make a method available only with probabilities: for other losses the attribute does not exist."""
 
     def has(estimator: UnitlessClassifier) -> bool:
-        fitted = hasattr(estimator, "model_")  # which keeps its loss, whatever parameters are set afterwards
+        fitted = hasattr(estimator, "model_")  # a fitted model keeps its loss, whatever parameters are set afterwards
         loss = estimator.model_.options.loss if fitted else estimator.loss
         if loss not in LOSSES or not LOSSES[loss].link.gives_probabilities:
             raise AttributeError(f"loss={loss!r} has no probabilities; loss='logistic' has")
@@ -54,62 +54,76 @@ def _with_probabilities(method: Method) -> Method:
 
 
 class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[misc]
-    """A classifier that does not care about the features' units: trees for tables, linear for wide or sparse data.
+    """A classifier that does not depend on the units of the features.
 
-    It takes the place of `make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))`, with nothing to scale and
-    nothing to tune. Two classes are one `unitless.Learner`, more are a `unitless.OneVsAll`; it is in `model_`.
+    It replaces `make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))` and needs no scaling and no tuning. By
+    default it learns trees for tables, and a linear model for wide or sparse data.
 
-    Do not use it for data so small that a solver which looks at everything at once takes no time; and where speed or
-    weights to read count more than the last percent, use `model_type="linear"`.
+    Do not use it for small data on which a batch solver is fast enough. Use `model_type="linear"` where speed or
+    readable weights matter more than the best accuracy.
 
     Args:
-        rule: how weights are updated; see `unitless.Learner`.
-        loss: "logistic"; "softmax", one model of all classes instead of one for each; or "hinge", which has no
-            probabilities.
-        learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
-        model_type: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and
-            trees over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X
-            is neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone
-            keeps averages of the weights.
-        ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
-            for wide and sparse data. Default: True, but False where `learning_rate` is a number.
-        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
-            "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
-        l2: a penalty that pulls weights towards zero, likewise.
-        n_trees: the number of trees; rarely needed.
-        max_leaves: the largest number of leaves of a tree; rarely needed.
-        max_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls
-            no more; the best weights are kept, and these rows are learned last.
-        shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
-            or their average, whichever do better on the rows held back. `partial_fit` always keeps the order, and the
-            latest weights.
-        random_state: of that order. With a number, the default, the same data give the same model to the bit.
-        center: subtract the running mean from dense columns, so that offsets do not matter. Default: True.
-        falling_scales: let the scale of a column fall when its values become far smaller for good, as they do when
-            millimeters become meters. Default: wherever columns are centered.
-        interactions: products of features; see `unitless.Learner`.
-        bias: add an intercept.
-        extrapolate: beyond the largest value that a feature has shown in training, go on linearly instead of holding
-            it there; then `decision_function(X)` of a linear model alone is `X @ coef_.T + intercept_` everywhere.
-        class_weight: a dictionary of classes and weights, or "balanced".
-        new_classes: what a class does that was not there before, in a later `partial_fit`: "error", or "allow", and it
-            joins, in the state that it would have had if it had been named from the beginning. With "allow" two classes
-            are two models as well.
-        warm_start: `fit` goes on with the model of the last one.
-        infer_columns: `fit` reads frames as `train` does: dates, numbers that are written as text, free text and
-            identifiers are recognized, and `partial_fit` goes on with these columns. False, and in a model that begins
-            with `partial_fit`: columns are what their types say.
+        rule: how weights are updated; see `unitless.Learner`. Default: "nag".
+        loss: "logistic"; "softmax", one model of all classes instead of one for each class; or "hinge", which has no
+            probabilities. Default: "logistic".
+        learning_rate: a number, or "auto": 16 rates run at once, and the rate whose progressive loss is smallest so far
+            predicts. Default: None, which means "auto", but 0.5 if `order` is "vw".
+        model_type: what the model can express. Curves and trees take more time than a linear model. Default: "auto".
 
-    After fitting, beside what every classifier has:
+            - "linear": a weight for each feature. It is the fastest, and the only type that averages its weights.
+            - "curves": in addition, a curve for each numeric column.
+            - "trees": in addition to curves, trees over all columns; about as good as boosted trees.
+            - "auto": "linear" if X is sparse or has more than 1,000 columns; otherwise "trees".
+            - "curves only": see `unitless.Learner`.
+        ensemble: combine several learners: second-order learners for dense columns, a softmax for more than two
+            classes, a learner with the rule "snag" for wide and sparse data. Default: None, which means True, but False
+            if `learning_rate` is a number.
+        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to
+            lower the loss on held-out rows (see `unitless.train`) by 0.5%; the best weights are selected, and then the
+            held-out rows are learned too. Default: "auto".
+        shuffle: whether `fit` learns the rows in random order, because files are often sorted. It then selects the last
+            weights or their average, whichever have the smaller loss on the held-out rows. `partial_fit` always learns
+            the rows in order and predicts with the last weights. Default: True.
+        random_state: the random seed of the order and the hold-out. With a number, the same data give the same model,
+            to the bit. Default: 0.
+        center: subtract the running mean from dense columns, so that their offset does not matter. Default: None, which
+            means True.
+        falling_scales: let the scale of a centered column fall when its values stay far smaller than before, for
+            example because meters replaced millimeters. Default: None, which means wherever columns are centered.
+        interactions: products of features; see `unitless.Learner`. Default: None.
+        bias: add an intercept. Default: True.
+        importance_aware: never step past the label, even if the rate or the weight of a row is large. Default: True.
+        schedule: for "gd" and "ng", how the rate changes: "sqrt" or "constant". Default: None, which means "sqrt".
+        order: "paper" adapts the scales before it predicts a row; "vw" predicts first. Default: "paper".
+        bits: a number b hashes feature names into 2**b slots, which limits memory. Default: None, no hashing.
+        average: keep the average of the weights too; `fit` selects it if its loss on the held-out rows is smaller.
+            Default: None, which means True for linear models and `shuffle=True`.
+        sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
+            With a penalty the model is linear; see `unitless.Learner`. Default: 0.
+        l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        n_trees: the number of trees; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
+        extrapolate: predict linearly beyond the range of the training values, instead of limiting values to that range.
+            Then `decision_function(X)` of a linear model without an ensemble is `X @ coef_.T + intercept_` everywhere.
+            Default: False.
+        class_weight: a dictionary of classes and weights, or "balanced". Default: None, all weights are 1.
+        new_classes: how a later `partial_fit` treats a class that was not known before: "error" raises an error;
+            "allow" adds the class, in the state that it would have if it had been known from the beginning. With
+            "allow", two classes also have one model each. Default: "error".
+        warm_start: whether `fit` continues with the previous model. Default: False.
+        infer_columns: whether `fit` infers column types of frames as `train` does: it recognizes dates, numbers written
+            as text, free text and identifiers, and `partial_fit` continues with these types. If it is False, and for a
+            model that begins with `partial_fit`, the types of the frame decide. Default: True.
 
-    - `coef_`, `intercept_`: in the data's units. The columns of `coef_` belong to `features_`: the columns of X, then
-      the values of its text columns and products, if there are any. Of several
-      members they are those of the linear one.
-    - `feature_importances_`: |w|·s of these features, the largest among classes: how far a feature can move a score.
-      It has no unit, so it can be compared.
-    - `progressive_score_`: accuracy of the predictions that were made for each row before it was learned, in the first
-      pass: an out-of-sample score, for free.
-    - `model_`: the model itself, with all that it can do.
+    Attributes:
+        coef_: the weights of the linear terms in the data's units; the columns belong to `features_`.
+        intercept_: the intercepts in the data's units.
+        features_: the columns of X, followed by the values of its text columns and by products, if there are any.
+        feature_importances_: |w|·s of these features, the largest among classes: how far a feature can move a score. It
+            has no unit, so features can be compared.
+        progressive_score_: the accuracy of predictions made before each row was learned, in the first pass of `fit`. It
+            is an out-of-sample accuracy.
+        model_: the model: a `unitless.Learner` for two classes, a `unitless.OneVsAll` or `unitless.Softmax` for more.
 
     Example:
         >>> import numpy as np
@@ -119,7 +133,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         >>> y = np.where(X @ [2e6, 1.0, -3e-6] > 1, "yes", "no")
         >>> m = UnitlessClassifier().fit(X, y)
         >>> print(f"{m.progressive_score_:.2f}, {m.score(X, y):.2f}")
-        0.98, 1.00
+        0.99, 1.00
         >>> m.predict_proba(X[:2]).round(2).tolist()
         [[1.0, 0.0], [1.0, 0.0]]
     """
@@ -132,7 +146,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         *,
         rule: Rule = "nag",
         loss: ClassLoss | ManyClassesLoss = "logistic",
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         model_type: ModelType = "auto",
         ensemble: bool | None = None,
         max_iter: int | Auto = "auto",
@@ -142,6 +156,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         falling_scales: bool | None = None,
         interactions: Any = None,
         bias: bool = True,
+        importance_aware: bool = True,
+        schedule: Schedule | None = None,
+        order: Order = "paper",
+        bits: int | None = None,
+        average: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
         n_trees: int = 64,
@@ -164,6 +183,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.importance_aware = importance_aware
+        self.schedule = schedule
+        self.order = order
+        self.bits = bits
+        self.average = average
         self.sparsity = sparsity
         self.l2 = l2
         self.n_trees = n_trees
@@ -175,12 +199,12 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.infer_columns = infer_columns
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all rows, in a random order."""
+        """Fit a new model to all rows, in random order."""
         go_on = self._goes_on()
         data = rows.read(self, X, first=not go_on, infer=self.infer_columns)
         given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
         if go_on:
-            model = self._taking(self.model_.copy(), data)  # so that bad data leaves the old one as it was
+            model = self._taking(self.model_.copy(), data)  # a copy, so that invalid data does not change the model
         else:
             self.classes_, self._right_and_all = given.classes, (0.0, 0.0)
             model = self._new_model(data)
@@ -189,10 +213,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from some more rows, in their order.
+        """Learn further rows, in their order.
 
-        The first call must be told all `classes`, unless `new_classes="allow"`: then `classes_` are those that have
-        been met.
+        The first call needs all `classes`, unless `new_classes="allow"`: then `classes_` are the classes seen so far.
         """
         if isinstance(self.class_weight, str):
             raise OptionError(
@@ -235,7 +258,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             )
         count = len(self.classes_)
         if not self._open and count < 2:
-            raise InputError(f"there is one class only, {self.classes_.tolist()[0]!r}; two or more can be told apart")
+            raise InputError(f"there is only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two")
         task = "binary" if count == 2 and not self._open else "classes"
         return new_model(self._resolved(task, data, model_type), task, None if self._open else self.classes_.tolist())
 
@@ -250,7 +273,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
     def _prepared(
         self, model: Learner | OneVsAll, given: Labels, weight: Float64 | None
     ) -> tuple[RawLabels, Float64 | None]:
-        """Labels as a session takes them, and what the rows weigh."""
+        """Convert labels and weights for a session."""
         if model._open_to_classes():
             known = given.joined(self.classes_)
         else:
@@ -271,10 +294,10 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
     def _note(self, scored: Scored) -> None:
         scores, truth, weight = scored.scores, scored.truth, scored.weight
         if not scores.shape[1]:
-            return  # rows without weight bring no classes
+            return  # rows without weight add no classes
         if truth.dtype == bool:
             right = (scores[:, 0] > 0) == truth
-        else:  # before the first class is met there is no prediction
+        else:  # there is no prediction before the first class
             right = (scores.argmax(axis=1) == truth) & np.isfinite(scores.max(axis=1))
         count, total = self._right_and_all
         self._right_and_all = (
@@ -284,27 +307,27 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     @property
     def progressive_score_(self) -> float:
-        """Accuracy of the predictions made before each row was learned, in `fit`'s first pass or all `partial_fit`s."""
+        """The accuracy of predictions made before each row was learned, in `fit`'s first pass or in `partial_fit`."""
         check_is_fitted(self)
         right, total = self._right_and_all
         return right / total if total else math.nan
 
     def decision_function(self, X: Any) -> Float64:
-        """Scores: of the second of two classes, which is predicted above 0; or one column for each class."""
+        """The scores: for two classes one, positive for the second class; otherwise one column for each class."""
         scores = self._class_scores(X)
         if scores.ndim == 1 or scores.shape[1] > 2:
             return scores
         return np.asarray(scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row: a NumPy array, whatever X is."""
+        """Predict the class of each row; returns a NumPy array."""
         scores = self._class_scores(X)
         return np.asarray(self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)])
 
     @_with_probabilities
     def predict_proba(self, X: Any) -> Float64:
-        """Probabilities, a column for each of `classes_`; of several, `OneVsAll.predict_proba`."""
-        scores = self._class_scores(X)  # which refuses an estimator that is not fitted
+        """Predict probabilities, a column for each of `classes_`; for several classes see `OneVsAll.predict_proba`."""
+        scores = self._class_scores(X)  # this also raises an error for an estimator that is not fitted
         return self.model_._shares(scores)
 
     @_with_probabilities
@@ -314,41 +337,45 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             return np.log(self.predict_proba(X))
 
     @_with_probabilities
-    def predict_set(self, X: Any, level: float = USUAL_LEVEL) -> NDArray[np.bool_]:
-        """For each row the classes among which the true one is with this probability: a boolean array, a column for
-        each of `classes_`.
+    def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> list[list[Any]]:
+        """Predict a set of classes for each row: a list, most likely first.
 
-        A class is in the set if 1 - its probability is at most a quantile of what that was for the true classes of rows
-        that had not been learned (see `UnitlessRegressor.predict`). The likeliest class always is.
+        A class is in the set if 1 - its probability is at most a quantile of 1 - the probability of the true class,
+        over rows that had not been learned (see `UnitlessRegressor.predict_interval`). The most likely class is always
+        in the set.
+
+        Args:
+            X: rows.
+            level: the probability that the set contains the true class, such as 0.9; at most 0.999. Default: 0.9.
         """
         reach = self._reach(level, "level")
         scores = self._class_scores(X)
         best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
-        return sets_of(self.model_._shares(scores), best, reach)
+        return label_sets(self.model_._shares(scores), best, reach, self.classes_.tolist())
 
     def _class_scores(self, X: Any) -> Float64:
-        """A column for each of `classes_`; one score for each row if there is one model for two classes."""
+        """The scores for each of `classes_`; a single score for each row if one model separates two classes."""
         scores = self._scores(X)
         return scores[:, self._columns()] if scores.ndim == 2 else scores
 
     def _columns(self) -> NDArray[np.intp] | slice:
-        """Where the model has the scores of `classes_`: classes that join on the way come in any order."""
+        """The model's positions of `classes_`: classes that join later have any order."""
         open_to_classes = self.model_._open_to_classes()
         return np.argsort(label_array(self.model_._class_labels)) if open_to_classes else slice(None)
 
     @property
     def coef_(self) -> Float64:
-        """Weights in the data's units: one row if there are two classes, otherwise a row for each class."""
+        """The weights in the data's units: one row for two classes, otherwise a row for each class."""
         return self._by_class(self._by_feature(self._of_classes("weights")))
 
     @property
     def intercept_(self) -> Float64:
-        """What the score is where all features are 0."""
+        """The score where all features are 0."""
         return self._by_class(np.array([weights.get(BIAS, 0.0) for weights in self._of_classes("weights")]))
 
     @property
     def feature_importances_(self) -> Float64:
-        """|w|·s by feature, the largest among the classes: how far it can move a score. It has no unit."""
+        """|w|·s by feature, the largest among the classes: how far a feature can move a score. It has no unit."""
         return np.asarray(self._by_feature(self._of_classes("importance")).max(axis=0))
 
     def _of_classes(self, what: str) -> list[dict[Feature, float]]:
@@ -356,7 +383,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         return self.model_._of_heads(what)
 
     def _by_class(self, values: Float64) -> Float64:
-        """In the order of `classes_`; of two models for two classes, how they differ."""
+        """Values in the order of `classes_`; for two classes with two models, their difference."""
         if self.model_.task == "binary":
             return values
         values = values[self._columns()]

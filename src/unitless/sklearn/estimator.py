@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: options, passes over the data, reading the model, keeping it."""
+"""The common base of the classifier and the regressor: options, passes over the data, state and pickling."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..data.progress import Progress
 from ..data.rows import random_order
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
-from ..metrics.held_errors import ENOUGH as ENOUGH_HELD
+from ..metrics.holdout_errors import ENOUGH as ENOUGH_HELD
 from ..models import file as model_file
 from ..models.error_quantiles import checked_level
 from ..models.learner import Learner
@@ -34,7 +34,7 @@ from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors, quantiles_of
 from ..models.scored import Scored
 from ..models.training_record import record
-from ..options import Auto, ModelType, Options, is_sparse
+from ..options import Auto, ModelType, Options
 from ..training.defaults import DataFacts, resolve
 from ..training.fit import make_passes
 from ..training.passes import Passes
@@ -44,7 +44,7 @@ from ..training.trial import needs_trial, take_trial
 from . import rows
 from .rows import Rows
 
-# What `fit`, the next batch or a prediction is told; all other parameters are those of the model.
+# Parameters of `fit` and of predictions; all other parameters are options of the model.
 _NOT_OF_THE_MODEL = ("max_iter", "shuffle", "random_state", "warm_start", "extrapolate", "class_weight")
 
 
@@ -62,19 +62,19 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     infer_columns: bool
 
     _text_columns: list[str]
-    _empty_columns: list[str]  # of a frame that is read by its types: those that had no value so far
+    _empty_columns: list[str]  # columns of a frame, read by its declared types, that had no value so far
     _made_with: dict[str, Any]  # the parameters that the model was made with
-    _column_record: dict[str, Any] | None = None  # what `fit` inferred of a frame's columns, as a model file stores it
-    _columns_are_named = False  # whether the model knows the columns of arrays by name: one of them was missing
+    _column_record: dict[str, Any] | None = None  # the column types that `fit` inferred, as a model file stores them
+    _columns_are_named = False  # whether the model has names for the columns of arrays, because one had a missing value
 
     @abstractmethod
     def _note(self, scored: Scored) -> None:
-        """Predictions that were made before their rows were learned, for `progressive_score_`."""
+        """Count predictions made before their rows were learned, for `progressive_score_`."""
 
     def _learn_passes(
         self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None
     ) -> Learner | OneVsAll:
-        """`fit`'s work: as `train` fits a table, or the rows in their order. Gives the model that has learned them."""
+        """Fit a model: like `train` with shuffling, otherwise in the order of the rows. Returns the fitted model."""
         _check_flag("shuffle", self.shuffle)
         if weight is not None and not weight.any():
             raise InputError("the weights of all rows are zero; there is nothing to learn from")
@@ -92,15 +92,15 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
                 self._learn_in_order(model, rows.RandomRows(data, labels, weight, np.arange(data.rows)))
                 return model
         except Error:
-            self.__dict__.update(before)  # what was noted of the chunks before
+            self.__dict__.update(before)  # reset what was counted for the failed attempt
             raise
 
     @abstractmethod
     def _new_model(self, data: Rows, model_type: ModelType | None = None) -> Learner | OneVsAll:
-        """A new model for the data; of a given model type, or of the estimator's own."""
+        """A new model for the data; of the given model type, or of the estimator's own."""
 
     def _resolved(self, task: str, data: Rows, model_type: ModelType | None = None) -> Options:
-        """The options of a new model: the estimator's own, and for the others those of `train`."""
+        """The options of a new model: the estimator's own, and the defaults of `train` for the others."""
         _check_flag("infer_columns", self.infer_columns)
         own = self.get_params(deep=False)
         given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
@@ -108,14 +108,6 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             given["model_type"] = model_type
         if given.get("target") == "auto":  # the default, which depends on the loss
             del given["target"]
-        if is_sparse(given) and given["model_type"] in ("curves", "trees", "curves only"):
-            # An error would be a missing score in a search over grids of parameters.
-            warnings.warn(
-                f"model_type={given['model_type']!r} has no penalty: l2 and sparsity are ignored; give "
-                "model_type='linear' to use them",
-                stacklevel=4,
-            )
-            given |= {"l2": 0.0, "sparsity": 0.0}
         options = resolve(task, DataFacts(fitted=bool(self.shuffle), rows=data), given)
         if options.penalty_note is not None:
             warnings.warn(str(options.penalty_note), stacklevel=4)
@@ -124,11 +116,11 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit(
         self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None
     ) -> Learner | OneVsAll:
-        """Rows in random order, in as many passes as help; the weights that do best on held-out rows are selected."""
+        """Fit in random order, with several passes, and select the weights with the smallest loss on held-out rows."""
         auto = isinstance(self.max_iter, str) and self.max_iter == "auto"
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = _seed(self.random_state)
         plan = Plan(passes="auto" if auto else self._passes(data.rows), random_state=seed)
-        numbers = np.arange(data.rows) if weight is None else np.flatnonzero(weight)  # a row of weight 0 is not there
+        numbers = np.arange(data.rows) if weight is None else np.flatnonzero(weight)  # rows of weight 0 are ignored
         shuffled = rows.RandomRows(data, labels, weight, numbers[random_order.order(seed, 0, len(numbers))])
         held = plan.held_rows(shuffled.rows)
         held = held if held >= ENOUGH else 0
@@ -153,7 +145,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         return model
 
     def _learn_in_order(self, model: Learner | OneVsAll, given: rows.RandomRows) -> None:
-        """`fit`'s work without a random order."""
+        """Fit in the order of the rows."""
         session, passes = self._session(model), self._passes(given.rows)
         for number in range(passes):
             self._learn_pass(session, given, given.rows, first=number == 0)
@@ -166,11 +158,11 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
                 self._note(scored)
 
     def _session(self, model: Learner | OneVsAll) -> Session:
-        # Estimators give the labels of two classes as 0 and 1.
+        # Estimators encode two classes as 0 and 1.
         return Session(model, Target("binary", ["0", "1"]) if model.task == "binary" else Target(model.task))
 
     def _learn_batch(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
-        """`partial_fit`'s work: the rows in their order, all of them or none. Then the latest weights predict."""
+        """Learn rows in their order for `partial_fit`, all or none; then the last weights predict."""
         with _errors_as_scikit_learn():
             scored = self._session(model).learn(Batch(data, data.rows, labels, weight), "errors")
         if model.options.average:
@@ -178,7 +170,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         self._note(scored)
 
     def _scores(self, X: Any) -> Float64:
-        """The scores that the model gives for X."""
+        """The model's scores for X."""
         check_is_fitted(self)
         _check_flag("extrapolate", self.extrapolate)
         data = rows.read(self, X)
@@ -187,21 +179,21 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             return model.predict(data, extrapolate=self.extrapolate)
 
     def _reach(self, level: float, option: str) -> float:
-        """How far from a prediction the truth lies at most, with this probability."""
+        """The quantile of the prediction errors at a level."""
         check_is_fitted(self)
         level = checked_level(level, option)
         return quantiles_of(self.model_).known_reach(level)
 
     def _taking(self, model: Learner | OneVsAll, data: Rows) -> Learner | OneVsAll:
-        """The model, or one in the same state that knows columns as this data does."""
+        """The model, or one in the same state that has this data's columns."""
         if rows.has_numbered_names(self, data) and not self._columns_are_named:
             return named(model)
         return model
 
     def _keep_model(self, model: Learner | OneVsAll, data: Rows, first: bool) -> None:
-        """The model that has learned this data; `first`: and no other."""
+        """Store the model after it has learned this data; `first`: it has learned no other data."""
         text, empty = rows.text_columns(self, data), rows.empty_columns(self, data)
-        if not first:  # columns that have had a value stay what they are
+        if not first:  # columns that have had a value keep their type
             decided = [name for name in self._text_columns if name not in self._empty_columns]
             text = decided + [name for name in text if name in self._empty_columns]
             empty = [name for name in empty if name in self._empty_columns]
@@ -211,21 +203,21 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         self._columns_are_named = rows.has_numbered_names(self, data)
         self.model_ = model
         if self._column_record is not None:
-            # Like a model of `train` it reads rows by itself, in a file and in a service too.
+            # Like a model of `train` it can read single rows, also from its file and in a server.
             schema = Schema.read(self._column_record["schema"])
             model._training = record(schema, self._target(), self._column_record["reading"], Progress())
 
     @abstractmethod
     def _target(self) -> Target:
-        """What is predicted, as a model file stores it."""
+        """The target as a model file stores it."""
 
     def _model_params(self) -> dict[str, Any]:
-        """The parameters that cannot be changed while the model goes on to learn."""
+        """The parameters that cannot change while the model continues to learn."""
         own = self.get_params(deep=False)
         return {name: value for name, value in own.items() if name not in _NOT_OF_THE_MODEL}
 
     def _check_unchanged(self) -> None:
-        """Refuse parameters that are not those of the model, which would be ignored."""
+        """Raise an error if parameters differ from the model's, because they would be ignored."""
         for name, now in self._model_params().items():
             if (before := self._made_with[name]) is not now and before != now:
                 raise OptionError(
@@ -243,7 +235,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         return operator.index(self.max_iter)
 
     def _goes_on(self) -> bool:
-        """Does `fit` go on where the last one stopped? Otherwise the old model is gone, even if the new data is bad."""
+        """Whether `fit` continues with the previous model.
+
+        Otherwise that model is dropped, even if the new data is invalid.
+        """
         _check_flag("warm_start", self.warm_start)
         if hasattr(self, "model_") and not self.warm_start:
             del self.model_
@@ -253,7 +248,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         return go_on
 
     def _begins(self) -> bool:
-        """Does `partial_fit` begin a model? Otherwise it goes on with the one that there is."""
+        """Whether `partial_fit` begins a new model."""
         first = not hasattr(self, "model_")
         if not first:
             self._check_unchanged()
@@ -261,7 +256,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def features_(self) -> NDArray[np.object_]:
-        """What the columns of `coef_` belong to: numeric columns, then values of text columns and products."""
+        """The features of `coef_`: numeric columns, then values of text columns and products."""
         found = np.empty(len(keys := self._keys()), dtype=object)
         found[:] = keys
         if self._columns_are_named:
@@ -269,7 +264,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         return found
 
     def _keys(self) -> list[Feature]:
-        """The features as the model names them, in the order of `coef_`."""
+        """The model's names of the features, in the order of `coef_`."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         numbers = range(self.n_features_in_)
@@ -280,7 +275,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         return [*columns, *sorted((feature for feature in self.model_.scales if feature not in known), key=str)]
 
     def _by_feature(self, values: Iterable[dict[Feature, float]]) -> Float64:
-        """One row for each mapping. A feature that was never other than zero is in none."""
+        """One row for each mapping, in the order of `coef_`. A feature that was always zero counts as 0."""
         keys = self._keys()
         return np.array([[mapping.get(key, 0.0) for key in keys] for mapping in values])
 
@@ -289,7 +284,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        if "model_" in state:  # as the bytes of a model file, which every way of keeping estimators can keep
+        if "model_" in state:  # the bytes of a model file, which every pickling library can store
             state = {**state, "model_": model_file.to_bytes(state["model_"])}
         return state
 
@@ -305,11 +300,19 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _seed(random_state: Any) -> int:
+    """The seed of the random order: a whole number is the seed itself, as in `train`; otherwise one is drawn."""
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        check_random_state(random_state)  # which refuses what is no seed
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
+
+
 def weights_of(sample_weight: Any, data: Rows) -> Float64 | None:
-    """One weight per row, or None."""
+    """The weight of each row, or None."""
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, Real):  # as scikit-learn's own estimators take it
+    if isinstance(sample_weight, Real):  # as in scikit-learn's own estimators
         sample_weight = np.full(data.rows, sample_weight)
     return inputs.vector(sample_weight, "sample_weight", data.rows)
 
@@ -321,7 +324,7 @@ def _check_flag(name: str, value: Any) -> None:
 
 @contextmanager
 def _errors_as_scikit_learn() -> Iterator[None]:
-    """Errors about bad values begin as those of scikit-learn do."""
+    """Begin errors about invalid values like scikit-learn's."""
     try:
         yield
     except Error as error:

@@ -1,4 +1,4 @@
-"""Classes as scikit-learn's users give them: checked, and sorted as `classes_` are."""
+"""Read y: labels are checked, and sorted like `classes_`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..models.classes import distinct_labels
 
 @dataclass(frozen=True)
 class Labels:
-    """A class for each row."""
+    """The class of each row."""
 
     values: NDArray[Any]
-    classes: NDArray[Any]  # those that there are, sorted
-    places: NDArray[np.int64]  # each row's place among them
+    classes: NDArray[Any]  # the distinct classes, sorted
+    places: NDArray[np.int64]  # each row's position among them
 
     def check_known(self, known: NDArray[Any]) -> None:
         """Check that all classes are `known`."""
@@ -37,7 +37,7 @@ class Labels:
             )
 
     def joined(self, known: NDArray[Any]) -> NDArray[Any]:
-        """These classes and those that are `known`, sorted."""
+        """The union of these classes and `known`, sorted."""
         texts = [label for label in known.tolist() if isinstance(label, str)]
         other = [isinstance(label, str) != bool(texts) for label in self.classes.tolist()]
         if len(known) and any(other):
@@ -72,14 +72,14 @@ def read(y: Any, rows: int) -> Labels:
         raise InputError(f"y has {len(values)} values, but X has {rows} rows")
     assert_all_finite(values, input_name="y")
     distinct, places = distinct_labels(values)
-    if not all(isinstance(label, str | int) for label, _ in distinct):  # those are classes in any case
+    if not all(isinstance(label, str | int) for label, _ in distinct):  # text and integers are always classes
         check_classification_targets(values)
     classes, order = sorted_classes(values[[first for _, first in distinct]])
     return Labels(values, classes, order[places])
 
 
 def sorted_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Each class once, in the order of `classes_`, and where each label is among them."""
+    """The distinct classes, in the order of `classes_`, and the position of each label."""
     try:
         return np.unique(labels, return_inverse=True)
     except TypeError:

@@ -19,7 +19,7 @@ from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.prediction_errors import bounds
 from ..models.scored import Scored
-from ..options import USUAL_LEVEL, Auto, ModelType, Rule
+from ..options import USUAL_LEVEL, Auto, Clip, ModelType, Order, Rule, Schedule
 from ..training.defaults import new_model
 from . import rows
 from .estimator import UnitlessEstimator, weights_of
@@ -29,50 +29,75 @@ if TYPE_CHECKING:
 
 
 class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc]
-    """A regressor that does not care about units, the target's included: trees for tables, linear for sparse data.
+    """A regressor that does not depend on the units of the features or of the target.
 
-    It takes the place of `make_pipeline(StandardScaler(), SGDRegressor())`, with nothing to scale and nothing to tune,
-    for the features or for y. It is one `unitless.Learner`, in `model_`.
+    It replaces `make_pipeline(StandardScaler(), SGDRegressor())` and needs no scaling of features or target and no
+    tuning. By default it learns trees for tables, and a linear model for wide or sparse data.
 
-    Do not use it for data so small that `LinearRegression` takes no time, unless more data is to come.
+    Do not use it for small data on which `LinearRegression` is fast enough, unless more data will follow.
 
     Args:
-        rule: how weights are updated; see `unitless.Learner`.
-        loss: "squared", or another loss for numbers: see `Learner`.
-        quantile: which quantile "quantile" loss predicts.
-        learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
-        model_type: "linear", "curves", "trees", "auto" or "curves only"; see `UnitlessClassifier`.
-        ensemble: combine several learners: second order for dense columns, softmax for more than two classes, "snag"
-            for wide and sparse data. Default: True, but False where `learning_rate` is a number.
-        target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
-            the range of the labels seen. Only for losses whose scores are in the unit of y. None: y as it is.
-        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
-            "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
-        l2: a penalty that pulls weights towards zero, likewise.
-        n_trees: the number of trees; rarely needed.
-        max_leaves: the largest number of leaves of a tree; rarely needed.
-        max_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
-        shuffle: `fit` goes through the rows in a random order.
-        random_state: of that order.
-        center: take dense columns as x minus their running mean.
-        falling_scales: follow centered columns whose values become far smaller; see `UnitlessClassifier`.
-        interactions: products of features.
-        bias: add an intercept.
-        warm_start: `fit` goes on with the model of the last one.
-        infer_columns: `fit` reads frames as `train` does; see `UnitlessClassifier`.
-        extrapolate: go on linearly beyond the largest value that a feature has shown in training, and beyond the range
-            of the labels; then `predict(X)` of a linear model alone is `X @ coef_ + intercept_` everywhere (of counts,
-            its logarithm).
+        rule: how weights are updated; see `unitless.Learner`. Default: "nag".
+        loss: "squared", or another loss for numbers: see `unitless.Learner`. Default: "squared".
+        quantile: the quantile that "quantile" loss predicts. Default: 0.5.
+        learning_rate: a number, or "auto": 16 rates run at once, and the rate whose progressive loss is smallest so far
+            predicts. Default: None, which means "auto", but 0.5 if `order` is "vw".
+        model_type: what the model can express. Curves and trees take more time than a linear model. Default: "auto".
 
-    After fitting, beside what every regressor has:
+            - "linear": a weight for each feature. It is the fastest, and the only type that averages its weights.
+            - "curves": in addition, a curve for each numeric column.
+            - "trees": in addition to curves, trees over all columns; about as good as boosted trees.
+            - "auto": "linear" if X is sparse or has more than 1,000 columns; otherwise "trees".
+            - "curves only": see `unitless.Learner`.
+        ensemble: combine several learners: second-order learners for dense columns, a softmax for more than two
+            classes, a learner with the rule "snag" for wide and sparse data. Default: None, which means True, but False
+            if `learning_rate` is a number.
+        target: "auto" learns the unit and the offset of y: if y is replaced by a·y + b, so are the predictions, and
+            they stay within the range of the training labels. It applies to losses whose scores have the unit of y.
+            None: y is used as it is. Default: "auto".
+        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to
+            lower the loss on held-out rows (see `unitless.train`) by 0.5%; the best weights are selected, and then the
+            held-out rows are learned too. Default: "auto".
+        shuffle: whether `fit` learns the rows in random order, because files are often sorted. It then selects the last
+            weights or their average, whichever have the smaller loss on the held-out rows. `partial_fit` always learns
+            the rows in order and predicts with the last weights. Default: True.
+        random_state: the random seed of the order and the hold-out. With a number, the same data give the same model,
+            to the bit. Default: 0.
+        center: subtract the running mean from dense columns, so that their offset does not matter. Default: None, which
+            means True.
+        falling_scales: let the scale of a centered column fall when its values stay far smaller than before, for
+            example because meters replaced millimeters. Default: None, which means wherever columns are centered.
+        interactions: products of features; see `unitless.Learner`. Default: None.
+        bias: add an intercept. Default: True.
+        importance_aware: never step past the label, even if the rate or the weight of a row is large. Default: True.
+        schedule: for "gd" and "ng", how the rate changes: "sqrt" or "constant". Default: None, which means "sqrt".
+        order: "paper" adapts the scales before it predicts a row; "vw" predicts first. Default: "paper".
+        clip: "labels" limits predictions to the range of the labels seen before; "vw" to Vowpal Wabbit's range, for
+            comparisons. Default: None.
+        bits: a number b hashes feature names into 2**b slots, which limits memory. Default: None, no hashing.
+        average: keep the average of the weights too; `fit` selects it if its loss on the held-out rows is smaller.
+            Default: None, which means True for linear models and `shuffle=True`.
+        sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
+            With a penalty the model is linear; see `unitless.Learner`. Default: 0.
+        l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        n_trees: the number of trees; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
+        extrapolate: predict linearly beyond the range of the training values, instead of limiting values to that range.
+            It also removes the limits to the range of the labels. Then `predict(X)` of a linear model without an
+            ensemble is `X @ coef_ + intercept_` everywhere (for counts, its logarithm). Default: False.
+        warm_start: whether `fit` continues with the previous model. Default: False.
+        infer_columns: whether `fit` infers column types of frames as `train` does: it recognizes dates, numbers written
+            as text, free text and identifiers, and `partial_fit` continues with these types. If it is False, and for a
+            model that begins with `partial_fit`, the types of the frame decide. Default: True.
 
-    - `coef_`, `intercept_`: in the data's units. `coef_` belongs to `features_`: the columns of X, then the values of
-      its text columns and products, if there are any. Of several
-      members they are those of the linear one.
-    - `feature_importances_`: |w|·s of these features: how far a feature can move a prediction.
-    - `progressive_score_`: R² of the predictions that were made for each row before it was learned, in the first pass,
-      without the very first, which knows no label: an out-of-sample score, for free.
-    - `model_`: the model itself, with all that it can do.
+    Attributes:
+        coef_: the weights of the linear terms in the data's units, for `features_`.
+        intercept_: the intercept in the data's units.
+        features_: the columns of X, followed by the values of its text columns and by products, if there are any.
+        feature_importances_: |w|·s of these features: how far a feature can move a prediction.
+        progressive_score_: R² of the predictions made before each row was learned, in the first pass of `fit`, without
+            the first row, for which no label is known. It is an out-of-sample R².
+        model_: the model, a `unitless.Learner`.
 
     Example:
         >>> import numpy as np
@@ -82,12 +107,13 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         >>> y = 1000 * (X - [293, 50_000]) @ [4, 0.002] + 250_000  # in cents
         >>> m = UnitlessRegressor().fit(X, y)
         >>> print(f"{m.progressive_score_:.3f}, {m.score(X, y):.3f}")
-        0.999, 1.000
+        1.000, 1.000
         >>> [float(f"{w:.3g}") for w in m.coef_]
         [4000.0, 2.0]
     """
 
-    _spread: tuple[float, float, float, float] | None  # of y: weight, mean, squares about it; squared errors
+    # statistics of y: weight, mean, squares about the mean; and the squared errors
+    _spread: tuple[float, float, float, float] | None
 
     def __init__(
         self,
@@ -95,7 +121,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         rule: Rule = "nag",
         loss: NumberLoss = "squared",
         quantile: float = 0.5,
-        learning_rate: float | Auto = "auto",
+        learning_rate: float | Auto | None = None,
         model_type: ModelType = "auto",
         ensemble: bool | None = None,
         target: Auto | None = "auto",
@@ -106,6 +132,12 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         falling_scales: bool | None = None,
         interactions: Any = None,
         bias: bool = True,
+        importance_aware: bool = True,
+        schedule: Schedule | None = None,
+        order: Order = "paper",
+        clip: Clip | None = None,
+        bits: int | None = None,
+        average: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
         n_trees: int = 64,
@@ -128,6 +160,12 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.importance_aware = importance_aware
+        self.schedule = schedule
+        self.order = order
+        self.clip = clip
+        self.bits = bits
+        self.average = average
         self.sparsity = sparsity
         self.l2 = l2
         self.n_trees = n_trees
@@ -137,13 +175,13 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.infer_columns = infer_columns
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all rows, in a random order."""
+        """Fit a new model to all rows, in random order."""
         go_on = self._goes_on()
         data = rows.read(self, X, first=not go_on, infer=self.infer_columns)
         numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
         weight = weights_of(sample_weight, data)
         if go_on:
-            model = self._taking(self.model_.copy(), data)  # so that bad data leaves the old one as it was
+            model = self._taking(self.model_.copy(), data)  # a copy, so that invalid data does not change the model
         else:
             model, self._spread = self._new_model(data), None
         model = self._learn_passes(model, data, Numbers(numbers), weight)
@@ -151,7 +189,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from some more rows, in their order."""
+        """Learn further rows, in their order."""
         first = self._begins()
         data = rows.read(self, X, first=first)
         numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
@@ -184,7 +222,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         mean = float(counted @ y) / total
         squares = float(counted @ (y - mean) ** 2)
         errors = float(counted @ (LOSSES[self.loss].link.function(scored.scores[:, 0]) - y) ** 2)
-        # the sums of two parts, each about its own mean, as one
+        # combine the sums of two parts, each about its own mean
         total_before, mean_before, squares_before, errors_before = self._spread
         both = total + total_before
         squares += squares_before + (mean - mean_before) ** 2 * total * total_before / both
@@ -193,44 +231,45 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
 
     @property
     def progressive_score_(self) -> float:
-        """R² of the predictions made before each row was learned, in `fit`'s first pass or all `partial_fit`s."""
+        """R² of the predictions made before each row was learned, in `fit`'s first pass or in `partial_fit`."""
         check_is_fitted(self)
         if self._spread is None or not self._spread[2]:
             return math.nan
         return 1.0 - self._spread[3] / self._spread[2]
 
     def predict(self, X: Any) -> Float64:
-        """The number for each row: a NumPy array, whatever X is."""
-        scores = self._scores(X)  # which refuses an estimator that is not fitted
+        """Predict the number for each row; returns a NumPy array."""
+        scores = self._scores(X)  # this also raises an error for an estimator that is not fitted
         return self.model_._link(scores)
 
     def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> Float64:
-        """The prediction interval of each row: an array with two columns, low and high.
+        """Predict an interval for each row: an array with two columns, low and high.
 
-        An interval is the prediction ± a quantile of the errors: after `fit` of those on the held-out rows, a tenth,
-        before they were added to training (where they are fewer than 20, and with `shuffle=False`, of progressive
-        predictions, late in the first pass); `partial_fit` goes on with the errors of progressive predictions.
+        An interval is the prediction ± a quantile of the errors. After `fit` these are the errors on the held-out rows,
+        before the rows were added to training. With fewer than 20 held-out rows, or with `shuffle=False`, they are
+        errors of progressive predictions, late in the first pass. `partial_fit` updates the quantiles with the errors
+        of progressive predictions.
 
         Args:
             X: rows.
-            level: how often the interval is to contain the truth, such as 0.9; at most 0.999.
+            level: the probability that the interval contains the truth, such as 0.9; at most 0.999. Default: 0.9.
         """
         reach = self._reach(level, "level")
         return np.stack(bounds(self.predict(X), reach, LOSSES[self.loss].smallest_label), axis=1)
 
     @property
     def coef_(self) -> Float64:
-        """Weights in the data's units."""
+        """The weights of the linear terms in the data's units."""
         return np.asarray(self._by_feature([self._model.weights])[0])
 
     @property
     def intercept_(self) -> float:
-        """What the prediction is where all features are 0."""
+        """The prediction where all features are 0."""
         return self._model.weights.get(BIAS, 0.0)
 
     @property
     def feature_importances_(self) -> Float64:
-        """|w|·s by feature: how far it can move a prediction. It has no unit of the feature's."""
+        """|w|·s by feature: how far it can move a prediction. It does not depend on the feature's unit."""
         return np.asarray(self._by_feature([self._model.importance])[0])
 
     @property

@@ -1,13 +1,13 @@
-"""X as scikit-learn's users give it: checked by scikit-learn, read as the core takes it.
+"""Read X: checked by scikit-learn, converted to the core's input.
 
-Arrays and sparse matrices are columns by their number. `fit` reads a frame as `train` reads it: from their content it
-infers what the columns hold (numbers, categories, dates, words, identifiers), and later frames are read likewise. In
-`fit` with `infer_columns=False`, and where a model begins with `partial_fit`, which must not depend on how rows are
-divided into calls, a frame's columns keep the types that they have: numbers are taken as they lie, booleans are 0 and 1
-that are never centered, and text and categories become a feature for each value, `column=value`. A column without any
-value so far is of no type yet. A missing value of a frame or an array is a feature too, `column=(missing)`. Features
-that have names need columns that have names: from the first missing value on, the columns of an array are named by
-their numbers.
+Arrays and sparse matrices have columns by number. `fit` reads a frame as `train` does: it infers the column types
+(numbers, categories, dates, words, identifiers) from the content, and reads later frames with the same types. With
+`infer_columns=False`, and for a model that begins with `partial_fit`, which must not depend on the division of rows
+into calls, the types of the frame decide: numbers are used as they are, booleans are 0 and 1 and never centered,
+dates become their parts, and text and categories become a feature for each value, `column=value`. A column without
+any value so far has no type yet. A missing value of a frame or an array is a feature too, `column=(missing)`.
+Features that have names need columns that have names: from the first missing value on, the columns of an array are
+named by their numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from sklearn.utils.validation import check_array, validate_data
 from .. import inputs
 from ..data import Batch, ReadOptions, Schema
 from ..data.columns import frame_reader, table_schema
-from ..data.columns.arrow_column import DatesError
 from ..data.columns.policy import Policy
 from ..data.columns.schema import VALUE
 from ..data.labels import RawLabels
@@ -37,23 +36,23 @@ from ..models.numbered_columns import column_names
 
 Rows: TypeAlias = inputs.Dense | inputs.Compressed | inputs.Frame
 
-# Rows that are brought into another order at a time: few enough to stay near, many enough to be fast.
+# Rows that are permuted at a time: few enough for the cache, many enough to be fast.
 CHUNK = 16_384
 
-POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", dates="error")
+POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", dates="parts")
 
-# The core looks at every value anyway, and says where the bad one is.
+# The core checks every value anyway, and reports the position of an invalid one.
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False}
 
 
 def read(estimator: Any, X: Any, first: bool = False, infer: bool = False) -> Rows:
-    """X for `estimator`.
+    """Read X for an estimator.
 
     Args:
-        estimator: it records what the columns are.
-        X: rows.
-        first: these rows decide what the columns are; otherwise they must have the same.
-        infer: whether the first rows decide it by the content of a frame's columns, not by their types alone.
+        estimator: the estimator, which stores the column types.
+        X: the rows.
+        first: whether these rows decide the column types; otherwise they must have the same columns.
+        infer: whether the types are inferred from the content of a frame's columns, instead of their declared types.
     """
     if first:
         estimator._column_record = None
@@ -79,13 +78,13 @@ def read(estimator: Any, X: Any, first: bool = False, infer: bool = False) -> Ro
 
 
 class RandomRows:
-    """Rows of data that lies in memory, in random order.
+    """Rows of data in memory, in random order.
 
     Args:
         data: all rows.
         labels: their labels.
         weight: their weights, or None.
-        order: the numbers of the rows, in the order in which they are learned.
+        order: the row numbers in the order in which they are learned.
     """
 
     def __init__(self, data: Rows, labels: RawLabels, weight: Float64 | None, order: NDArray[np.intp]) -> None:
@@ -93,11 +92,11 @@ class RandomRows:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return len(self._order)
 
     def batches(self, first: int = 0, last: int | None = None) -> Iterator[Batch]:
-        """The rows from one number up to another, some at a time."""
+        """Yield batches of the rows from `first` up to `last`."""
         order = self._order[first:last]
         for start in range(0, len(order), CHUNK):
             chosen = order[start : start + CHUNK]
@@ -107,12 +106,12 @@ class RandomRows:
 
 
 def has_numbered_names(estimator: Any, rows: Rows) -> bool:
-    """Whether these are columns of an array that are named by their numbers."""
+    """Whether the columns of an array are named by their numbers."""
     return isinstance(rows, inputs.Frame) and not hasattr(estimator, "feature_names_in_")
 
 
 def text_columns(estimator: Any, rows: Rows) -> list[str]:
-    """The columns of a frame that are not numbers themselves: text, dates, and those that are left out."""
+    """The columns of a frame that are not plain numbers: text, dates, and ignored columns."""
     if not isinstance(rows, inputs.Frame):
         return []
     found = frame_reader.text_columns(rows)
@@ -121,14 +120,14 @@ def text_columns(estimator: Any, rows: Rows) -> list[str]:
 
 
 def empty_columns(estimator: Any, rows: Rows) -> list[str]:
-    """The columns of a frame without any value, if columns are what their types say: they are of no type yet."""
+    """The columns of a frame without any value, if its declared types are used: they have no type yet."""
     if not isinstance(rows, inputs.Frame) or estimator._column_record is not None:
         return []
     return [name for name, column in zip(rows.names, rows.columns, strict=True) if _is_empty(column)]
 
 
 def _inferred(estimator: Any, X: Any) -> Rows:
-    """A frame whose columns hold what was inferred when the model was fitted."""
+    """Read a frame with the column types that were inferred when the model was fitted."""
     schema = Schema.read(estimator._column_record["schema"])
     batch = frame_batch(X, schema, ReadOptions.settled(estimator._column_record["reading"]))
     for name, invalid in batch.invalid_values.items():
@@ -161,13 +160,13 @@ def _matrix(estimator: Any, checked: Any, first: bool) -> Rows:
 
 
 def _named(names: list[str], array: np.ndarray[Any, Any]) -> inputs.Frame:
-    """The columns of an array under names."""
+    """Give names to the columns of an array."""
     some = inputs.has_missing(array)
     return _may_be_unknown(inputs.Frame(names, list(array.T), len(array), missing=some, indicators=some))
 
 
 def _may_be_unknown(frame: inputs.Frame) -> inputs.Frame:
-    """The frame, given to the core so that it takes columns that the model does not know: they never had a value."""
+    """Let the core accept columns that the model does not know, because they never had a value."""
     return replace(frame, missing=True, whole=not frame.missing)
 
 
@@ -178,20 +177,18 @@ def _dense(checked: Any) -> np.ndarray[Any, Any]:
 
 
 def _typed(estimator: Any, X: Any, first: bool) -> inputs.Frame:
-    """A frame whose columns are what their types say."""
-    try:
-        frame = _may_be_unknown(frame_reader.read_frame(X, POLICY))
-    except DatesError as error:
-        advice = "`fit` with infer_columns=True takes the parts of dates as features; or turn it into numbers or text"
-        raise error.at(advice=advice) from None
+    """Read a frame with its declared column types."""
+    frame = _may_be_unknown(frame_reader.read_frame(X, POLICY))
     if first:
         return frame
-    for name, column in zip(frame.names, frame.columns, strict=True):
+    columns = dict(zip(frame.names, frame.columns, strict=True))
+    for name in estimator.feature_names_in_.tolist():
+        column = columns.get(name)  # none of a date, which has become its parts
         was_text = name in estimator._text_columns
-        if was_text != isinstance(column, inputs.TextColumn):
-            if name in estimator._empty_columns or _is_empty(column):  # without a value there is no type
+        if was_text != (column is None or isinstance(column, inputs.TextColumn)):
+            if name in estimator._empty_columns or (column is not None and _is_empty(column)):  # there is no type yet
                 continue
-            was, now = ("text", "numbers") if was_text else ("numbers", "text")
+            was, now = ("text or dates", "numbers") if was_text else ("numbers", "text or dates")
             raise InputError(f"column {name!r} holds {now}, but held {was} when the model was fitted")
     return frame
 

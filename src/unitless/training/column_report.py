@@ -91,7 +91,7 @@ def _invalid_values(training: Training) -> Iterable[Phrase]:
     for name, (count, place, value) in ranked[:_SHOWN]:
         is_target = name == schema.target
         kind = schema.target_kind if is_target else schema.kinds.get(name)
-        there = rows - (progress.unlabelled if is_target else progress.missing[name]) + count
+        there = rows - (progress.unlabeled if is_target else progress.missing[name]) + count
         share = 1 - count / there if there > count else 0.0
         what = {"boolean": "true or false"}.get(str(kind), "dates" if kind in DATES else "numbers")
         more = f", and {count - 1:,} more" if count > 1 else ""

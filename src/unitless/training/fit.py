@@ -16,17 +16,20 @@ from ..data import Batch, Position
 from ..data.memory import memory_size
 from ..data.progress import Progress
 from ..data.rows.shuffle import Shuffle
+from ..data.screening import usable
 from ..metrics.evaluation import Evaluation
+from ..models.scored import Scored
 from .leaks import find_leak
 from .notes import drifts
-from .passes import Passes, steering_loss
+from .passes import Passes
 from .plan import Plan
-from .screening import usable
 from .session import Session
 from .watched import Watched
 
 if TYPE_CHECKING:
     from .training import Training
+
+IN_SAMPLE = 4_000  # learned rows that the final model predicts again
 
 
 class RandomRows(Protocol):
@@ -61,14 +64,13 @@ def make_passes(
         done: how many passes were made before.
     """
 
-    def loss() -> float:
-        evaluation = Evaluation(session.model)
-        # No weights can predict a class that was never met, so its rows cannot tell which weights are better.
-        session.score(rows.batches(rows.rows - held), [evaluation], known_classes=True)
-        return steering_loss(evaluation)
+    def predictions() -> Iterator[Scored]:
+        return map(session.scored, rows.batches(rows.rows - held))
 
     passes.begin(session.model)
-    return not any(learn_pass(number) for number in passes.made(plan, (rows.rows, held), done, session.model, loss))
+    return not any(
+        learn_pass(number) for number in passes.made(plan, (rows.rows, held), done, session.model, predictions)
+    )
 
 
 class Fit:
@@ -88,7 +90,7 @@ class Fit:
             training.check_rows(rows.rows)
             if training.session is None:
                 training.begin(next(rows.batches(0, learned)))
-                training.try_model_types(lambda: rows.batches(0, learned))
+                training.choose_model_type(lambda: rows.batches(0, learned))
                 watched.tell()  # so that notes about the labels are shown before learning begins
             assert training.session is not None
             finished = make_passes(
@@ -142,7 +144,11 @@ class Fit:
                 numbers.append(batch.place.numbers)
                 yield batch
 
-        training.score_holdout(noted(), rows.rows - learned, finished)
+        chosen = training.passes.halves.scores if finished else None
+        training.score_holdout(noted(), rows.rows - learned, finished, chosen)
+        if finished and training.session is not None and learned < rows.rows:
+            findings.in_sample = Evaluation(training.session.model)
+            training.session.score(rows.batches(0, min(learned, IN_SAMPLE)), [findings.in_sample])
         if findings.row_errors is not None:
             findings.drifting = drifts(findings.row_errors.errors, np.concatenate(numbers))
 
@@ -170,7 +176,7 @@ def shuffled(training: Training, watched: Watched) -> Iterator[Shuffle]:
                 good = usable(batch, None, training.reader.options.on_error, counts)
                 assert batch.labels is not None
                 labeled = batch.labels.present()
-                counts.unlabelled += int((good & ~labeled).sum())
+                counts.unlabeled += int((good & ~labeled).sum())
                 good &= labeled
                 if batch.weight is not None:  # rows of sample weight 0 would take places of the hold-out for nothing
                     good &= batch.weight != 0

@@ -8,7 +8,7 @@ it must do far worse. Both are measured on a sample of the rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from .. import inputs
 from ..data import Batch
+from ..data.columns.schema import DATES
 from ..errors import Option, Phrase
 from ..inputs import Float64
 from ..metrics.baseline import skill
 from ..metrics.evaluation import Evaluation
-from .defaults import DataFacts
 from .session import Session
 
 if TYPE_CHECKING:
@@ -84,15 +84,17 @@ def find_leak(training: Training, rows: RandomRows, learned: int) -> Leak | None
         list(rows.batches(0, min(learned, LEARNED))),
         list(rows.batches(learned, min(rows.rows, learned + HELD_OUT))),
     )
-    names = sample.best()
-    if names is None:
+    dates = {name for name, kind in training.schema.columns if kind in DATES}
+    best = sample.best(lambda name: name.endswith(".time") and _column_of(training, name) in dates)
+    if best is None:
         return None
-    columns, alone = names
-    others = _skill_without(training, sample, columns)
+    columns, alone = tuple(dict.fromkeys(_column_of(training, name) for name in best[0])), best[1]
+    names = [name for name in _names(sample.learned[0].data) if name and _column_of(training, name) in columns]
+    others = _skill_without(training, sample, names)
     identity = sample.task == "regression" and 1 - alone < IDENTITY  # the target in another unit, or a sum
     if others is None or 1 - others < FAR * (1 - alone) or (others > MOST_OTHERS and not identity):
         return None
-    return Leak(tuple(dict.fromkeys(_column_of(training, name) for name in columns)), alone, others)
+    return Leak(columns, alone, others)
 
 
 class _Sample:
@@ -104,8 +106,12 @@ class _Sample:
         parts = [[session.scored(batch).truth for batch in batches] for batches in (learned, held)]
         self._y, self._held_y = (np.concatenate(part).astype(np.float64) for part in parts)
 
-    def best(self) -> tuple[tuple[str, ...], float] | None:
-        """The column, or the pair of numeric columns, that determines the target almost alone; and its skill."""
+    def best(self, is_date: Callable[[str], bool]) -> tuple[tuple[str, ...], float] | None:
+        """The column, or the pair of numeric columns, that determines the target almost alone; and its skill.
+
+        Args:
+            is_date: whether a column has the seconds of dates.
+        """
         found: tuple[tuple[str, ...], float] | None = None
         numeric: dict[str, tuple[Float64, Float64]] = {}
         for name in _names(self.learned[0].data):
@@ -119,9 +125,19 @@ class _Sample:
                 numeric[name] = values, held
             if alone >= ALMOST_ALL and (found is None or alone > found[1]):
                 found = (name,), alone
-        if self.task != "regression":
-            return found
-        return self._linear(numeric) or found
+        if self.task == "regression":
+            return self._linear(numeric) or found
+        return found or self._between({name: pair for name, pair in numeric.items() if is_date(name)})
+
+    def _between(self, dates: dict[str, tuple[Float64, Float64]]) -> tuple[tuple[str, ...], float] | None:
+        """Two dates between which the time determines the class: "late" is known when both dates are."""
+        best: tuple[tuple[str, ...], float] | None = None
+        for one, other in itertools.combinations(dates, 2):
+            (a, held_a), (b, held_b) = dates[one], dates[other]
+            alone = self._skill(*_coded(a - b, held_a - held_b))
+            if alone >= ALMOST_ALL and (best is None or alone > best[1]):
+                best = (one, other), alone
+        return best
 
     def _skill(self, codes: NDArray[np.intp], held: NDArray[np.intp]) -> float:
         """The skill of predicting by the mean, or the most frequent class, of each value."""
@@ -157,16 +173,14 @@ class _Sample:
         return best
 
 
-def _skill_without(training: Training, sample: _Sample, columns: tuple[str, ...]) -> float | None:
+def _skill_without(training: Training, sample: _Sample, columns: Collection[str]) -> float | None:
     """The skill, on the held-out rows of the sample, of a model that learns its other rows without these columns."""
     assert training.session is not None
     target, first = training.session.target, _without(sample.learned[0].data, columns)
     if first is None:
         return 0.0  # there are no others
-    facts = DataFacts(training.source.family != "named", True, first)
     model_type = training.session.model.options.model_type  # a trial may have chosen it
-    model = training.setup.request.model(target, facts, model_type)
-    session = Session(model, target, on_error=training.reader.options.on_error)
+    session = Session(training.new_model(target, first, model_type), target, on_error=training.reader.options.on_error)
     session.model._choose_rates(True)
     for number in range(PASSES):
         for batch in _all_without(sample.learned, columns):
@@ -181,14 +195,14 @@ def _skill_without(training: Training, sample: _Sample, columns: tuple[str, ...]
     return skill(evaluation.metrics, baseline.metrics, by)
 
 
-def _all_without(batches: list[Batch], columns: tuple[str, ...]) -> Iterable[Batch]:
+def _all_without(batches: list[Batch], columns: Collection[str]) -> Iterable[Batch]:
     for batch in batches:
         data = _without(batch.data, columns)
         assert data is not None
         yield replace(batch, data=data)
 
 
-def _without(data: inputs.Input, columns: tuple[str, ...]) -> inputs.Input | None:
+def _without(data: inputs.Input, columns: Collection[str]) -> inputs.Input | None:
     """The other columns; None if there are none."""
     if isinstance(data, inputs.Dense):
         kept = [k for k in range(data.array.shape[1]) if str(k) not in columns]
@@ -256,4 +270,7 @@ def _r2(truth: Float64, predicted: Float64, mean: float) -> float:
 def _column_of(training: Training, name: str) -> str:
     """The column of the data that a column of features was made of, such as a part of a date."""
     known = {column for column, _ in training.schema.columns}
-    return name if name in known or not known else name.rpartition(".")[0] or name
+    part = name
+    while part and part not in known:
+        part = part.rpartition(".")[0]  # a part of a date may have parts itself, such as "when.yearday.sin"
+    return part or name

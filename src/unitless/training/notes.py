@@ -12,7 +12,8 @@ from ..data.columns.schema import DATES
 from ..errors import Option, Phrase
 from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
-from ..metrics.stream_baselines import MEAN, REPEAT, shown_name
+from ..metrics.stream_baselines import MEAN, REPEAT
+from .contradictions import contradiction
 
 if TYPE_CHECKING:
     from .training import Training
@@ -30,7 +31,9 @@ def notes(training: Training) -> list[Phrase]:
     """What is worth knowing about the data and the model, one sentence each."""
     found = [
         None if training.findings.leak is None else training.findings.leak.note(),
+        contradiction(training),
         _in_time(training) if training.fitted else _forgotten(training),
+        _still_improving(training),
         _no_better(training),
         _known(training),
         _idle(training),
@@ -38,6 +41,18 @@ def notes(training: Training) -> list[Phrase]:
         None if training.model is None else training.model.options.penalty_note,
     ]
     return [note for note in found if note is not None]
+
+
+def _still_improving(training: Training) -> Phrase | None:
+    """A note if a fit has reached its limit of passes while another one was expected to help."""
+    done, passes = training.progress.passes, training.passes
+    if training.interrupted or not (training.fitted and training.plan.is_auto and passes.losses and not passes.stale):
+        return None
+    return Phrase(
+        f"the fit ended at its limit of {done} passes; the last one still lowered the loss on the held-out rows by "
+        f"{passes.gain:.1%}. For more passes, with about the same time for each: ",
+        Option("passes", 2 * done),
+    )
 
 
 def _known(training: Training) -> Phrase | None:
@@ -123,9 +138,14 @@ def _no_better(training: Training) -> Phrase | None:
         REPEAT: "the labels are autocorrelated; a column with the label of the row before would help the model",
         MEAN: "the columns tell little about the target, or more rows are needed to learn it",
     }
+    constant = "mean" if session.target.task == "regression" else "most frequent class"
+    answer = {
+        REPEAT: "the last-label baseline (predicting the label of the row before)",
+        MEAN: f"the baseline (always predicting the {constant} so far)",
+    }[best]
     return Phrase(
-        f"{shown_name(best, session.target.task)}: that simple answer had a smaller progressive {title} "
-        f"({better[best]:{form}}) than the model ({own[by]:{form}}); {advice[best]}"
+        f"{answer} had a smaller progressive {title} ({better[best]:{form}}) than the model ({own[by]:{form}}); "
+        f"{advice[best]}"
     )
 
 
@@ -134,7 +154,11 @@ def _in_time(training: Training) -> Phrase | None:
     dates = [name for name, kind in training.schema.columns if kind in DATES]
     if not dates and not training.findings.drifting:
         return None
-    why = f"column {dates[0]!r} is a date" if dates else "errors drift along the data"
+    why = (
+        f"column {dates[0]!r} is a date"
+        if dates
+        else f"errors differ along the {'file' if training.source.files else 'data'}"
+    )
     return Phrase(
         f"{why}: if the rows are in the order of time and the future is to be predicted, ",
         *(Option("shuffle", False), " ", Option("holdout", "last"), " evaluates it on the last rows"),

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..metrics.evaluation import Evaluation
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
+from ..models.scored import Scored
 from ..options import Kept
+from .halves import Halves
 from .plan import ENOUGH, MOST_NONLINEAR_PASSES, Plan
 
-WORTH = 1e-3  # a pass helps if it lowers the loss by at least this fraction
-PATIENCE = 2  # a fit ends after this many consecutive passes that did not help
+WORTH = 5e-3  # another pass is worth its time if it is expected to lower the loss by this fraction
 
 
 @dataclass
@@ -25,8 +25,10 @@ class Passes:
         loss: the loss of the best weights so far on the held-out rows.
         best: the number of the pass after which the weights were best.
         kept: which weights were best: "last", or "averaged", the average of the weights up to that pass.
-        stale: how many passes since then have not helped.
+        stale: after how many consecutive passes another one was not expected to be worth its time.
+        gain: the fraction by which the last pass lowered the loss; infinite after the first pass.
         state: the model's state after the best pass, if it has learned more since.
+        halves: predictions for the held-out rows by weights that were chosen without them, for the metrics.
         losses: by pass, the losses of the last and of the averaged weights, for progress displays and reports.
     """
 
@@ -34,17 +36,27 @@ class Passes:
     best: int = 0
     kept: Kept = "last"
     stale: int = 0
+    gain: float = math.inf
     state: Any = None
+    halves: Halves = field(default_factory=Halves)
     losses: dict[int, dict[Kept, float]] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         """The record as a model file stores it, without the model's state, which has its own section."""
-        return {"loss": self.loss.hex(), "best": self.best, "kept": self.kept, "stale": self.stale}
+        return {
+            "loss": self.loss.hex(),
+            "best": self.best,
+            "kept": self.kept,
+            "stale": self.stale,
+            "gain": self.gain.hex(),
+            "halves": self.halves.plain(),
+        }
 
     @classmethod
     def read(cls, plain: dict[str, Any], state: Any) -> Passes:
         """Make the record from what a model file stores; the file was checked when it was loaded."""
-        return cls(float.fromhex(plain["loss"]), plain["best"], plain["kept"], plain["stale"], state)
+        loss, gain = float.fromhex(plain["loss"]), float.fromhex(plain["gain"])
+        return cls(loss, plain["best"], plain["kept"], plain["stale"], gain, state, Halves.read(plain["halves"]))
 
     def begin(self, model: Learner | OneVsAll) -> None:
         """Predict with the last weights until it is known which weights are better."""
@@ -57,7 +69,7 @@ class Passes:
         size: tuple[int, int],
         done: int,
         model: Learner | OneVsAll,
-        loss: Callable[[], float],
+        predictions: Callable[[], Iterable[Scored]],
     ) -> Iterator[int]:
         """Yield the numbers of the passes to make, from 1; the caller makes each pass before it takes the next number.
 
@@ -68,7 +80,7 @@ class Passes:
             size: how many rows there are, and how many of them are held out.
             done: how many passes were made before.
             model: the model that learns.
-            loss: returns the loss of the current model on the held-out rows.
+            predictions: returns the predictions of the current model for the held-out rows.
         """
         rows, held = size
         while self.go_on(plan, done, rows, held) and not (plan.is_auto and is_enough(model, done)):
@@ -76,40 +88,51 @@ class Passes:
             yield done
             self.end_pass(model)
             if held >= ENOUGH:
-                self.judge(model, plan, done, loss)
+                self.judge(model, plan, done, predictions)
         self.settle(model, done)
 
     def go_on(self, plan: Plan, done: int, rows: int, held: int) -> bool:
         """Whether another pass over `rows` rows, of which `held` are held out, may help."""
         if done < plan.least_passes(rows):
             return True
-        patience = max(
-            PATIENCE, plan.least_passes(rows) // 2
-        )  # on small tables the loss is noisier, and a pass is cheap
+        patience = max(1, plan.least_passes(rows) // 2)  # on small tables the loss is noisier, and a pass is cheap
         return done < plan.most_passes(rows) and held >= ENOUGH and self.stale < patience
 
     def end_pass(self, model: Learner | OneVsAll) -> None:
         """Stop choosing among the candidate rates: in later passes they would be judged by rows they have learned."""
         model._choose_rates(False)
 
-    def judge(self, model: Learner | OneVsAll, plan: Plan, done: int, loss: Callable[[], float]) -> None:
-        """Compare the last weights and their average after a pass; `loss` returns the loss of the current model."""
+    def judge(
+        self, model: Learner | OneVsAll, plan: Plan, done: int, predictions: Callable[[], Iterable[Scored]]
+    ) -> None:
+        """Compare the last weights and their average after a pass, by their predictions for the held-out rows."""
         if not plan.is_auto and done < plan.most_passes(0):  # the user fixed the number of passes
             return
         losses: dict[Kept, float] = {}
         for kept in ("last", "averaged") if model.options.average else ("last",):
             if model.options.average:
                 model.keep(kept)
-            losses[kept] = loss()
+            losses[kept] = self.halves.judge(model, predictions())
         self.begin(model)
         self.losses[done] = losses
         kept = min(losses, key=lambda name: losses[name])
-        worth = WORTH * abs(self.loss) if self.loss < math.inf else 0.0
-        helped = losses[kept] < self.loss - worth
-        self.stale = 0 if helped else self.stale + 1
+        self.stale = 0 if self._expected_gain(losses[kept]) >= WORTH else self.stale + 1
         if losses[kept] < self.loss:
             self.loss, self.best, self.kept = losses[kept], done, kept
             self.state = model._remembered()
+
+    def _expected_gain(self, loss: float) -> float:
+        """The fraction by which the next pass is expected to lower the loss, if the gains go on to shrink as they do.
+
+        Args:
+            loss: the loss after the last pass; `self.loss` is the smallest loss before it.
+        """
+        before, earlier = abs(self.loss), self.gain
+        if loss == math.inf or before == 0:
+            self.gain = 0.0
+        else:
+            self.gain = math.inf if before == math.inf else (self.loss - loss) / before
+        return self.gain * min(1.0, self.gain / earlier) if self.gain > 0 and 0 < earlier < math.inf else self.gain
 
     def finish(self, model: Learner | OneVsAll) -> None:
         """Choose among the candidate rates again: rows that are learned from now on are new."""
@@ -127,9 +150,3 @@ class Passes:
 def is_enough(model: Learner | OneVsAll, done: int) -> bool:
     """Whether a model with curves and trees has made enough passes: each costs more, and later ones gain little."""
     return done >= MOST_NONLINEAR_PASSES and model.model_type not in (None, "linear")
-
-
-def steering_loss(evaluation: Evaluation) -> float:
-    """The loss by which weights are compared: for classes with probabilities the log loss, otherwise the model's."""
-    loss = evaluation.metrics.get("log_loss", evaluation.loss)
-    return math.inf if math.isnan(loss) else loss

@@ -18,6 +18,8 @@ PassCount: TypeAlias = int | Literal["auto"] | None
 
 HOLDOUT = 0.1  # the default fraction of the rows that are held out
 MOST_HELD_OUT = 20_000  # the most rows that are held out by default
+# A tenth of a small table tells little about a model: then up to so many rows are held out, at most this fraction.
+LEAST_HELD_OUT, MOST_OF_SMALL = 100, 0.2
 ENOUGH = 5  # with fewer held-out rows the weights cannot be compared
 # passes="auto" makes at least as many passes as it takes to learn 10,000 rows, but never more than 20 for this reason.
 SEEN, FIRST_PASSES = 10_000, 20
@@ -92,9 +94,10 @@ class Plan:
 
     def held_rows(self, rows: int) -> int:
         """How many of `rows` rows are held out."""
-        share = HOLDOUT if self.holdout in (None, "last") else float(self.holdout)
-        most = MOST_HELD_OUT if self.holdout in (None, "last") else rows
-        return min(int(share * rows), most)
+        if self.holdout not in (None, "last"):
+            return int(float(self.holdout) * rows)
+        held = max(int(HOLDOUT * rows), min(LEAST_HELD_OUT, int(MOST_OF_SMALL * rows)))
+        return 0 if held < ENOUGH else min(held, MOST_HELD_OUT)
 
     @property
     def is_auto(self) -> bool:

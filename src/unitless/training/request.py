@@ -54,20 +54,23 @@ def train(
     it is learned.
 
     Args:
-        source: a file's name (in any of the formats that the guide lists, compressed or not), a glob, a folder, a zip
-            archive, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow
-            dataset; an array or sparse matrix; an iterable of mappings.
-        target: the column to predict; a number counts columns from 0, and -1 is the last one. For an array or a frame
-            it may be the labels themselves.
-        weight: a column of sample weights, or the weights themselves.
+        source: a file's name (CSV, Parquet, Arrow, JSON lines, VW text, libsvm, compressed or not), a glob, a folder, a
+            zip archive, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a
+            pyarrow dataset; an array or sparse matrix; an iterable of mappings.
+        target: the column to predict: its name, or a negative number, which counts from the end (-1 is the last one).
+            The columns of a file without a header are called 1, 2, 3, ..., those of an array 0, 1, 2, ... For an array
+            or a frame it may be the labels themselves.
+        weight: a column of sample weights, likewise, or the weights themselves.
         task: "regression", "binary" or "classes". Default: inferred. Two values are binary; text or up to 20 different
             whole numbers are classes; anything else is a number to predict.
         positive: the positive one of two labels. Default: yes, true, 1, the larger or later one.
         shuffle: True: fit the data, in random order. False: learn it as a stream, in its order. Default: True.
-        passes: how often to learn the data. "auto": until the loss on the held-out rows stops falling; the best weights
-            are selected. Default: "auto" for a fit, 1 for a stream and on a cluster.
+        passes: how often to learn the data. "auto": as long as another pass is expected to lower the loss on the
+            held-out rows by 0.5%; the best weights are selected. Default: "auto" for a fit, 1 for a stream and on a
+            cluster.
         holdout: the fraction of the rows that are held out. "last", with `shuffle=False`: the last tenth, so that the
-            past is learned and the future predicted. Default: a tenth, at most 20,000 rows, for a fit; 0 for a stream.
+            past is learned and the future predicted. Default: 0 for a stream; for a fit a tenth, at most 20,000 rows;
+            of small tables 100 rows, but no more than a fifth.
         learn_holdout: add the held-out rows to training after the metrics were computed. Default: True.
         random_state: the random seed for shuffling and the hold-out. Default: 0.
         memory: how much memory rows may take while they are shuffled ("2GB", or bytes). Larger tables go through
@@ -86,7 +89,8 @@ def train(
         progress: called after every batch with the training (its `progress`, `evaluation`, `source`). Default: a bar in
             notebooks; False for none.
         options: the options of the learner, such as `model_type`, `ensemble`, `loss` or `learning_rate`; see `Learner`.
-            Default: chosen by the task and the data.
+            Default: chosen by the task and the data. `Learner`'s option `target` is none of them: `train` always learns
+            the labels' unit and offset, where the loss is in this unit.
 
     Example:
         >>> import unitless as ul
@@ -98,7 +102,7 @@ def train(
         >>> result.metrics["accuracy"], result.metrics_on
         (1.0, '100 held-out rows (added to training afterwards)')
         >>> result.baseline_name, round(result.baseline["accuracy"], 2)
-        ("always 'no'", 0.65)
+        ("always predict 'no'", 0.65)
         >>> result.predict([{"age": 30, "job": "pilot"}])
         ['yes']
     """

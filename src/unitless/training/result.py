@@ -21,6 +21,7 @@ from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
 from ..options import ModelType
+from ..sections import text
 from . import summary
 from .column_report import column_report
 
@@ -49,7 +50,7 @@ class TrainResult:
         >>> rows = [{"area": 40 + i % 90, "floor": i % 5, "rent": 300 + 11 * (i % 90)} for i in range(1000)]
         >>> result = ul.train(rows, target="rent", model_type="linear")
         >>> result.metrics_on, result.baseline_name
-        ('100 held-out rows (added to training afterwards)', 'always the mean, 790.942')
+        ('100 held-out rows (added to training afterwards)', 'always predict the mean, 790.942')
         >>> result.skill > 0.99
         True
         >>> [name for name, importance in result.details.top_features(1)]
@@ -121,7 +122,7 @@ class TrainResult:
         details = self.details
         classes = details.target.task != "regression"
         if not details.on_holdout and details.stream_baselines is not None:
-            return "always the most frequent class so far" if classes else "always the mean so far"
+            return "always predict the most frequent class so far" if classes else "always predict the mean so far"
         if not details.on_holdout or details.baseline is None:
             return ""
         answer = details.baseline.answer
@@ -129,8 +130,8 @@ class TrainResult:
             loss = LOSSES[self.model.options.loss]
             what = f"{self.model.options.quantile:g} quantile" if loss.has_quantile else loss.best_constant
             added = ", with the offset" if details.baseline.has_offsets else ""
-            return f"always the {what}, {answer:,.6g}{added}"
-        return f"always {details.target.classes[bool(answer)] if details.target.task == 'binary' else answer!r}"
+            return f"always predict the {what}, {answer:,.6g}{added}"
+        return f"always predict {details.target.classes[bool(answer)] if details.target.task == 'binary' else answer!r}"
 
     @property
     def last_label_baseline(self) -> dict[str, float]:
@@ -329,6 +330,9 @@ class TrainResult:
     def _repr_html_(self) -> str:
         return html.sections("TrainResult", summary.sections(self))
 
+    def __str__(self) -> str:
+        return text(summary.sections(self))
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
         return f"<TrainResult: {self.task}; {self.rows:,} rows; on {self.metrics_on}: {shown}>"
@@ -363,7 +367,7 @@ class TrainDetails:
         self.learned: int = progress.learned
         self.skipped: int = progress.skipped
         self.skipped_rows = [str(bad) for bad in progress.bad]
-        self.unlabeled: int = progress.unlabelled
+        self.unlabeled: int = progress.unlabeled
         self.held_out: int = progress.held
         self.missing: dict[str, int] = dict(progress.missing)
         self.interrupted: bool = training.interrupted
@@ -391,7 +395,10 @@ class TrainDetails:
     @property
     def interval(self) -> tuple[float, float]:
         """The confidence interval of the metric that the model is judged by."""
-        return self.measured.hold_out_interval if self.on_holdout else self.evaluation.interval
+        if not self.on_holdout:
+            return self.evaluation.interval
+        # The learned rows are more, so that they show more of the tail of the errors.
+        return self.measured.hold_out_interval(0.0 if self.in_sample is None else self.in_sample.tail)
 
     @property
     def per_class(self) -> dict[Any, dict[str, float]]:

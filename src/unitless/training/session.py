@@ -16,8 +16,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import inputs
 from ..data import Batch, Target
 from ..data.progress import Progress
+from ..data.screening import usable
 from ..errors import Error
 from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
@@ -27,9 +29,9 @@ from ..models.model import Model
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import errors_of, follow_errors, hide_unmet
 from ..models.scored import Scored
+from .first_row import first_row, orders_names
 from .pending_rows import PendingRows
 from .progressive import ProgressiveMetrics
-from .screening import usable
 
 Counted: TypeAlias = Literal["metrics", "errors", "nothing"]
 
@@ -141,7 +143,7 @@ class Session:
         if self._on_error is None:  # the core refuses a missing label
             return batch, batch.weight, np.ones(batch.rows, bool)
         present, weight = batch.labels.present(), batch.weight
-        counts.unlabelled += int(batch.rows - present.sum())
+        counts.unlabeled += int(batch.rows - present.sum())
         if not present.all():
             weight = np.where(present, 1.0 if weight is None else weight, 0.0)
         return batch, weight, present
@@ -168,18 +170,20 @@ class Session:
 
     # ---------------------------------------------------------------------------------------- rows that are not learned
 
-    def score(self, batches: Iterable[Batch], counters: Sequence[Counter], known_classes: bool = False) -> None:
-        """Count the predictions that the model makes now for rows that it does not learn.
+    def score(self, batches: Iterable[Batch], counters: Sequence[Counter], scores: Float64 | None = None) -> None:
+        """Count the predictions for rows that the model does not learn.
 
         Args:
             batches: rows with labels. Those without one are left out.
             counters: the objects that count them.
-            known_classes: leave out rows of classes that the model has not met.
+            scores: the predictions for all rows that have a label. Default: those that the model makes now.
         """
+        first = 0
         for batch in batches:
-            scored = self.scored(batch)
-            if known_classes and self.model.task == "classes":
-                scored = scored.of_known_classes
+            some = self._labeled(batch)
+            made = predict_batch(self.model, some) if scores is None else scores[first : first + some.rows]
+            first += some.rows
+            scored = Scored.of(self.model, made, self._truth(some), some.weight, some.offset)
             for counter in counters if len(scored) else ():
                 counter.count(scored)
 
@@ -275,9 +279,43 @@ class Session:
 def learn_batch(model: Model, batch: Batch, numbers: Float64, weight: Float64 | None, new_classes: int = 0) -> Float64:
     """Learn a batch; returns the scores made before. Errors name the rows of the batch's source."""
     try:
+        if isinstance(batch.data, inputs.NamedRows) and model.options.center and not model.examples:
+            return _learn_first_names(model, batch.data.mappings, batch.offset, numbers, weight)
         return model._feed(batch.data, numbers, weight, new_classes, batch.offset)
     except Error as error:
         raise error.moved(batch.place.at) from None
+
+
+def _learn_first_names(
+    model: Model, rows: Sequence[Any], offset: Float64 | None, numbers: Float64, weight: Float64 | None
+) -> Float64:
+    """Learn the first rows of named features: the numbers of the very first become columns, which can be centered."""
+    counted = np.ones(len(rows)) if weight is None else weight
+    start = int((counted > 0).argmax()) if (counted > 0).any() else len(rows)
+    known, parts = model.heads if model.task == "classes" else 0, []
+    for first, last in ((0, start), (start, start + 1), (start + 1, len(rows))):
+        if not (part := rows[first:last]):
+            continue
+        data: inputs.Input = (
+            first_row(part[0], orders_names(model.options)) if first == start else inputs.NamedRows(part)
+        )
+        new = max(0, int(numbers[first:last].max()) + 1 - known) if model.task == "classes" else 0
+        own = None if offset is None else offset[first:last]
+        try:
+            if first == start:  # so that an invalid row is refused with the same message as later ones
+                model._ask(inputs.NamedRows(part), False, own)
+            scores = model._feed(data, numbers[first:last], counted[first:last], new, own)
+        except Error as error:
+            raise error.moved(partial(_counted_from, first)) from None
+        known += new
+        parts.append(scores.reshape(len(part), -1))
+    width = max((part.shape[1] for part in parts), default=0)
+    wide = [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=-np.inf) for part in parts]
+    return np.concatenate(wide).reshape(-1) if wide else np.zeros(0)
+
+
+def _counted_from(first: int, row: int) -> dict[str, int]:
+    return {"row": row + first}
 
 
 def predict_batch(model: Learner | OneVsAll, batch: Batch) -> Float64:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ import numpy as np
 from .. import inputs
 from ..data import Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
+from ..data.fitting import fitting_source
 from ..data.label_values import LabelValues
-from ..data.read_options import Reading
+from ..data.read_options import Reading, names_and_values
 from ..data.sources.files import check_output
-from ..data.sources.source import other_kind
+from ..data.sources.in_memory import Arrays
 from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
 from ..models.learner import Learner
@@ -40,9 +41,9 @@ class ModelRequest:
         _check_option_names(given)
         object.__setattr__(self, "options", given)
 
-    def target(self, labels: LabelValues) -> Target:
-        """The target (task and classes) for the labels that were found."""
-        return task_labels.infer_target(labels, self.task, self.options.get("loss"), self.positive)
+    def target(self, labels: LabelValues, column: str | None = None) -> Target:
+        """The target (task and classes) for the labels that were found; `column` is its name, for messages."""
+        return task_labels.infer_target(labels, self.task, self.options.get("loss"), self.positive, column)
 
     @property
     def names_task(self) -> bool:
@@ -89,29 +90,38 @@ class Setup:
     ) -> Setup:
         """Make a setup from the arguments of `train`."""
         given = {name: value for name, value in (("target", target), ("weight", weight)) if value is not None}
-        given = {name: str(value) if isinstance(value, int) else value for name, value in given.items()}
-        columns = {name: value for name, value in given.items() if isinstance(value, str)}
-        arrays = {name: value for name, value in given.items() if not isinstance(value, str)}
+        columns, arrays = names_and_values(given)
         model = model_file.load(resume) if isinstance(resume, str | os.PathLike) else getattr(resume, "model", resume)
         options = _read_options(model, {**columns, **reading})
         opened = open_source(source, options)
+        if isinstance(opened, Arrays) and columns:
+            opened, taken = opened.without(columns)
+            arrays, options = {**arrays, **taken}, replace(options, target=None, weight=None)
         if arrays and opened.files:  # a pipe counts as a file
             raise OptionError("for files, target and weight must be names of columns; arrays were given")
         check_output(plan.output, opened.files, "the model")
+        if model is not None:
+            opened = _resumed_source(model, opened, options)
         fitted = plan.shuffle and opened.at_hand
         if not fitted:
             _check_stream(plan, opened)
-        schema = None if model is None else _resumed_schema(model, request, options, opened)
+        schema = None if model is None else _resumed_schema(model, request, options)
         for name, value in arrays.items():
             arrays[name] = value if isinstance(value, list) else inputs.as_array(value, name)
         reader = Reader(opened, options, schema, arrays.get("target"), arrays.get("weight"), drop_invalid=True)
         return cls(opened, reader, request, plan, fitted, model, {} if model is None else model._training or {})
 
 
-def _resumed_schema(model: Any, request: ModelRequest, options: ReadOptions, source: Source) -> Schema:
-    """The columns of a resumed model; raises `OptionError` for arguments that contradict its training."""
+def _resumed_source(model: Any, source: Source, options: ReadOptions) -> Source:
+    """The data as a resumed model reads it."""
     if not isinstance(model, Learner | OneVsAll) or model._training is None:
         raise OptionError("only a model that was made by train can be resumed")
+    return fitting_source(source, Schema.read(model._training["schema"]), options, labeled=True)
+
+
+def _resumed_schema(model: Learner | OneVsAll, request: ModelRequest, options: ReadOptions) -> Schema:
+    """The columns of a resumed model; raises `OptionError` for arguments that contradict its training."""
+    assert model._training is not None
     if request.options or request.task or request.positive:
         given = next(iter(request.options), "task")
         raise OptionError("is determined by the model that is resumed; leave it out", option=given)
@@ -121,8 +131,6 @@ def _resumed_schema(model: Any, request: ModelRequest, options: ReadOptions, sou
             raise OptionError(
                 f"is {getattr(options, name)!r}, but the model was trained with {getattr(schema, name)!r}", option=name
             )
-    if schema.family != source.family:
-        raise OptionError(other_kind(schema.family, source))
     return schema
 
 
@@ -160,4 +168,4 @@ def _check_option_names(given: Iterable[str]) -> None:
             raise OptionError(f"there is no option {name!r} of learners", advice=f"give reading=ul.Reading({name}=...)")
         if name in Cluster.__dataclass_fields__:
             raise OptionError(f"there is no option {name!r} of learners", advice=f"give cluster=ul.Cluster({name}=...)")
-    check_names(given)
+    check_names(given, others=Plan.__dataclass_fields__)

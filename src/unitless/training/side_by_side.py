@@ -14,6 +14,7 @@ from . import summary
 if TYPE_CHECKING:
     from ..metrics.paired import Difference
     from .compare import Compared, Comparison
+    from .result import TrainResult
     from .sweep import SweepResult, Swept
 
 
@@ -28,13 +29,13 @@ def comparison_sections(comparison: Comparison) -> list[Section]:
         ("loss", whole.model.options.loss),
         ("rows", summary.rows(whole)),
         ("features", whole.details.features_shown),
-        ("model type", whole.model_type),
+        ("model type", whole.model_type or f"{whole.model.options.model_type} (not chosen yet)"),
         (called, f"{best.rule}: {intervals}" if intervals else ""),
         ("time", f"{comparison.seconds:.2f} s"),
     ]
     score = "rmse" if numbers else "error_rate"
     apart = "error" if comparison.judged_by == "error_rate" else "loss"
-    header = ["rule", "", "loss", f"since {best.recent[0]:,}", "RMSE" if numbers else "error"]
+    header = ["rule", "", _loss(whole), f"since {best.recent[0]:,}", "RMSE" if numbers else "error"]
     header += [f"more {apart}", "90% interval", *(["held out"] if whole.details.on_holdout else []), "rate", "seconds"]
     table = Table(header, [_learner_row(comparison, rule, score) for rule in comparison.ranked], left=2)
     remarks = [_verdict(comparison), _baselines(comparison, score)]
@@ -89,6 +90,11 @@ def _learner_row(comparison: Comparison, rule: str, score: str) -> list[str]:
     if held:
         line.append(_value((one.holdout or {}).get(score, float("nan")), score))
     return [*line, _rate(one), f"{one.seconds:.2f}"]
+
+
+def _loss(whole: TrainResult) -> str:
+    """What the loss is called in the header of a table."""
+    return shown_metrics.training_loss(whole.model.options.loss, whole.details.target.task)
 
 
 def _apart(difference: Difference | None, judge: str) -> list[str]:

@@ -51,8 +51,8 @@ def data(result: TrainResult, write: Callable[[str], str] = str) -> Section:
         ("target", None if schema.target is None else shown.short(schema.target, 60)),
         ("rows", rows(result)),
         ("columns", ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())),
-        ("weights of rows", None if schema.weight is None else shown.short(schema.weight, 60)),
-        ("offsets", None if schema.offset is None else shown.short(schema.offset, 60)),
+        ("sample weights", None if schema.weight is None else shown.short(schema.weight, 60)),
+        ("offset", None if schema.offset is None else shown.short(schema.offset, 60)),
         ("ignored", shown.some(details.reading.ignore, 20)),
         ("missing", missing(result)),
         *lines("inferred", (shown.short(write(one), 400) for one in result.column_report)),
@@ -80,23 +80,29 @@ def missing(result: TrainResult) -> str:
     ranked = sorted(result.details.missing.items(), key=lambda item: -item[1])
     if not ranked:
         return ""
-    named = ", ".join(f"{shown.short(name, 60)} {count:,}" for name, count in ranked[:_MISSING])
+    named = ", ".join(f"{_column(name)}: {count:,}" for name, count in ranked[:_MISSING])
     return f"{shown.count(sum(result.details.missing.values()), 'value')} ({named}{', ...' * (len(ranked) > _MISSING)})"
+
+
+def _column(name: str) -> str:
+    """The name of a column in front of a number; one that is a number itself, as without a header row, is marked."""
+    return f"column {name}" if name.isdigit() else shown.short(name, 60)
 
 
 def model(result: TrainResult) -> Section:
     """The section about the model."""
     options, details = result.model.options, result.details
     several = details.target.task == "classes"
-    speed = f", {details.rows_per_second:,.0f} rows/s" if details.rows_per_second else ""
+    over = f" over {result.passes} passes" if result.passes > 1 else ""
+    speed = f", {details.rows_per_second:,.0f} rows/s{over}" if details.rows_per_second else ""
     of_pass = f" of pass {details.selected_pass}" if result.passes > 1 else ""
     facts = [
         ("task", shown.short(result.task, 200)),
         ("classes", shown.some([str(name) for name in result.predictor.classes], 10) if several else None),
-        ("model type", result.model_type),
+        ("model type", result.model_type or f"{options.model_type} (not chosen yet)"),
         ("features", details.features_shown),
         ("ensemble", shares_shown(result.model.members)),
-        ("learner", f"{options.rule}, {options.loss} loss, rate {shown.rates(result.model.learning_rate)}"),
+        ("learner", f"{options.rule}, {options.loss} loss, learning rate {shown.rates(result.model.learning_rate)}"),
         ("quantile", f"{options.quantile:g}" if LOSSES[options.loss].has_quantile else None),
         ("sparsity", shown.rates(result.model.sparsity) if options.sparsity else None),
         ("l2", f"{options.l2:g}" if options.l2 else None),
@@ -104,7 +110,7 @@ def model(result: TrainResult) -> Section:
         ("hashed into", None if options.bits is None else f"{2**options.bits:,} places"),
         ("selected", f"the {result.selected} weights{of_pass}" if details.fitted and not details.interrupted else None),
         ("time", f"{result.seconds:.2f} s{speed}"),
-        ("file", None if details.output is None or details.interrupted else shown.short(str(details.output), 300)),
+        ("output", None if details.output is None or details.interrupted else shown.short(str(details.output), 300)),
     ]
     return Section("Model", [Facts(facts)])
 
@@ -122,7 +128,7 @@ def metrics(result: TrainResult, wanted: Collection[str] = ()) -> Section:
         ("baseline", shown_metrics.baseline(result.baseline, by, loss, result.baseline_name, result.skill)),
         (
             "last label",
-            f"{shown_metrics.main(last, by, loss)} by predicting the label of the row before" if by in last else "",
+            f"{shown_metrics.main(last, by, loss)} (predict the label of the row before)" if by in last else "",
         ),
         shown_metrics.coverage({} if wanted else found, details.plan.level),
         (

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import html, notebook_bar
 from .. import rules as update_rules
-from ..data import Batch, Reader, Target, open_source
+from ..data import Batch, Reader, Target
 from ..data import labels as task_labels
 from ..data.memory import memory_size
 from ..data.progress import Progress
@@ -161,8 +161,7 @@ class _KnownClasses:
         if schema.family == "table":
             schema = replace(schema, columns=schema.columns[:1])  # only the target is needed
         as_label: Callable[[str], Label] = task_labels.plain_number if training.target.number else str
-        source = open_source(self._source, main.options)
-        reader = Reader(source, main.options, schema, main._target, main._weight, drop_invalid=True)
+        reader = Reader(training.source, main.options, schema, main._target, main._weight, drop_invalid=True)
         found: dict[Label, None] = {}
         for batch in reader.batches():
             if batch.labels is None:
@@ -332,7 +331,7 @@ class SweepResult:
             training.progress.learned,
             training.progress.skipped,
         )
-        self.unlabeled, self.skipped_rows = training.progress.unlabelled, [str(bad) for bad in training.progress.bad]
+        self.unlabeled, self.skipped_rows = training.progress.unlabeled, [str(bad) for bad in training.progress.bad]
 
     def __getitem__(self, rule: str) -> Swept:
         return self.rules[rule]
@@ -366,7 +365,7 @@ class SweepResult:
             nothing = [None] * len(one.rates)
             columns = zip(one.rates, one.losses, one.errors or nothing, one.rmse or nothing, strict=True)
             return [
-                {"rate": rate, "loss": _finite(loss), "error": _finite(error), "rmse": _finite(rmse)}
+                {"rate": rate, "loss": _finite(loss), "error_rate": _finite(error), "rmse": _finite(rmse)}
                 for rate, loss, error, rmse in columns
             ]
 

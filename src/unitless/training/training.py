@@ -20,17 +20,21 @@ from ..data.columns.schema import first_rows
 from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
 from ..data.progress import Progress
+from ..data.read_options import no_column
+from ..data.sources.in_memory import Mappings
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
+from ..inputs import Float64
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
-from ..metrics.held_errors import HeldErrors
+from ..metrics.holdout_errors import HoldoutErrors
 from ..metrics.row_errors import RowErrors
 from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors
+from ..options import ModelType
 from . import checkpoint
 from .defaults import DataFacts
 from .interruption import interruptible
@@ -181,7 +185,7 @@ class Training:
         assert batch.labels is not None
         if self.session is None:
             if not batch.labels.present().any():
-                self.progress.unlabelled += batch.rows
+                self.progress.unlabeled += batch.rows
                 return False
             assert self.reader.schema is not None
             # Formats give batches of different sizes; the task must be decided by the same rows in all of them.
@@ -195,31 +199,33 @@ class Training:
         # With on_error="skip", a row whose label is not among those of the first rows is skipped.
         every = findings.labels.all_rows and setup.reader.options.on_error == "fail"
         found = findings.labels if every else LabelValues.of(labels)
-        target = setup.request.target(found)
+        schema = setup.reader.schema
+        target = setup.request.target(found, None if schema is None else schema.target)
         if target.task == "classes" and setup.reader.options.offset is not None:
             raise OptionError(
                 Phrase(Option("offset"), " is added to one score; this target has several classes, with one each")
             )
-        unlabeled = self.progress.unlabelled
+        unlabeled = self.progress.unlabeled
         findings.remarks += check_labels(found, target, setup.request.names_task, setup.source.name, unlabeled)
-        self.take(setup.request.model(target, self._facts(data)), target)
+        self.take(self.new_model(target, data), target)
 
-    def _facts(self, data: inputs.Input) -> DataFacts:
-        return DataFacts(self.setup.source.family != "named", self.setup.fitted, data)
+    def new_model(self, target: Target, rows: inputs.Input, model_type: ModelType | None = None) -> Learner | OneVsAll:
+        """A new model for a target and rows such as these; of the given model type, or of that of the options."""
+        return self.setup.request.model(target, DataFacts(self.source.has_columns, self.fitted, rows), model_type)
 
-    def try_model_types(self, batches: Callable[[], Iterable[Batch]]) -> None:
-        """Before the first row of a fit is learned: choose the model type by a trial, if that is needed.
+    def choose_model_type(self, batches: Callable[[], Iterable[Batch]]) -> None:
+        """Before the first row of a fit is learned, choose the model type by a trial if there are many classes.
 
         Args:
-            batches: gives the rows in the order of the fit, each time that it is called.
+            batches: returns the rows in the order of the fit, each time that it is called.
         """
         assert self.session is not None
-        target, request = self.session.target, self.setup.request
+        target = self.session.target
         if not needs_trial(self.session.model, target.met):
             return
-        facts = self._facts(next(iter(batches())).data)
+        first = next(iter(batches())).data
         trial = take_trial(
-            lambda model_type: request.model(target, facts, model_type),
+            lambda model_type: self.new_model(target, first, model_type),
             batches(),
             lambda model: Session(model, target, on_error=self.reader.options.on_error),
         )
@@ -228,7 +234,7 @@ class Training:
         self.findings.remarks.append(trial.note)
         if trial.model_type == "linear":
             self.session.close()
-            self.take(request.model(target, facts, "linear"), target)
+            self.take(self.new_model(target, first, "linear"), target)
 
     def take(self, model: Learner | OneVsAll, target: Target) -> None:
         """Begin a session with this model."""
@@ -314,14 +320,18 @@ class Training:
         if not (first or held_out):
             progress.learned = learned  # each row counts once, however many passes there are
 
-    def score_holdout(self, batches: Iterable[Batch], rows: int, finished: bool = True) -> None:
-        """Compute the metrics of the current model on rows that it has not learned.
+    def score_holdout(
+        self, batches: Iterable[Batch], rows: int, finished: bool = True, scores: Float64 | None = None
+    ) -> None:
+        """Compute the metrics on rows that the model has not learned.
 
         Args:
             batches: the rows.
             rows: the number of rows.
             finished: whether this is the final model. After an interruption it is not, and these rows must not
                 calibrate its prediction intervals.
+            scores: the predictions for these rows by weights that were chosen without them; see `halves.py`. Default:
+                the predictions of the current model.
         """
         self.progress.held = rows
         if self.session is None or not rows:
@@ -331,16 +341,16 @@ class Training:
         findings.curves, findings.row_errors = Curves(model, findings.holdout), RowErrors(model)
         baseline = self.session.metrics.baseline
         baseline.begin_scoring()
-        self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors])
-        if finished and isinstance(findings.holdout.intervals, HeldErrors):
+        self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors], scores)
+        if finished and isinstance(findings.holdout.intervals, HoldoutErrors):
             model._errors = findings.holdout.intervals.quantiles
 
-    def _scored_intervals(self, model: Learner | OneVsAll) -> Coverage | HeldErrors | None:
+    def _scored_intervals(self, model: Learner | OneVsAll) -> Coverage | HoldoutErrors | None:
         """The counter of coverage; held-out rows calibrate the intervals of a fit, but not those of a stream."""
         if not has_errors(model):
             return None
         known = model._errors or ErrorQuantiles()
-        return HeldErrors(self.plan.level, known) if self.fitted else Coverage(self.plan.level, known)
+        return HoldoutErrors(self.plan.level, known) if self.fitted else Coverage(self.plan.level, known)
 
     def save(self, path: str | None = None) -> None:
         """Write the model and the record of its training to a file. Default: the plan's output file."""
@@ -357,7 +367,7 @@ class Training:
         """Refuse data without rows that can be learned."""
         if rows:
             return
-        if self.progress.unlabelled:
+        if self.progress.unlabeled:
             self._raise_unlabeled()
         why = f": {self.progress.bad[0]}" if self.progress.bad else ""
         if not why and self.read:
@@ -365,16 +375,20 @@ class Training:
         raise InputError(f"{self.source.name} has no rows to learn from{why}")
 
     def _raise_unlabeled(self) -> NoReturn:
-        hint = "; in VW text a space must stand between the label and the bar" if self.source.family == "named" else ""
+        hint = "" if self.source.has_columns else "; in VW text a space must stand between the label and the bar"
+        if isinstance(self.source, Mappings) and self.source.first_keys:
+            keys = self.source.first_keys
+            if self.schema.target is not None and self.schema.target not in keys:
+                raise OptionError(no_column(self.schema.target, keys, "target"))
         raise InputError(f"no row of {self.source.name} has a label{hint}")
 
     def check_learned(self) -> None:
         """Refuse data from which a pass has learned nothing."""
         progress = self.progress
-        self.check_rows(0 if self.session is None and not progress.unlabelled else 1)
+        self.check_rows(0 if self.session is None and not progress.unlabeled else 1)
         if progress.learned:
             return
-        if progress.unlabelled:
+        if progress.unlabeled:
             self._raise_unlabeled()
         raise InputError(f"{self.source.name} has no rows to learn from: no row has a weight above 0")
 
@@ -387,5 +401,5 @@ class Training:
         assert model is not None
         met = model._class_labels if target.task == "classes" else [name for name in target.classes if name]
         if len(met) == 1:
-            unlabeled = self.progress.unlabelled
+            unlabeled = self.progress.unlabeled
             raise one_value(str(met[0]), self.progress.rows - unlabeled, self.source.name, unlabeled)

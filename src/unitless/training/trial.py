@@ -16,7 +16,7 @@ from ..errors import Option, Phrase
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import ModelType
-from .passes import steering_loss
+from .halves import steering_loss
 from .session import Session
 
 # With more classes than this, a trial costs less than it can save.

@@ -1,1 +1,1 @@
-"""What the columns hold: types inferred from the first rows, dates, text and numbers, and how each becomes features."""
+"""The columns of tables: inferred types, dates, text and numbers, and the features that each column becomes."""

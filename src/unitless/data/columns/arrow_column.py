@@ -1,4 +1,4 @@
-"""From one Arrow column to features: numbers, codes of text, parts of dates."""
+"""Converts one Arrow column to features: numbers, codes of text, parts of dates."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from .written import BLANKS, has_both_clocks, is_among
 
 
 class DatesError(InputError):
-    """A column holds dates or times where that is an error."""
+    """A column has dates or times, and they are not allowed."""
 
 
 _NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def arrow_features(name: str, column: Any, kind: str, policy: Policy) -> list[tuple[str, FrameColumn, int]]:
-    """The features of a column of some kind: name, values, and how many are missing. Only text is given as text.
+    """Convert a column of some kind to features; return the name, the values and the number of missing values of each.
 
-    A column of dates may have each moment twice, by the clock on the spot and in UTC (`written.both_clocks`).
+    Only text is given as text. A column of dates may have each moment twice, in local time and in UTC
+    (`written.both_clocks`).
     """
     if kind == "flag":
         values, absent = number(column)
@@ -53,7 +54,7 @@ def arrow_features(name: str, column: Any, kind: str, policy: Policy) -> list[tu
 
 
 def indicator(column: Any) -> tuple[NDArray[Any] | FlagColumn, int]:
-    """A column of booleans as one feature, which is never centered, and how many are missing."""
+    """Convert a column of booleans to one feature, which is never centered; also return how many values are missing."""
     codes = booleans(column)
     if not column.null_count:
         return codes.astype(bool), 0
@@ -61,10 +62,10 @@ def indicator(column: Any) -> tuple[NDArray[Any] | FlagColumn, int]:
 
 
 def number(column: Any) -> tuple[NDArray[Any], int]:
-    """A column of numbers as an array, with not-a-number for missing values; and how many are missing."""
+    """Convert a column of numbers to an array, with NaN for missing values; also return how many are missing."""
     if not is_native(column):
         pa, unit = pyarrow(), 1.0
-        if pyarrow("types").is_duration(column.type):  # one unit, whichever a frame happens to use
+        if pyarrow("types").is_duration(column.type):  # always in one unit, whatever unit the frame uses
             column, unit = column.cast(pa.int64()), _NANOSECONDS[column.type.unit]
         column = column.cast(pa.float64(), safe=False)
         column = column if unit == 1.0 else pyarrow("compute").multiply(column, unit)
@@ -77,7 +78,7 @@ def number(column: Any) -> tuple[NDArray[Any], int]:
 
 
 def text(column: Any, policy: Policy | None = None) -> tuple[TextColumn, int]:
-    """A column of text as codes and values; and how many values are missing. Empty text is a missing value."""
+    """Convert a column of text to codes and values; also return the number of missing values. Empty text is missing."""
     pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
     if types.is_boolean(column.type):
         codes = booleans(column)
@@ -95,7 +96,7 @@ def text(column: Any, policy: Policy | None = None) -> tuple[TextColumn, int]:
     values = values.cast(pa.large_string())
     values.validate(full=True)
     ends, letters = letters_of(values)
-    nothing = np.diff(ends) == 0  # a null among the values is as long as nothing
+    nothing = np.diff(ends) == 0  # a null among the values has no letters either
     if policy is not None and policy.marks:
         nothing |= is_among(values, policy.marks)
     empty = np.flatnonzero(nothing)
@@ -106,7 +107,7 @@ def text(column: Any, policy: Policy | None = None) -> tuple[TextColumn, int]:
 
 
 def as_text(column: Any) -> Any:
-    """Numbers and the like in the words that a text file would have."""
+    """Convert numbers and the like to the text that a file would have."""
     pa, types = pyarrow(), pyarrow("types")
     if types.is_string(column.type):
         return column
@@ -114,13 +115,13 @@ def as_text(column: Any) -> Any:
     if types.is_floating(column.type):
         column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
     if types.is_floating(column.type) or types.is_decimal(column.type):
-        # 1.0 is the same value as 1
+        # 1.0 and 1 are the same value
         column = compute.replace_substring_regex(column.cast(pa.string()), pattern=r"\.0+$", replacement="")
     return column.cast(pa.string())
 
 
 def whole(column: Any) -> Any:
-    """In one part; dictionaries of several parts become one."""
+    """Join a column of several parts to one part; their dictionaries become one dictionary."""
     if not hasattr(column, "chunks"):
         return column
     if column.num_chunks == 1:
@@ -133,7 +134,7 @@ def whole(column: Any) -> Any:
 
 
 def first_missing(values: FrameColumn) -> int:
-    """The first row without a value, where there is one."""
+    """Return the first row without a value; there must be one."""
     if isinstance(values, WordsColumn):
         values = values.texts
     if isinstance(values, TextColumn):

@@ -1,7 +1,7 @@
-"""A date as features: the time that has passed as a number, and what recurs (month, weekday, hour) as names.
+"""Converts dates to features: the time as a number, and what recurs (month, weekday, hour) as categories.
 
-The day of the year is a cycle, a sine and a cosine, so that the last day of December is next to the first of January.
-Columns and single values are taken apart here side by side: both must give the same features, to the last bit.
+The day of the year becomes a sine and a cosine, so that December 31 is close to January 1. Columns and single values
+are converted by separate functions in this module; both must give the same features, to the last bit.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import datetime
 import math
 from typing import Any
 
+import numpy as np
+
 from ..arrow import pyarrow
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -17,14 +19,14 @@ _HOURS = tuple(map(str, range(24)))
 _MONTHS = tuple(map(str, range(13)))
 _EPOCH = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
-# Rounded, so that every mathematical library gives the same table.
+# Rounded, so that all mathematical libraries give the same table.
 _ANGLES = [2 * math.pi * day / 366 for day in range(366)]
 _SINE = [round(math.sin(angle), 6) for angle in _ANGLES]
 _COSINE = [round(math.cos(angle), 6) for angle in _ANGLES]
 
 
 def kinds(name: str, kind: str) -> dict[str, str]:
-    """The features of a column of dates, by name: "number" or "text"."""
+    """Return the kind ("number" or "text") of each feature of a column of dates, by the name of the feature."""
     if kind == "time":
         return {f"{name}.time": "number", f"{name}.hour": "text"}
     found = {f"{name}.time": "number", f"{name}.month": "text", f"{name}.weekday": "text"}
@@ -34,13 +36,13 @@ def kinds(name: str, kind: str) -> dict[str, str]:
 
 
 def of_column(name: str, column: Any, kind: str, utc: Any = None) -> dict[str, Any]:
-    """The features of an Arrow column of dates, by name, as Arrow columns.
+    """Convert an Arrow column of dates to features; return them as Arrow columns by name.
 
     Args:
-        name: of the column.
+        name: the name of the column.
         column: dates, timestamps or times.
         kind: "date", "moment" or "time".
-        utc: the same moments in UTC, where `column` has them as clocks on the spot showed them.
+        utc: the same moments in UTC, if `column` has local times. Default: None.
     """
     pa, compute = pyarrow(), pyarrow("compute")
     if kind == "time":
@@ -62,7 +64,7 @@ def of_column(name: str, column: Any, kind: str, utc: Any = None) -> dict[str, A
 
 
 def _named(numbers: Any, names: tuple[str, ...]) -> Any:
-    """Numbers as names."""
+    """Convert numbers to the names at these places."""
     pa = pyarrow()
     return pa.DictionaryArray.from_arrays(numbers.cast(pa.int32()), pa.array(names))
 
@@ -73,7 +75,7 @@ def _seconds(column: Any) -> Any:
 
 
 def of_value(name: str, value: Any, kind: str) -> dict[str, Any] | None:
-    """The features of a date of Python's own, which has no zone; None for any other value."""
+    """Convert a date of a Python type, which must have no time zone, to features by name; None for any other value."""
     if kind == "time":
         if type(value) is not datetime.time or value.tzinfo is not None:
             return None
@@ -86,8 +88,31 @@ def of_value(name: str, value: Any, kind: str) -> dict[str, Any] | None:
     return _of_moment(name, value, (value - _EPOCH) // _MICROSECOND, kind)
 
 
+def of_any(name: str, value: Any) -> dict[str, Any] | None:
+    """The features of a date, a moment or a time of Python, NumPy or pandas; None for any other value."""
+    if isinstance(value, np.datetime64):
+        days = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
+        value = value.astype("datetime64[D]" if days else "datetime64[us]").item()
+    elif type(value).__name__ == "Timestamp":  # of pandas, which has nanoseconds too
+        value = value.to_pydatetime(warn=False)
+    if isinstance(value, datetime.datetime):
+        wall = value.replace(tzinfo=None)
+        utc = wall - (value.utcoffset() or datetime.timedelta())
+        return _of_moment(name, wall, (utc - _EPOCH) // _MICROSECOND, "moment")
+    if isinstance(value, datetime.date):
+        return of_value(name, value, "date")
+    return of_value(name, value, "time") if isinstance(value, datetime.time) else None
+
+
 def of_microseconds(name: str, wall: int, ahead: int, kind: str) -> dict[str, Any]:
-    """The features of a moment in microseconds since 1970 as clocks on the spot show it, and how far it is ahead."""
+    """Convert a moment to features by name.
+
+    Args:
+        name: the name of the column.
+        wall: local time, in microseconds since 1970.
+        ahead: how far local time is ahead of UTC, in microseconds.
+        kind: "date", "moment" or "time".
+    """
     if kind == "time":
         return {f"{name}.time": float(wall) / 1e6, f"{name}.hour": str(wall // 3_600_000_000)}
     return _of_moment(name, _EPOCH + datetime.timedelta(microseconds=wall), wall - ahead, kind)

@@ -1,7 +1,8 @@
-"""Columns of dates: whether texts or numbers are dates, inferred from the first rows, and reading them.
+"""Decides whether texts or numbers of a column are dates, from the first rows, and reads them.
 
-Only what is certainly a date is taken for one. Texts must (nearly) all be written in one form; what could be something
-else as well (20200213, 1581548400, 2020-02) must have a name that speaks of time, or be many values that are all dates.
+A column is treated as dates only if this is certain. (Nearly) all texts must have one form. Values that may be
+something else (20200213, 1581548400, 2020-02) must be in a column whose name suggests time, or be many values that are
+all dates.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from . import date_forms
 from .date_forms import DAY_FIRST, EPOCHS, MONTH_FIRST, MONTH_OF_YEAR, TIME, TOGETHER, WRITTEN, YEAR_FIRST, Moments
 
 _DAY = 86_400_000_000  # microseconds
-_MANY = 20  # values that are all dates by chance: never, if they are numbers of eight digits
+_MANY = 20  # so many eight-digit numbers are not all dates by chance
 _ODD = 20  # at most one of so many texts may be something else
-_FIRST_TEXTS = 64  # a form that cannot read half of these is not tried on all
-# The years of dates that nothing else marks as dates, and the moments that are taken for times since 1970.
+_FIRST_TEXTS = 64  # a form that cannot read half of these is not tried on all texts
+# The years of dates that nothing else suggests, and the moments that count as times since 1970.
 _YEARS = range(1900, 2101)
 _EPOCH_YEARS = (3e14, 4.1e15)  # 1979 to 2099, in microseconds
 
@@ -39,12 +40,12 @@ _NO_DATE_WORDS = {"update", "candidate", "mandate", "validate", "runtime", "life
 
 @dataclass(frozen=True)
 class DateForm:
-    """How the dates of a column are written.
+    """The form of the dates in a column.
 
     Args:
         text: the name of the form, one of `date_forms.FORMS`.
         kind: days, days with a time, or times of day.
-        ambiguous: whether day and month could be the other way round.
+        ambiguous: whether day and month could be exchanged.
         example: a text that would then be another day.
     """
 
@@ -55,14 +56,14 @@ class DateForm:
 
 
 def recognize(name: str, texts: Sequence[str], day_first: bool | None = None) -> DateForm | None:
-    """The form in which (nearly) all texts are dates; None if they are not certainly dates.
+    """Return the form in which (nearly) all texts are dates; None if it is not certain that they are dates.
 
     Args:
-        name: of the column.
-        texts: the different texts of the first rows, without missing ones.
-        day_first: whether 1/2/2020 is in February, where that was said.
+        name: the name of the column.
+        texts: the different texts of the first rows, without missing values.
+        day_first: whether 1/2/2020 is in February, if the user has said so. Default: None.
     """
-    texts = [text for text in texts if _ZEROS.fullmatch(text) is None]  # 0000-00-00 stands for no date
+    texts = [text for text in texts if _ZEROS.fullmatch(text) is None]  # 0000-00-00 means that there is no date
     if not texts:
         return None
     if all(_NUMBER.fullmatch(text) for text in texts[:_FIRST_TEXTS]):
@@ -77,11 +78,11 @@ def recognize(name: str, texts: Sequence[str], day_first: bool | None = None) ->
     if not _nearly_all(most, len(texts)):
         return None
     if form in (DAY_FIRST, MONTH_FIRST):
-        said = DAY_FIRST if day_first else MONTH_FIRST
-        if day_first is not None and _nearly_all(counts.get(said, 0), len(texts)):
-            form = said
+        chosen = DAY_FIRST if day_first else MONTH_FIRST
+        if day_first is not None and _nearly_all(counts.get(chosen, 0), len(texts)):
+            form = chosen
         elif len(best) > 1:
-            dotted = sum("." in text[:6] for text in texts) * 2 > len(texts)  # as where the day comes first
+            dotted = sum("." in text[:6] for text in texts) * 2 > len(texts)  # dots suggest that the day comes first
             form = DAY_FIRST if dotted else MONTH_FIRST
             example = "" if dotted else _in_two_ways(texts)
     moments = date_forms.read_column(date_forms.as_arrow(texts), form)
@@ -91,7 +92,7 @@ def recognize(name: str, texts: Sequence[str], day_first: bool | None = None) ->
 
 
 def _in_two_ways(texts: Sequence[str]) -> str:
-    """The first text that is another day if the day comes first."""
+    """Return the first text that is another day if the day comes first; empty if there is none."""
     for text in texts:
         one, other = (date_forms.read_value(text, form) for form in (DAY_FIRST, MONTH_FIRST))
         if one.valid and other.valid and one.wall != other.wall:
@@ -100,7 +101,7 @@ def _in_two_ways(texts: Sequence[str]) -> str:
 
 
 def ambiguity(name: str, form: str, example: str) -> Phrase:
-    """What to say about a column whose dates could be read in two ways."""
+    """Return the note about a column whose dates could be read in two ways."""
     ways = {"month-first": MONTH_FIRST, "day-first": DAY_FIRST}
     days = {way: _day(date_forms.read_value(example, of).wall) for way, of in ways.items()}
     taken, other = ways if form == MONTH_FIRST else reversed(ways)
@@ -122,19 +123,22 @@ _MONTHS = (
 
 
 def recognize_numbers(name: str, values: NDArray[Any]) -> DateForm | None:
-    """The form of numbers that are dates: time since 1970 where the name speaks of time, or digits such as 20200213."""
+    """Return the form of numbers that are dates: time since 1970 if the column's name suggests time, or digits.
+
+    An example of digits is 20200213. The result is None if the numbers are not certainly dates.
+    """
     values = np.unique(np.asarray(values, np.float64))
-    values = values[np.isfinite(values) & (values != 0)]  # 0 stands for no date
+    values = values[np.isfinite(values) & (values != 0)]  # 0 means that there is no date
     if not len(values):
         return None
-    said = speaks_of_time(name)
+    temporal = speaks_of_time(name)
     digits = date_forms.read_numbers(values, TOGETHER)
     read = int(digits.valid.sum())
     years = digits.wall.astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64) + 1970
     usual = bool(((years >= _YEARS[0]) & (years <= _YEARS[-1]))[digits.valid].all())
-    if usual and (_nearly_all(read, len(values)) if said else read == len(values) >= _MANY):
+    if usual and (_nearly_all(read, len(values)) if temporal else read == len(values) >= _MANY):
         return DateForm(TOGETHER, _kind(TOGETHER, digits.wall[digits.valid]))
-    if not said:
+    if not temporal:
         return None
     for unit, size in EPOCHS.items():
         inside = (values * size >= _EPOCH_YEARS[0]) & (values * size < _EPOCH_YEARS[1])
@@ -145,21 +149,21 @@ def recognize_numbers(name: str, values: NDArray[Any]) -> DateForm | None:
 
 
 def read(texts: Any, form: str) -> Any:
-    """Text as moments, as the clock on the spot showed them (or as times of day). What cannot be read is null.
+    """Convert text to moments in local time (or to times of day); text that cannot be read becomes null.
 
-    A date as 2020-02-13 can be nothing else, and is read whatever the form is.
+    A date such as 2020-02-13 is unambiguous, and is read in every form.
     """
     return _arrow(_read(_plain(texts), form), form, utc=False)
 
 
 def read_both(texts: Any, form: str) -> tuple[Any, Any]:
-    """Text as moments by the clock on the spot, and in UTC; they differ where the texts name a zone."""
+    """Convert text to moments in local time and in UTC; they differ if the texts name a time zone."""
     moments = _read(_plain(texts), form)
     return _arrow(moments, form, utc=False), _arrow(moments, form, utc=True)
 
 
 def read_one(text: str, form: str) -> Moments:
-    """One text as `read_both` reads it."""
+    """Convert one text as `read_both` converts a column."""
     moments = date_forms.read_value(text, form)
     return moments if moments.valid or form in (YEAR_FIRST, TIME) else date_forms.read_value(text, YEAR_FIRST)
 
@@ -174,19 +178,19 @@ def _read(texts: Any, form: str) -> Moments:
 
 
 def usual_form(kind: str) -> str:
-    """The form of text in a column whose type said in training that it holds dates."""
+    """Return the form for text in a column that had a date type in training."""
     return TIME if kind == "time" else YEAR_FIRST
 
 
 def read_numbers(values: Any, form: str) -> Any:
-    """Numbers (an array, or an Arrow array) as moments. What cannot be read is null."""
+    """Convert numbers (an array, or an Arrow array) to moments; a number that cannot be read becomes null."""
     if hasattr(values, "cast"):
         values = as_numpy(values.cast(pyarrow().float64(), safe=False))
     return _arrow(date_forms.read_numbers(values, form), form, utc=False)
 
 
 def all_midnight(moments: Any) -> bool:
-    """Whether an Arrow array of timestamps has days only: each moment is the beginning of a day, on the spot."""
+    """Return whether all timestamps of an Arrow array are midnight in local time, so that they are days."""
     pa, compute = pyarrow(), pyarrow("compute")
     if getattr(moments.type, "tz", None) is not None:
         moments = compute.local_timestamp(moments)
@@ -195,7 +199,7 @@ def all_midnight(moments: Any) -> bool:
 
 
 def speaks_of_time(name: str) -> bool:
-    """Whether a column's name says that it holds dates or times: `date`, `created_at`, `pickupTime`, `saledate`."""
+    """Return whether a column's name suggests dates or times: `date`, `created_at`, `pickupTime`, `saledate`."""
     words = [word.lower() for word in _WORD.findall(name)]
     if not words:
         return False
@@ -210,7 +214,7 @@ _ZEROS = re.compile("[0-]*0[-/.: T0]*")
 
 
 def _readable(texts: Sequence[str]) -> dict[str, int]:
-    """How many texts each form can read, for forms that can read some."""
+    """Return how many texts each form can read, for the forms that can read some."""
     first = texts[:_FIRST_TEXTS]
     likely = [
         form for form in WRITTEN if sum(date_forms.read_value(text, form).valid for text in first) * 2 >= len(first)
@@ -220,14 +224,14 @@ def _readable(texts: Sequence[str]) -> dict[str, int]:
 
 
 def _certain(name: str, texts: Sequence[str], form: str, moments: Moments) -> bool:
-    """Whether texts that can be read as dates are dates, and nothing else that looks like them."""
+    """Return whether texts that can be read as dates certainly are dates."""
     if speaks_of_time(name):
         return True
-    if form == MONTH_OF_YEAR:  # or 2010-11, a season
+    if form == MONTH_OF_YEAR:  # it may also be a season, such as 2010-11
         return False
     if form in (DAY_FIRST, MONTH_FIRST):
         short = [text for text in texts if _SHORT.match(text)]
-        if any("/" not in text for text in short):  # 1.2.20: or a version
+        if any("/" not in text for text in short):  # 1.2.20 may also be a version
             return False
         years = moments.wall[moments.valid].astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64) + 1970
         return bool(((years >= _YEARS[0]) & (years <= _YEARS[-1])).all())
@@ -248,13 +252,13 @@ def _kind(form: str, wall: NDArray[np.int64]) -> Literal["date", "moment", "time
 
 
 def _plain(texts: Any) -> Any:
-    """An Arrow array of text of any layout as one of strings."""
+    """Convert an Arrow array of text in any layout to an array of strings."""
     pa = pyarrow()
     return texts if texts.type == pa.string() else texts.cast(pa.string())
 
 
 def _arrow(moments: Moments, form: str, utc: bool) -> Any:
-    """Moments as an Arrow array; it is put together from buffers because Arrow would import pandas to read an array."""
+    """Convert moments to an Arrow array. It is made from buffers, because Arrow would import pandas for this."""
     pa = pyarrow()
     wall = np.ascontiguousarray(moments.wall - moments.ahead if utc else moments.wall, dtype=np.int64)
     type = pa.time64("us") if form == TIME else pa.timestamp("us")

@@ -1,7 +1,7 @@
-"""The one reader of frames whose columns keep their types, for models and estimators; a `Policy` says how they differ.
+"""Reads frames whose columns keep their types, for models and estimators; a `Policy` has the differences between them.
 
-The columns of a frame keep their names. Arrays of numbers are taken as they lie, so that frames of numbers need no
-pyarrow; everything else goes through Arrow.
+Columns keep their names. Arrays of numbers are not copied, and a frame of numbers needs no pyarrow. All other columns
+are converted with pyarrow.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from .schema import kind_of
 
 
 class MissingValueError(InputError):
-    """A value is missing where that is an error."""
+    """A value is missing, and missing values are not allowed."""
 
 
 def read(X: Any, policy: Policy) -> inputs.Input:
-    """X of any kind as the core reads it."""
+    """Convert X of any type to an input of the core."""
     if not isinstance(X, np.ndarray) and is_frame_of_columns(X):
         return read_frame(X, policy)
     return inputs.read(X)
 
 
 def is_frame_of_columns(X: Any) -> bool:
-    """Whether X is a pandas or polars frame, or an Arrow table or record batch."""
+    """Return whether X is a pandas or polars frame, or an Arrow table or record batch."""
     if hasattr(X, "column_names") and hasattr(X, "column"):
         return True
     return hasattr(X, "shape") and hasattr(X, "__getitem__") and hasattr(X, "columns")  # lazy frames have no shape
 
 
 def read_frame(X: Any, policy: Policy) -> Frame:
-    """A frame as the core reads it."""
+    """Convert a frame to an input of the core."""
     names = list(X.column_names if hasattr(X, "column_names") else X.columns)
     check_names([str(name) for name in names])
     columns = [X.column(name) if hasattr(X, "column_names") else X[name] for name in names]
@@ -48,7 +48,7 @@ def read_frame(X: Any, policy: Policy) -> Frame:
 
 
 def check_names(names: list[str]) -> None:
-    """Names must be text that can be stored, and differ."""
+    """Check that the names of columns can be stored and differ from each other."""
     for name in names:
         if not name.isascii() and name.encode(errors="replace").decode() != name:
             raise InputError(f"column name {name!r} is not valid Unicode")
@@ -58,7 +58,7 @@ def check_names(names: list[str]) -> None:
 
 
 def read_columns(names: Sequence[Any], columns: Sequence[Any], rows: int, policy: Policy) -> Frame:
-    """Columns of any library as the core reads them."""
+    """Convert columns of any library to an input of the core."""
     found_names: list[str] = []
     found: list[FrameColumn] = []
     for name, column in zip(map(str, names), columns, strict=True):
@@ -72,7 +72,7 @@ def read_columns(names: Sequence[Any], columns: Sequence[Any], rows: int, policy
 
 
 def _features(column: Any, name: str, policy: Policy) -> list[tuple[str, FrameColumn]]:
-    """The features of one column. Numbers that are missing where that is an error are left to the core to refuse."""
+    """Convert one column to features. If missing values are not allowed, the core refuses missing numbers."""
     what = f"column {name!r}"
     if not _is_categorical(column):
         array = inputs.unmasked(inputs.as_array(column, what), what)
@@ -82,7 +82,7 @@ def _features(column: Any, name: str, policy: Policy) -> list[tuple[str, FrameCo
             array = array.astype(bool)
         if array.dtype.kind in "iuf" or (array.dtype.kind == "b" and policy.booleans == "indicator"):
             return [(name, inputs.as_numbers(array, what))]
-        if policy.text == "error":  # nothing but numbers is allowed, which need no pyarrow
+        if policy.text == "error":  # only numbers are allowed, which need no pyarrow
             return [(name, inputs.as_numbers(array, what))]
     elif policy.text == "error":
         raise InputError(
@@ -106,7 +106,7 @@ def _features(column: Any, name: str, policy: Policy) -> list[tuple[str, FrameCo
 
 
 def _is_categorical(column: Any) -> bool:
-    """Whether a column is of categories, which are text whatever their values are."""
+    """Return whether a column has a categorical type; its values are text, whatever they are."""
     return str(getattr(column, "dtype", getattr(column, "type", ""))).lower().startswith(_CATEGORICAL)
 
 
@@ -114,7 +114,7 @@ _CATEGORICAL = ("category", "dictionary", "categorical", "enum")  # pandas, pyar
 
 
 def _as_arrow(column: Any, name: str) -> Any:
-    """A column of a pandas or polars frame or of an Arrow table as one Arrow array."""
+    """Convert a column of a pandas or polars frame, or of an Arrow table, to one Arrow array."""
     pa = pyarrow()
     try:
         if hasattr(column, "to_arrow"):  # polars
@@ -127,6 +127,6 @@ def _as_arrow(column: Any, name: str) -> Any:
 
 
 def text_columns(frame: Frame) -> list[str]:
-    """The names of the columns of text."""
+    """Return the names of the columns of text."""
     columns = zip(frame.names, frame.columns, strict=True)
     return [name for name, column in columns if isinstance(column, TextColumn)]

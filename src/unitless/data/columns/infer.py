@@ -1,7 +1,7 @@
-"""What the columns of a table hold, inferred from their first rows, in any format.
+"""Infers the columns of a table from its first rows, for all formats.
 
-A column of text is looked at by its different values: it can hold numbers in one of the ways in which people write
-them, booleans, dates, words, or names of categories. Columns that only number or name the rows are left out.
+A column of text is examined by its different values. It can have numbers in one of several notations, booleans, dates,
+words, or categories. Row counters and identifier columns are left out.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .arrow_column import whole
 from .schema import Kind, kind_of
 from .written import BLANKS, LONGEST_UNIT, NUMBER_MARKS, PLAIN, Written, by_number, is_text, numbers_of
 
-_WAYS = (PLAIN, Written(".", ","), Written(",", "."))  # in which numbers are written
-MOSTLY = 0.95  # of the values, if they are to be what a column holds
-HALF = 0.5  # are enough if the others are the same few words again and again
+_WAYS = (PLAIN, Written(".", ","), Written(",", "."))  # the notations of numbers
+MOSTLY = 0.95  # this share of the values must be of a kind
+HALF = 0.5  # this share is enough if the other values are the same few words again and again
 FEW_WORDS, MANY_NUMBERS = 3, 20
-LEAST_ROWS = 20  # below which nothing is taken for a row counter, whatever its name
-SURE_ROWS = 100  # from which on a column that rises from row to row is one, whatever its name
-NEARLY_ALL = 0.95  # of the values of an id differ
-LEAST_NAMES = 50  # rows below which text is not taken for names of rows
+LEAST_ROWS = 20  # with fewer rows, no column is a row counter, whatever its name
+SURE_ROWS = 100  # with so many rows, a column that rises from row to row is a row counter, whatever its name
+NEARLY_ALL = 0.95  # this share of the values of an identifier column differs
+LEAST_NAMES = 50  # with fewer rows, text is not an identifier column
 
 _ID = re.compile(
     r"(?i:^(unnamed:.*|column \d+|no\.?|nr\.?|#|idx|index|id|uid|guid|uuid|key|row)$"
@@ -38,13 +38,13 @@ _TIME = re.compile(r"(?i)year|month|week|day|date|time|hour|minute|second|epoch|
 
 @dataclass(frozen=True)
 class Inferred:
-    """What a column holds.
+    """The inferred content of a column.
 
     Args:
         kind: one of `schema.KINDS`.
-        written: how, if it is text.
-        left_out: why it is not used, in words; "" if it is.
-        ambiguous: one of its dates that could be read in two ways, if nothing tells which is meant.
+        written: the notation of text.
+        left_out: why the column is not used, in words; "" if it is used.
+        ambiguous: one of its dates that can be read in two ways, if the user has not said which way is meant.
     """
 
     kind: Kind | None
@@ -55,25 +55,25 @@ class Inferred:
 
 @dataclass
 class _Text:
-    """A column of text: its different values, how often each is there, and their order."""
+    """A column of text: its different values, their counts, and each row's value."""
 
-    texts: Any  # different values
-    counts: NDArray[np.intp]  # of each
-    places: NDArray[np.intp]  # of each row among them, -1 where there is none
+    texts: Any  # the different values
+    counts: NDArray[np.intp]  # of each value
+    places: NDArray[np.intp]  # per row: the place of its value; -1 if it has none
 
     @property
     def rows(self) -> int:
-        """How many values there are."""
+        """The number of values that are not missing."""
         return int(self.counts.sum())
 
 
 def infer_columns(columns: dict[str, Any], marks: Iterable[str], asked: Asked) -> dict[str, Inferred]:
-    """What each column holds.
+    """Infer the content of each column.
 
     Args:
-        columns: the first rows of each, as Arrow columns; their types can be used.
-        marks: of missing values, besides the usual ones.
-        asked: what the user says about them.
+        columns: the first rows of each column, as Arrow columns; their types count.
+        marks: texts that mean missing values, in addition to the usual ones.
+        asked: the user's options about the columns.
     """
     found: dict[str, Inferred] = {}
     texts: dict[str, _Text] = {}
@@ -96,16 +96,16 @@ def infer_columns(columns: dict[str, Any], marks: Iterable[str], asked: Asked) -
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user says about the columns.
+    """The user's options about the columns.
 
     Args:
-        text: columns that hold names of categories.
-        words: columns that hold words.
-        numbers: columns that hold numbers, whatever they look like.
-        used: columns that are to be used for something else than as a feature, such as the target: never left out.
-        decimal: what stands before fractions, if it is known.
-        thousands: what stands between thousands, if it is known.
-        dates: which of two readings of a date is meant.
+        text: columns of categories.
+        words: columns of words.
+        numbers: columns of numbers, whatever they look like.
+        used: columns with another use than as a feature, such as the target; they are never left out.
+        decimal: the decimal mark, if it is known.
+        thousands: the thousands separator, if it is known.
+        dates: which of two readings of an ambiguous date is meant.
     """
 
     text: frozenset[str] = frozenset()
@@ -128,7 +128,7 @@ def _values(column: Any) -> _Text:
 
 
 def _of_type(name: str, column: Any, asked: Asked) -> Inferred:
-    """What a column holds whose type says it."""
+    """Infer the content of a column from its type."""
     kind = "text" if name in asked.text else kind_of(column.type)
     if kind == "moment" and dates.all_midnight(whole(column)):
         kind = "date"
@@ -147,14 +147,14 @@ def _of_type(name: str, column: Any, asked: Asked) -> Inferred:
 
 
 def _number_kind(name: str, values: NDArray[Any], asked: Asked) -> Kind:
-    """A flag, if there is nothing but 0 and 1."""
+    """Return "flag" if all numbers are 0 or 1, otherwise "number"."""
     there = values[~np.isnan(values)]
     flag = len(there) > 0 and name not in asked.numbers and bool(((there == 0) | (there == 1)).all())
     return "flag" if flag else "number"
 
 
 def _identifies(name: str, values: NDArray[np.float64], asked: Asked) -> str:
-    """Why whole numbers only say which row it is, in words; "" if they say more."""
+    """Return why whole numbers are only row counters or identifiers, in words; "" if they are not."""
     there = values[~np.isnan(values)]
     if len(there) < LEAST_ROWS or name in asked.numbers or name in asked.used:
         return ""
@@ -172,14 +172,14 @@ def _identifies(name: str, values: NDArray[np.float64], asked: Asked) -> str:
 
 
 def _shares(text: _Text, way: Written, marks: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.uint8], float]:
-    """The numbers that texts stand for when read in one way, what each is, and the share of rows that are numbers."""
+    """Read texts as numbers in one notation; return the numbers, each text's kind, and the share of numeric rows."""
     numbers, kinds = numbers_of(text.texts, way, marks)
     there = int(text.counts[kinds != 1].sum())
     return numbers, kinds, float(text.counts[kinds == 0].sum() / there) if there else 0.0
 
 
 def _certain_decimal(text: _Text, marks: tuple[str, ...]) -> str:
-    """What certainly stands before fractions in a column: read so it is numbers, and not otherwise; "" if either."""
+    """Return the decimal mark without which the texts of a column are not numbers; "" if it is not certain."""
     points, american, comma = (_shares(text, way, marks)[2] for way in _WAYS)
     if max(points, american, comma) < MOSTLY or max(points, american) == comma:
         return ""
@@ -187,7 +187,7 @@ def _certain_decimal(text: _Text, marks: tuple[str, ...]) -> str:
 
 
 def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Inferred:
-    """What a column of text holds."""
+    """Infer the content of a column of text."""
     kinds = _shares(text, PLAIN, marks)[1]
     there = (kinds != 1) & (text.counts > 0)
     if not there.any():
@@ -195,7 +195,7 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     texts = text.texts.filter(flag_array(there)).to_pylist()
     if all(value.lower() in ("true", "false") for value in texts):
         return Inferred("boolean")
-    # Dates such as 20141013 are numbers too, but say more as dates.
+    # Numbers such as 20141013 carry more information as dates.
     form = None if name in asked.numbers else dates.recognize(name, texts, _DAY_FIRST.get(asked.dates))
     if form is not None and name not in asked.used and _read_as_dates(texts, text.counts[there], form.text):
         return Inferred(form.kind, Written(date=form.text), ambiguous=form.example)
@@ -212,13 +212,13 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
 
 
 def _read_as_dates(texts: list[str], counts: NDArray[np.intp], form: str) -> bool:
-    """Whether most rows, and not only most of the different values, are dates."""
+    """Return whether most rows, and not only most of the different values, are dates."""
     read = flags(dates.read(text_array(texts), form).is_valid())
     return bool(counts[read].sum() >= MOSTLY * counts.sum())
 
 
 def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Inferred | None:
-    """A column of text as numbers; None if it does not hold numbers."""
+    """Return how a column of text is read as numbers; None if it does not have numbers."""
     ways = [_WAYS[2], *_WAYS[:2]] if comma else list(_WAYS)
     if asked.decimal is not None:
         ways = [way for way in ways if way.decimal == asked.decimal]
@@ -249,7 +249,7 @@ def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, co
 def _best_way(
     text: _Text, ways: list[Written], marks: tuple[str, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8], float, Written]:
-    """As `_shares`, read in the way in which most are numbers; and that way."""
+    """Read texts in the notation in which most are numbers; return the results of `_shares` and the notation."""
     best, way = (np.zeros(0), np.zeros(0, np.uint8), -1.0), PLAIN
     for one in ways:
         found = _shares(text, one, marks)
@@ -259,7 +259,7 @@ def _best_way(
 
 
 def _unit(text: _Text, kinds: NDArray[np.uint8]) -> str:
-    """What stands behind nearly all of many different numbers, such as "kg"; "" if they are not written so."""
+    """Return the unit, such as "kg", that follows nearly all of many different numbers; "" if there is none."""
     there = (kinds != 1) & (text.counts > 0)
     found: dict[str, int] = {}
     numbers = 0
@@ -273,7 +273,7 @@ def _unit(text: _Text, kinds: NDArray[np.uint8]) -> str:
 
 
 def _are_codes(name: str, written: list[str]) -> bool:
-    """Whether whole numbers are names of something: they are filled up with zeros to the same length."""
+    """Return whether whole numbers are codes: they are padded with zeros to the same length."""
     padded = any(one.startswith("0") and len(one) > 1 for one in written)
     return padded and len({len(one) for one in written}) == 1 and not _TIME.search(name)
 

@@ -1,4 +1,4 @@
-"""What values that are not numbers become: a caller that reads frames or mappings chooses in one line."""
+"""How values that are not numbers become features; each caller that reads frames or mappings chooses a policy."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ class Policy:
     """How columns of a frame and values of a mapping become features.
 
     Args:
-        booleans: "indicator", one feature of 0 and 1 which is never centered; or "categories", a feature `name=true`
-            and a feature `name=false`.
-        text: "indicators", a feature `name=value` for each value, which is what categories become too; or an "error".
-        missing: what None, not-a-number, nulls and empty text are: "absent", as if the feature were not in the row;
-            "indicator", a feature of its own, `name=(missing)`; or an "error".
-        dates: "parts", as in `date_parts.py`; or an "error".
-        marks: text that stands for a missing value, besides empty text.
-        trim: whether blanks around text are taken away.
+        booleans: "indicator": one feature of 0 and 1, which is never centered; "categories": the features `name=true`
+            and `name=false`.
+        text: "indicators": a feature `name=value` for each value, also for categories; "error": text is not allowed.
+        missing: None, NaN, nulls and empty text: "absent" leaves the feature out of the row; "indicator" makes the
+            feature `name=(missing)`; "error" does not allow them.
+        dates: "parts": the features of `date_parts.py`; "error": dates are not allowed.
+        marks: texts that mean a missing value, in addition to empty text.
+        trim: whether blanks around text are removed.
     """
 
     booleans: Literal["indicator", "categories"]

@@ -1,6 +1,6 @@
-"""The one reader of single rows: a mapping of a table's columns, a mapping of named features, or a list of numbers.
+"""Reads single rows: a mapping of a table's columns, a mapping of named features, or a list of numbers.
 
-A `Predictor`, a server and River's estimators read their rows with one of these.
+`Predictor`, the server and the River estimators use these readers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from ... import inputs
 from ...errors import InputError, Option, Phrase
 from ..read_options import ReadOptions
+from . import date_parts
 from .policy import Policy
 from .schema import Schema
 from .text_columns import TextColumns
@@ -23,36 +24,51 @@ from .written import BLANKS
 
 
 class RowReader(abc.ABC):
-    """Reads one row as the core takes it."""
+    """Reads one row as the core takes it.
+
+    Attributes:
+        columns: of a table, by which the core reads rows of plain values by itself.
+        direct: `columns`, if the core may read a row as it is given; None if its values must be made plain first.
+    """
+
+    columns: Any = None
+    direct: Any = None
+
+    def plain(self, row: Any) -> dict[str, Any] | None:
+        """The row in plain values, as the core reads it by `columns`; None if it cannot read it so."""
+        return None
 
     @abc.abstractmethod
     def read(self, row: Any) -> inputs.Input:
-        """One row; a pandas Series is a mapping too."""
+        """Convert one row, which may be a pandas Series too."""
 
     def unknown(self, row: Any) -> list[str]:
-        """The names in a row that are not columns of the table."""
+        """Return the names in a row that are not columns of the table."""
         return []
 
 
-def row_reader(training: Mapping[str, Any]) -> RowReader:
+def row_reader(schema: Schema, options: ReadOptions, reading: Mapping[str, Any]) -> RowReader:
     """The reader of rows like those that a model was trained on.
 
     Args:
-        training: the model's record of its training.
+        schema: what the training has found about its data.
+        options: how data is read.
+        reading: the record of it in the model file, which says how a server reads rows as well.
     """
-    from .table_row import TableRowReader  # noqa: PLC0415  (which is made of this)
+    from .table_row import TableRowReader  # noqa: PLC0415  (that module imports this one)
 
-    family = Schema.read(training["schema"]).family
-    if family == "columns":
+    if schema.family == "columns":
         return NumberRowReader()
-    return TableRowReader(training) if family == "table" else NamedRowReader.of(training)
+    if schema.family == "table":
+        return TableRowReader(schema, options)
+    return NamedRowReader.of(schema, options, reading)
 
 
 class NumberRowReader(RowReader):
-    """Reads lists of numbers, for a model that knows its features as columns."""
+    """Reads lists of numbers, for a model whose features are numbered columns."""
 
     def read(self, row: Any) -> inputs.Input:
-        """One row."""
+        """Convert one row."""
         row = as_mapping(row)
         if isinstance(row, Mapping):
             raise InputError("this model knows its features as columns; give the row as a list of numbers")
@@ -65,11 +81,12 @@ class NamedRowReader(RowReader):
     """Reads mappings of names to numbers, text and booleans.
 
     Args:
-        policy: what the values become. Dates are left to the core, which refuses them.
+        policy: what the values become. Dates of Python, NumPy and pandas become their parts, or are left to the core,
+            which refuses them.
         as_text: names whose values are text although they look like numbers.
         apart: names that are not features.
         uses: whether a name is to be used.
-        columns: what columns of text hold, of a model that a server made from single rows.
+        texts: what columns of text hold, of a model that a server made from single rows.
     """
 
     def __init__(
@@ -79,48 +96,47 @@ class NamedRowReader(RowReader):
         *,
         apart: Collection[str] = (),
         uses: Callable[[str], bool] | None = None,
-        columns: TextColumns | None = None,
+        texts: TextColumns | None = None,
     ) -> None:
-        self.policy, self.as_text, self.columns = policy, as_text, columns
+        self.policy, self.as_text, self.texts = policy, as_text, texts
         self._apart, self._uses = apart, uses
 
     @classmethod
-    def of(cls, training: Mapping[str, Any]) -> NamedRowReader:
-        """The reader of rows like those of a training."""
-        reading = training["reading"]
-        options, policy = ReadOptions.settled(reading), ReadOptions.settled(reading).policy
-        if reading.get("booleans") == "indicator":  # by a server, from its first row on
+    def of(cls, schema: Schema, options: ReadOptions, reading: Mapping[str, Any]) -> NamedRowReader:
+        """The reader of rows like those of a training; see `row_reader`."""
+        policy = options.policy
+        if reading.get("booleans") == "indicator":  # the model learned a server's rows, one by one
             policy = replace(policy, booleans="indicator")
-        columns = None if reading.get("texts") is None else TextColumns(reading["texts"])
-        apart = Schema.read(training["schema"]).beside
-        return cls(policy, options.text, apart=apart, uses=options.uses, columns=columns)
+        texts = None if reading.get("texts") is None else TextColumns(reading["texts"])
+        return cls(policy, options.text, apart=schema.beside, uses=options.uses, texts=texts)
 
     def read(self, row: Any) -> inputs.NamedRows:
-        """One row."""
+        """Convert one row."""
         row = as_mapping(row)
         if not isinstance(row, Mapping):
             raise no_row(row)
         used = self.used(row)
-        return inputs.NamedRows([self.numbers(used if self.columns is None else self.columns.read(used))])
+        return inputs.NamedRows([self.numbers(used if self.texts is None else self.texts.read(used))])
 
     def used(self, row: Mapping[Any, Any]) -> Mapping[Any, Any]:
-        """The features of a row: without its label and the like, and without what is to be ignored."""
+        """Return the used features of a row: without labels, weights, offsets and ignored names."""
         uses = self._uses
         if uses is None:
             return row
         return {name: value for name, value in row.items() if name not in self._apart and uses(str(name))}
 
     def numbers(self, features: Mapping[Any, Any]) -> dict[str, Any]:
-        """Features as the core takes them: names to numbers and booleans. Text becomes `name=value`: True."""
+        """Convert features for the core: names to numbers and booleans. Text becomes `name=value`: True."""
         return self.numbers_and_missing(features)[0]
 
     def numbers_and_missing(self, features: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
-        """The features as the core takes them, and the names without a value."""
+        """Convert features for the core; also return the names without a value."""
         policy, as_text = self.policy, self.as_text
         found: dict[str, Any] = {}
         absent: list[str] = []
+        parted = 0  # features of dates, less one for each date
         for name, value in features.items():
-            # The most common case first: this is called for each row of a stream.
+            # The most frequent case is tested first, because this runs for each row of a stream.
             if type(value) is float and type(name) is str and value == value and not as_text:  # noqa: PLR0124  (NaN)
                 found[name] = value
                 continue
@@ -139,15 +155,21 @@ class NamedRowReader(RowReader):
                 found[f"{name}={'true' if value else 'false'}"] = True
             elif isinstance(value, str) or name in as_text:
                 found[f"{name}={value}"] = True
+            elif policy.dates == "parts" and (parts := date_parts.of_any(str(name), value)) is not None:
+                found |= {
+                    f"{part}={one}" if type(one) is str else part: one if type(one) is not str else True
+                    for part, one in parts.items()
+                }
+                parted += len(parts) - 1
             else:
                 found[name if type(name) is str else str(name)] = value
-        if len(found) + (len(absent) if policy.missing == "absent" else 0) < len(features):
+        if len(found) - parted + (len(absent) if policy.missing == "absent" else 0) < len(features):
             raise InputError(f"two features of {list(features)!r} have the same name; rename one")
         return found, absent
 
 
 def is_missing(value: Any) -> bool:
-    """None, not-a-number, pandas' NA and NaT, and empty text stand for missing values."""
+    """Return whether a value means a missing one: None, NaN, pandas' NA and NaT, or empty text."""
     if isinstance(value, str):
         return not value
     if value is None or isinstance(value, float | np.floating):
@@ -156,12 +178,12 @@ def is_missing(value: Any) -> bool:
 
 
 def as_mapping(row: Any) -> Any:
-    """A pandas Series as a mapping; anything else as it is."""
+    """Convert a pandas Series to a mapping; return anything else unchanged."""
     if isinstance(row, Mapping) or not (hasattr(row, "items") and getattr(row, "ndim", 0) == 1):
         return row
     return dict(row.items())
 
 
 def no_row(row: Any) -> InputError:
-    """What to say when something else is given than a mapping."""
+    """Return the error for a row that is not a mapping."""
     return InputError(f'the row is of type {type(row).__name__}; it must have names and values, such as {{"age": 31}}')

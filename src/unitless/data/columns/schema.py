@@ -1,4 +1,4 @@
-"""What a table's columns are: inferred from the first rows (`infer.py`), the same for all others."""
+"""The schema of a table: its columns, which are inferred from the first rows (`infer.py`) and apply to all rows."""
 
 from __future__ import annotations
 
@@ -17,31 +17,29 @@ TEXTS = ("text", "words", "boolean")
 
 
 def first_rows(columns: int) -> int:
-    """From how many rows column types and the task are inferred: the same for every format."""
+    """Return the number of rows from which column types and the task are inferred; it is the same for every format."""
     return max(256, min(4096, (16 << 20) // max(1, columns)))
 
 
 class LeftOut(NamedTuple):
-    """A column that is not used."""
+    """A column that is not used, with the reason."""
 
     name: str
-    why: str  # in words
-    kept_by: str  # the option that would keep it
+    why: str  # the reason, in words
+    kept_by: str  # the option that would keep the column
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns that are features and what they hold; target, weight and offset.
+    """The columns that are features, with their kinds; the columns of the target, the weights and the offsets.
 
-    Data that is not a table has no columns.
-
-    A date stands for its parts. A flag is a number that was 0 or 1 in the first rows: its offset has a meaning, so it
-    is never centered. `written` says how columns of text are written, where they are not plain; `left_out` which
-    columns are not used, and why. `remarks` are for the user who reads the data for
-    the first time; they are not stored.
+    Data that is not a table has no columns. A column of dates stands for its parts. A flag is a number that was 0 or 1
+    in the first rows; because its offset has a meaning, it is never centered. `written` has the notation of text
+    columns that are not plain, and `left_out` the columns that are not used. `remarks` are notes for the user who reads
+    the data for the first time; they are not stored.
     """
 
-    family: Literal["table", "named", "columns"]  # rows of a table; of named features; of numbered ones
+    family: Literal["table", "named", "columns"]  # rows of a table, of named features, of numbered features
     columns: tuple[tuple[str, Kind], ...] = ()
     target: str | None = None
     target_kind: Kind | None = None
@@ -52,7 +50,7 @@ class Schema:
     offset: str | None = None
 
     def plain(self) -> dict[str, Any]:
-        """The schema as a model file stores it."""
+        """Return the schema in the form in which a model file stores it."""
         return {
             "family": self.family,
             "columns": [list(column) for column in self.columns],
@@ -66,7 +64,7 @@ class Schema:
 
     @classmethod
     def read(cls, plain: Any) -> Schema:
-        """From a model file, which is trusted in nothing."""
+        """Read a schema from a model file and check it."""
         schema: Schema | None
         try:
             schema = cls(
@@ -86,7 +84,7 @@ class Schema:
         return schema
 
     def _valid(self) -> bool:
-        """Whether this can have been inferred from data, and not only forged."""
+        """Return whether the schema can have been inferred from data; a forged one may not."""
         names = [name for name, _ in self.columns]
         return (
             self.family in ("table", "named", "columns")
@@ -102,12 +100,12 @@ class Schema:
         )
 
     def how(self, name: str | None) -> Written:
-        """How a column is written, if it is text."""
+        """Return the notation of a text column."""
         return self.written.get(name, PLAIN) if name is not None else PLAIN
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The columns that are not features but belong to the rows: target, weight and offset, as far as there are."""
+        """The columns that belong to the rows but are not features: target, weight and offset, if they exist."""
         return tuple(name for name in (self.target, self.weight, self.offset) if name is not None)
 
     @property
@@ -117,7 +115,7 @@ class Schema:
 
 
 def kind_of(type: Any) -> Kind | None:
-    """What a column of an Arrow type holds; None if it cannot be used."""
+    """Return the kind of a column with this Arrow type; None if it cannot be used."""
     types = pyarrow("types")
     if types.is_dictionary(type):
         return "text" if kind_of(type.value_type) in ("text", "number") else None
@@ -160,7 +158,7 @@ def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -
 
 
 def fits(type: Any, kind: str | None) -> bool:
-    """Can a column of this type be read as what the first rows were?"""
+    """Return whether a column of this Arrow type can be read as a column of this kind."""
     found = kind_of(type)
     if pyarrow("types").is_null(type):
         return True
@@ -170,7 +168,7 @@ def fits(type: Any, kind: str | None) -> bool:
     return has_both_clocks(type) or found in alike.get(str(kind), (kind,)) or (kind in DATES and found == "number")
 
 
-# What one value of a column is, in words.
+# What messages call one value of a column of each kind.
 VALUE = {
     "number": "a number",
     "flag": "a number",
@@ -179,7 +177,7 @@ VALUE = {
     "moment": "a date or time",
     "time": "a date or time",
 }
-# And what the column holds.
+# What messages call the values of a column of each kind.
 HELD = {
     "number": "numbers",
     "flag": "numbers",

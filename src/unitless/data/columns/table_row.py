@@ -1,13 +1,12 @@
-"""Rows of a table that a program gives as mappings, one or many: read as the table's columns were in training.
+"""Reads rows of a table that a program gives as mappings, one or many, in the same way as the table in training.
 
-One row has a quick way, which the core reads by itself (`columns`), and a careful one through Arrow, which reads
-whatever a frame may hold. Both give the same features, to the last bit.
+The core reads a row of plain values by itself (`columns`). All other rows go through Arrow, which reads whatever a
+frame may hold. Both give the same features, to the last bit.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,25 +16,25 @@ from ...errors import InputError
 from ..arrow import pyarrow
 from ..read_options import ReadOptions
 from ..sources.located_rows import Place
-from . import date_parts, dates, tables, words
+from . import date_parts, dates, tables
 from .arrow_column import as_text, number
 from .date_forms import NUMERIC
 from .row_reader import RowReader, as_mapping, no_row
 from .schema import DATES, HELD, Schema, fits, kind_of
-from .written import BLANKS, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
+from .written import PLAIN, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
 
 _PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "words": (str,), "boolean": (bool,)}
 _INT64 = range(-(2**63), 2**63)
-_NONE = ("NAType", "NaTType")  # pandas' own missing values
-_AS_PYTHON = (np.integer, np.float64, np.float32, np.float16, np.bool_, np.str_)  # whose values stay what they are
+_NONE = ("NAType", "NaTType")  # pandas' missing values
+# NumPy's scalars, which are converted to Python's types.
+_AS_PYTHON = (np.integer, np.float64, np.float32, np.float16, np.bool_, np.str_)
 
 
 class TableRowReader(RowReader):
-    """Reads mappings of a table's columns to values. Other keys are left alone; what has no key has no value."""
+    """Reads mappings of a table's columns to values. Other keys are ignored; a column without a key has no value."""
 
-    def __init__(self, training: Mapping[str, Any]) -> None:
-        self.schema = Schema.read(training["schema"])
-        self._policy = ReadOptions.settled(training["reading"]).policy
+    def __init__(self, schema: Schema, options: ReadOptions) -> None:
+        self.schema, self._policy = schema, options.policy
         missing = self._policy.missing
         names: list[str] = []
         kinds: list[str] = []
@@ -48,10 +47,11 @@ class TableRowReader(RowReader):
                 names.append(name)
                 kinds.append(kind)
         self.columns = _core.TableColumns(names, kinds, missing, list(self._policy.marks), self._policy.trim)
-        self.quick = not any(kind in DATES for _, kind in self.schema.columns)  # the core reads plain rows as they are
+        dated = any(kind in DATES for _, kind in self.schema.columns)  # the core knows their parts alone
+        self.direct = None if dated else self.columns
 
     def plain(self, row: Any) -> dict[str, Any] | None:
-        """The row in plain numbers, text and booleans, as the core reads it; None if it is no mapping."""
+        """Convert a row to plain numbers, text and booleans for the core; None if it is not a mapping."""
         row = as_mapping(row)
         if not isinstance(row, Mapping):
             return None
@@ -70,7 +70,7 @@ class TableRowReader(RowReader):
         return found
 
     def _date(self, name: str, kind: str, value: Any) -> dict[str, Any] | None:
-        """The features of a date of Python's own, or of text; None for any other value."""
+        """Convert a date, of a Python type or as text, to features; None for any other value."""
         if value is None or (type(value) is float and value != value):  # noqa: PLR0124  (not a number)
             return dict.fromkeys(date_parts.kinds(name, kind))
         if type(value) is not str:
@@ -79,7 +79,7 @@ class TableRowReader(RowReader):
         return date_parts.of_microseconds(name, moment.wall, moment.ahead, kind) if moment.valid else None
 
     def _read(self, name: str, kind: str, value: Any) -> dict[str, Any]:
-        """A value of any other kind as plain ones, by feature, as a table of this column has them."""
+        """Convert a value of any other type to plain values, by feature, as in a table."""
         column = _column(name, kind, [value], False, self.schema.how(name), self._policy.marks)
         found: dict[str, Any] = {}
         for part, values, absent in tables.read_column(name, column, kind, self.schema, self._policy)[0]:
@@ -92,8 +92,13 @@ class TableRowReader(RowReader):
                 found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
         return found
 
-    def table(self, rows: Sequence[Mapping[Any, Any]], offsets: bool = False) -> Any:
-        """Rows as an Arrow table of the columns that the model knows, with or without that of the offsets."""
+    def table(self, rows: Sequence[Mapping[Any, Any]], beside: Sequence[str] = ()) -> Any:
+        """Rows as an Arrow table of the columns that the model knows.
+
+        Args:
+            rows: mappings of names to values.
+            beside: what the table has as well: "target", "weight" and "offset", if the model was trained with them.
+        """
         pa = pyarrow()
         for place, row in enumerate(rows, 1):
             if not isinstance(row, Mapping):
@@ -103,76 +108,36 @@ class TableRowReader(RowReader):
             name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several, how(name), marks)
             for name, kind in self.schema.columns
         }
-        if offsets and self.schema.offset is not None:
-            given = [row_offset(row, self.schema, place if several else None) for place, row in enumerate(rows, 1)]
-            columns[self.schema.offset] = pa.array(given, pa.float64())
+        schema = self.schema
+        if "offset" in beside and schema.offset is not None:
+            given = [row_offset(row, schema, place if several else None) for place, row in enumerate(rows, 1)]
+            columns[schema.offset] = pa.array(given, pa.float64())
+        if "target" in beside and schema.target is not None and schema.target_kind is not None:
+            labels = [_as_python(row.get(schema.target)) for row in rows]
+            columns[schema.target] = _column(
+                schema.target, schema.target_kind, labels, several, how(schema.target), marks
+            )
+        if "weight" in beside and schema.weight is not None:
+            weights = [_as_python(row.get(schema.weight)) for row in rows]
+            columns[schema.weight] = _column(schema.weight, "number", weights, several, PLAIN, marks)
         return pa.table(columns)
 
     def read(self, row: Any) -> inputs.Frame:
-        """One row as the core reads tables."""
+        """Convert one row to an input of the core."""
         row = as_mapping(row)
         if not isinstance(row, Mapping):
             raise no_row(row)
         return tables.features(self.table([row]), self.schema, Place("", "row", 1), self._policy).frame
 
     def unknown(self, row: Any) -> list[str]:
-        """The names in a row that are not columns."""
+        """Return the names in a row that are not columns."""
         row = as_mapping(row)
         known = {*self.schema.kinds, *self.schema.beside}
         return [str(name) for name in row if name not in known]
 
-    def features(self, row: Any, word_features: Callable[[str, str], list[str]]) -> Any:
-        """A row as features by name. A key that is not a column but has a number is taken for a feature's name.
-
-        Args:
-            row: names to values.
-            word_features: as for `inputs.Frame.first_row`.
-        """
-        if not isinstance(row, Mapping):
-            return row  # to be refused by the core
-        kinds, apart = self.schema.kinds, self.schema.beside
-        found = {
-            name: value
-            for name, value in row.items()
-            if name not in kinds and name not in apart and isinstance(value, int | float | np.number)
-        }
-        named = self._named(row, word_features)
-        named = self.read(row).first_row(word_features) if named is None else named
-        for name in {str(name).partition("=")[0] for name in found}:  # a column that is there by the name of a feature
-            named.pop(f"{name}={inputs.MISSING}", None)
-        return {**found, **named}
-
-    def _named(self, row: Mapping[Any, Any], word_features: Callable[[str, str], list[str]]) -> dict[str, float] | None:
-        """The columns of a row as features by name; None if something in it needs more care."""
-        found: dict[str, float] = {}
-        kinds = self.schema.kinds
-        for name, value in (self.plain(row) or {}).items():
-            if isinstance(value, str):
-                value = value.strip(BLANKS) if self._policy.trim else value  # noqa: PLW2901
-                value = None if value in self._policy.marks else value  # noqa: PLW2901
-            if value is None or value == "" or value != value:  # noqa: PLR0124  (not a number)
-                if self._policy.missing == "error":
-                    return None
-                if self._policy.missing == "indicator":
-                    found[f"{name}={inputs.MISSING}"] = 1.0
-            elif isinstance(value, bool):
-                found[f"{name}={'true' if value else 'false'}"] = 1.0
-            elif isinstance(value, str):
-                if not (value.isascii() or _is_unicode(value)):
-                    return None
-                if kinds.get(name) == "words":
-                    found |= {word: float(n) for word, n in Counter(word_features(name, words.plain(value))).items()}
-                else:
-                    found[f"{name}={value}"] = 1.0
-            elif isinstance(value, int) and value not in _INT64:
-                return None
-            else:
-                found[name] = value
-        return found
-
 
 def row_offset(row: Any, schema: Schema, place: int | None = None) -> float:
-    """The offset of one row, where the model was trained with a column of them; otherwise 0."""
+    """Return the offset of one row; 0 if the model was trained without offsets."""
     row = as_mapping(row)
     if schema.offset is None or not isinstance(row, Mapping):
         return 0.0
@@ -185,7 +150,7 @@ def row_offset(row: Any, schema: Schema, place: int | None = None) -> float:
 
 
 def _as_python(value: Any) -> Any:
-    """NumPy's scalars and pandas' missing values as Python's own; anything else as it is."""
+    """Convert NumPy's scalars and pandas' missing values to Python types; return anything else unchanged."""
     if isinstance(value, _AS_PYTHON):
         return value.item()
     if isinstance(value, np.datetime64):
@@ -196,15 +161,11 @@ def _as_python(value: Any) -> Any:
     return None if type(value).__name__ in _NONE else value
 
 
-def _is_unicode(text: str) -> bool:
-    return text.encode(errors="replace").decode() == text
-
-
 def _column(name: str, kind: str, values: list[Any], several: bool, written: Written, marks: Sequence[str]) -> Any:
-    """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
+    """Convert values to an Arrow column of some kind. Their types may differ if each can be read alone."""
     pa = pyarrow()
     mixed = kind in ("text", "words") and len({type(value) for value in values} - {type(None)}) > 1
-    # Arrow would take all moments to the zone of the first.
+    # Arrow would convert all moments to the time zone of the first one.
     zones = kind in DATES and any(getattr(value, "tzinfo", None) is not None for value in values)
     if not (several and (mixed or zones)):
         try:
@@ -220,12 +181,12 @@ def _column(name: str, kind: str, values: list[Any], several: bool, written: Wri
 
 
 def _value(name: str, kind: str, value: Any, row: int | None, written: Written, marks: Sequence[str]) -> Any:
-    """One value as an Arrow array of the type that all values of its kind have here."""
+    """Convert one value to an Arrow array of the type that all values of this kind have here."""
     pa = pyarrow()
     try:
         unsigned = type(value) is int and 2**63 <= value < 2**64
         array, invalid = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True), None
-        if isinstance(value, str):  # as files have them
+        if isinstance(value, str):  # read as in files
             array, invalid = typed(array, kind, written, marks)
         elif kind in DATES and pyarrow("types").is_null(array.type):
             array = array.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
@@ -246,7 +207,7 @@ def _value(name: str, kind: str, value: Any, row: int | None, written: Written, 
 
 
 def _by_both_clocks(array: Any, kind: str) -> Any:
-    """Dates of any type as moments by the clock on the spot and in UTC."""
+    """Convert dates of any type to moments in local time and in UTC."""
     pa, types = pyarrow(), pyarrow("types")
     if has_both_clocks(array.type):
         return array

@@ -1,4 +1,4 @@
-"""The schema of a table: what its columns hold (`infer.py`), and what the user says about them."""
+"""Makes the schema of a table from the inferred columns (`infer.py`) and the user's options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import InputError, Option, OptionError, Phrase
-from ..read_options import ReadOptions, counted_column, is_counted, matching, no_column
+from ..read_options import ReadOptions, from_the_end, matching, no_column
 from . import dates
 from .infer import Asked, Inferred, infer_columns
 from .schema import DATES, TEXTS, Kind, LeftOut, Schema, check_names, first_rows, kind_of
@@ -22,20 +22,21 @@ def infer_schema(
     rows: int | None = None,
     leave_out: bool = True,
 ) -> Schema:
-    """The schema of a table, from its first rows.
+    """Infer the schema of a table from its first rows.
 
     Args:
         arrow: the rows.
-        options: what the user says about the columns.
-        file: what messages call the table.
-        target_needed: whether there must be one.
-        later: columns to be ignored may come later.
-        rows: how many rows say what the columns hold, if not the usual number.
-        leave_out: whether columns that only number or name the rows are left out.
+        options: the user's options about the columns.
+        file: the name of the table in messages.
+        target_needed: whether the table must have a target.
+        later: whether ignored columns may appear in later rows only.
+        rows: how many rows are used. Default: None, the usual number.
+        leave_out: whether row counters and identifier columns are left out.
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
-    options = _with_counted_target(options, names)
+    named = {option: from_the_end(getattr(options, option), names) for option in ("target", "weight", "offset")}
+    options = replace(options, **named)
     for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
         if name is not None and name not in names:
             raise OptionError(no_column(name, names, option), file=file)
@@ -58,7 +59,7 @@ def infer_schema(
         for name in features
         if inferred[name].left_out
     ]
-    if not leave_out or len(left_out) == len(features):  # nothing else is there
+    if not leave_out or len(left_out) == len(features):  # otherwise no feature would be left
         left_out = []
     dropped = {one.name for one in left_out}
     columns = []
@@ -75,23 +76,25 @@ def infer_schema(
         target_kind = inferred[options.target].kind
         target_kind = "number" if target_kind == "flag" else "text" if target_kind == "words" else target_kind
         if target_kind == "boolean" and _is_spelled_alike(heads[options.target]):
-            target_kind = "text"  # so that TRUE stays TRUE in predictions
+            target_kind = "text"  # predictions then write TRUE as the data does
         if target_kind not in ("number", *TEXTS):
             raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
     written = {name: inferred[name].written for name in wanted if inferred[name].written != PLAIN}
     written = {name: how for name, how in written.items() if name not in dropped}
-    said = options.target, target_kind, options.weight
+    target_and_weight = options.target, target_kind, options.weight
     remarks = _remarks(columns, inferred)
-    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=remarks, offset=options.offset)
+    return Schema(
+        "table", tuple(columns), *target_and_weight, written, tuple(left_out), remarks=remarks, offset=options.offset
+    )
 
 
 def _is_spelled_alike(column: Any) -> bool:
-    """Whether the truth values of a text file are spelled in two ways at most, such as TRUE and FALSE."""
+    """Return whether the booleans of a text file have at most two spellings, such as TRUE and FALSE."""
     return is_text(column.type) and len(set(map(str.strip, filter(None, column.unique().to_pylist())))) <= 2
 
 
 def _remarks(columns: list[tuple[str, Kind]], inferred: dict[str, Inferred]) -> tuple[Phrase, ...]:
-    """Notes about inferred column types that could have been others."""
+    """Return notes about inferred column types that could be others."""
     return tuple(
         dates.ambiguity(name, inferred[name].written.date, inferred[name].ambiguous)
         for name, _ in columns
@@ -100,7 +103,7 @@ def _remarks(columns: list[tuple[str, Kind]], inferred: dict[str, Inferred]) -> 
 
 
 def _asked(options: ReadOptions, names: list[str]) -> Asked:
-    """What the options say about the columns that there are."""
+    """Return what the options say about the existing columns."""
     text, of_words = (frozenset(matching(getattr(options, name), names, name)) for name in ("text", "words"))
     if both := sorted(text & of_words):
         raise OptionError(
@@ -127,15 +130,6 @@ def _dates_refused(name: str, type: Any, file: str) -> InputError:
         ),
         file=file,
     )
-
-
-def _with_counted_target(options: ReadOptions, names: list[str]) -> ReadOptions:
-    """Options whose target is a name, where it was counted from the end: -1 is the last column."""
-    target = options.target
-    if target is None or target in names or not is_counted(target):
-        return options
-    place = counted_column(target, len(names))
-    return options if place is None else replace(options, target=names[place])
 
 
 def _listed(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""From an Arrow table to what the core reads: numbers, codes of text, labels, weights."""
+"""Converts Arrow tables to inputs of the core: numbers, codes of text, labels, weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .written import BLANKS, NUMBER_MARKS, PLAIN, InvalidValues, as_dates, dates
 
 @dataclass
 class Columns:
-    """The features of some rows; how many values were missing, by column; and what could not be read."""
+    """The features of some rows, the number of missing values by column, and the values that could not be read."""
 
     frame: Frame
     missing: Counter[str]
@@ -35,14 +35,14 @@ class Columns:
 
 
 def features(arrow: Any, schema: Schema, place: Place, policy: Policy, drop_invalid: bool = False) -> Columns:
-    """Read the columns that are features.
+    """Convert the feature columns of some rows.
 
     Args:
         arrow: the rows.
-        schema: what the columns are.
-        place: where the rows stand.
-        policy: what values that are not numbers become.
-        drop_invalid: whether numbers that are infinite or too large count as missing; otherwise the model refuses them.
+        schema: the columns.
+        place: where the rows are, for messages.
+        policy: how values that are not numbers become features.
+        drop_invalid: whether infinite and too large numbers count as missing; otherwise the model refuses them.
     """
     names: list[str] = []
     columns: list[Any] = []
@@ -69,7 +69,7 @@ def features(arrow: Any, schema: Schema, place: Place, policy: Policy, drop_inva
 def _without_invalid(
     read: list[tuple[str, Any, int]], invalid: InvalidValues | None
 ) -> tuple[list[tuple[str, Any, int]], InvalidValues | None]:
-    """A column of numbers without those that are infinite or too large, which are counted with what was not read."""
+    """Replace infinite and too large numbers by missing values, and add them to the values that could not be read."""
     ((name, values, absent),) = read
     numbers = values.numbers if isinstance(values, FlagColumn) else values
     beyond = limits.beyond(numbers)
@@ -83,7 +83,7 @@ def _without_invalid(
 
 
 def _missing(name: str, kind: Kind, row: int, invalid: InvalidValues | None, place: Place) -> InputError:
-    """A value is missing where that is an error."""
+    """Return the error for a missing value where missing values are not allowed."""
     if invalid is not None and invalid.row == row:
         advice = Phrase(Option("na", invalid.value), " treats it as missing; ") + ALLOW_MISSING
         return InputError(
@@ -95,10 +95,10 @@ def _missing(name: str, kind: Kind, row: int, invalid: InvalidValues | None, pla
 def _read(
     table: Any, name: str, kind: Kind, schema: Schema, policy: Policy
 ) -> tuple[list[tuple[str, Any, int]], InvalidValues | None]:
-    """A column's features: name, values, how many are missing; and what could not be read."""
+    """Convert one column to features; return name, values and missing count of each, and the invalid values."""
     if isinstance(table, CsvColumns) and name in table.beside:
         return read_column(name, table.beside[name], kind, schema, policy)
-    if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
+    if isinstance(table, CsvColumns):  # the core has read booleans as categories, as in the policy of `train`
         if kind in ("text", "boolean"):
             return [(name, *table.text(name))], table.invalid_values.get(name)
         if kind in ("number", "flag"):
@@ -111,7 +111,7 @@ def _read(
 def read_column(
     name: str, column: Any, kind: str, schema: Schema, policy: Policy
 ) -> tuple[list[tuple[str, Any, int]], InvalidValues | None]:
-    """The features of an Arrow column of some kind, which may be written as text; and what could not be read."""
+    """Convert an Arrow column of some kind, which may be text, to features; also return its invalid values."""
     invalid = None
     if is_text(column.type):
         column, invalid = typed(column, kind, schema.how(name), policy.marks)
@@ -132,7 +132,7 @@ def read_column(
 
 
 def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None, InvalidValues | None]:
-    """The values of the target's column, if there is one; and what could not be read."""
+    """Return the labels, if there is a target, and the invalid values of its column."""
     if schema.target is None:
         return None, None
     if isinstance(arrow, CsvColumns):
@@ -149,7 +149,7 @@ def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None
 
 
 def raw_labels(column: Any, schema: Schema, policy: Policy) -> tuple[RawLabels, InvalidValues | None]:
-    """The values of an Arrow column as labels, and what could not be read."""
+    """Convert an Arrow column to labels; also return its invalid values."""
     kind, invalid = schema.target_kind or "text", None
     if is_text(column.type):
         column, invalid = typed(column, kind, schema.how(schema.target), policy.marks)
@@ -164,17 +164,17 @@ def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.u
 
 
 def weights(arrow: Any, schema: Schema) -> Float64 | None:
-    """The column of weights; not-a-number where it is missing."""
+    """Return the column of weights, with NaN for missing weights; None if there is no such column."""
     return None if schema.weight is None else _numbers_beside(arrow, schema.weight, "weights")
 
 
 def offsets(arrow: Any, schema: Schema) -> Float64 | None:
-    """The column of offsets; not-a-number where it is missing."""
+    """Return the column of offsets, with NaN for missing offsets; None if there is no such column."""
     return None if schema.offset is None else _numbers_beside(arrow, schema.offset, "offsets")
 
 
 def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:
-    """A column of numbers that are not a feature."""
+    """Return a column of numbers that are not features."""
     beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
     names = [*arrow.columns, *beside] if isinstance(arrow, CsvColumns) else arrow.column_names
     if name not in names:
@@ -186,7 +186,7 @@ def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:
         column = beside[name] if name in beside else whole(arrow.column(name))
         if is_text(column.type):
             column, invalid = typed(column, "number", PLAIN, ())
-    if invalid is not None and invalid.count == len(column):  # a single one is a bad row
+    if invalid is not None and invalid.count == len(column):  # if only some values are invalid, their rows are invalid
         raise InputError(f"the {what} in column {name!r} are not numbers but text, such as {invalid.value!r}")
     types = pyarrow("types")
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
@@ -196,7 +196,7 @@ def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:
 
 
 def with_types(table: Any, schema: Schema) -> Any:
-    """A table of text with its columns of plain numbers and booleans as such; what is written otherwise stays text."""
+    """Convert the text columns of a table that are plain numbers or booleans; other notations stay text."""
     pa, compute = pyarrow(), pyarrow("compute")
     for place, name in enumerate(table.column_names):
         kind = schema.target_kind if name == schema.target else schema.kinds.get(name)

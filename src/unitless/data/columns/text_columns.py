@@ -1,13 +1,12 @@
-"""What columns of text hold, inferred while rows come one by one: dates, names of categories, or nothing of use.
+"""Infers the content of text columns while rows come one by one: dates, categories, or identifiers.
 
-`train` looks at the first rows of a file before it learns any (`infer.py`). A stream must be learned from its first
-row on, so the first texts of each column decide, in their order:
+`train` examines the first rows of a file before it learns. A stream must be learned from its first row on, so each
+column is decided by its first texts, in their order:
 
-- The first 64 texts say whether they are dates, after the 1st, 2nd, 4th, ... of them. Dates become the features of
-  `date_parts.py`, as in `train`.
-- If at least 950 of the first 1,000 texts differ, the column only names the rows and is left out from then on.
-- Until something else is decided, and otherwise, each text is a category. So is each text of the columns after the
-  first 256.
+- The first 64 texts decide whether they are dates; this is checked after the 1st, 2nd, 4th, ... text. Dates become the
+  features of `date_parts.py`, as in `train`.
+- If at least 950 of the first 1,000 texts differ, the column is an identifier and is left out from then on.
+- Before such a decision, and without one, each text is a category. All text columns after the first 256 are categories.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from zlib import crc32
 from . import date_parts, dates
 from .infer import NEARLY_ALL
 
-FOR_DATES = 64  # texts that decide whether a column holds dates
-FOR_NAMES = 1000  # texts that decide whether a column only names the rows
-MOST_COLUMNS = 256  # columns of text that are looked at; each text of more of them is a category
+FOR_DATES = 64  # texts that decide whether a column has dates
+FOR_NAMES = 1000  # texts that decide whether a column is an identifier
+MOST_COLUMNS = 256  # at most so many text columns are examined; further ones are categories
 _LONGEST = 64  # letters of a date
 OUT, TEXT = "out", "text"
 
 
 class Seen(NamedTuple):
-    """One more text of a column, and what the column is then."""
+    """One more text of a column, and the kind of the column after it."""
 
     column: str
     text: str
@@ -37,10 +36,10 @@ class Seen(NamedTuple):
 
 
 class TextColumns:
-    """The columns of text of one stream of rows.
+    """The text columns of one stream of rows.
 
     Args:
-        state: what is known of each column, as plain values that a file can hold; it is changed by `take`.
+        state: what is known of each column, as plain values for a model file; `take` changes it.
 
     Example:
         >>> columns = TextColumns({})
@@ -54,44 +53,45 @@ class TextColumns:
 
     def __init__(self, state: dict[str, Any]) -> None:
         self._state = state
-        self._special = {name for name, one in list(state.items()) if one["kind"] != TEXT}  # need another reading
+        # Columns that are not plain categories.
+        self._special = {name for name, one in list(state.items()) if one["kind"] != TEXT}
 
     @property
     def dates(self) -> dict[str, str]:
-        """The columns of dates, with what they hold: "date", "moment" or "time"."""
+        """The columns of dates, with their kinds: "date", "moment" or "time"."""
         return {name: one["kind"] for name, one in list(self._state.items()) if one["kind"] not in ("", TEXT, OUT)}
 
     @property
     def left_out(self) -> dict[str, int]:
-        """The columns that are left out, with how many different texts they had."""
+        """The columns that are left out, with the number of their different texts."""
         return {name: one["differed"] for name, one in list(self._state.items()) if one["kind"] == OUT}
 
     @property
     def some(self) -> bool:
-        """Whether any text has come."""
+        """Whether the stream has had any text."""
         return bool(self._state)
 
     def are_plain(self, row: Mapping[str, Any]) -> bool:
-        """Whether all text of a row is known to be names of categories: then the row needs no other reading."""
+        """Return whether all texts of a row are known to be categories, so that the row can be used unchanged."""
         if not self._special.isdisjoint(row):
             return False
         state = self._state
         if len(state) >= MOST_COLUMNS:
             return True
-        for name, value in row.items():  # noqa: SIM110  (quicker, and it is run for each row)
+        for name, value in row.items():  # noqa: SIM110  (faster than any(), and it runs for each row)
             if value.__class__ is str and name not in state:
                 return False
         return True
 
     def are_all_plain(self, rows: list[Any]) -> bool:
-        """Whether that is so of many rows; what is not a mapping does not matter."""
+        """Return whether `are_plain` is true for all rows; elements that are not mappings are ignored."""
         mappings = rows if set(map(type, rows)) == {dict} else [row for row in rows if row.__class__ is dict]
         if not self._state and str not in map(type, chain.from_iterable(map(dict.values, mappings))):
             return True
         return all(map(self.are_plain, mappings))
 
     def are_known(self, row: Mapping[str, Any]) -> bool:
-        """Whether the types of all texts of a row are known."""
+        """Return whether the kinds of all text columns of a row are known."""
         state, full = self._state, len(self._state) >= MOST_COLUMNS
         return not any(
             value.__class__ is str and ("seen" in state[name] if name in state else not full)
@@ -99,11 +99,14 @@ class TextColumns:
         )
 
     def read(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """A row with what is known: dates as their parts, and without columns that are left out."""
+        """Convert a row by what is known: dates become their parts, and left-out columns are removed."""
         return self._read(row, {})
 
     def look(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], list[Seen]]:
-        """A row that is to be learned: as `read`, with what its own texts decide; and that, for `take`."""
+        """Convert a row that will be learned, also by what its own texts decide; return the row and the decisions.
+
+        When the row has been learned, give the decisions to `take`.
+        """
         seen: list[Seen] = []
         room = MOST_COLUMNS - len(self._state)
         for name, value in row.items():
@@ -115,7 +118,7 @@ class TextColumns:
         return self._read(row, {one.column: one for one in seen}), seen
 
     def take(self, seen: list[Seen]) -> None:
-        """The row was learned: what its texts said counts."""
+        """Apply the decisions that `look` made for a row; called when the row has been learned."""
         for one in seen:
             self._take(one)
             if self._state[one.column]["kind"] == TEXT:
@@ -124,7 +127,7 @@ class TextColumns:
                 self._special.add(one.column)
 
     def _seen(self, name: str, text: str) -> Seen | None:
-        """What one more text says of a column; None if the column is decided."""
+        """Return what one more text decides about a column; None if the column is decided already."""
         known = self._state.get(name)
         if known is None:
             return Seen(name, text, *self._dates(name, [text]))
@@ -154,7 +157,7 @@ class TextColumns:
             known["texts"].append(one.text[: _LONGEST + 1])
         if known["seen"] == FOR_DATES:
             known.pop("texts", None)
-            if one.kind:  # dates, once and for all
+            if one.kind:  # dates stay dates
                 del known["seen"], known["different"]
                 return
         hashed = crc32(one.text.encode(errors="replace"))
@@ -181,12 +184,12 @@ class TextColumns:
 
 
 def categories() -> dict[str, Any]:
-    """The state of a column whose texts are names of categories, whatever they are."""
+    """Return the state of a column whose texts are categories, whatever they are."""
     return {"kind": TEXT, "form": ""}
 
 
 def _parts(name: str, text: str | None, kind: str, form: str) -> dict[str, Any]:
-    """The features of a date; what cannot be read has no value."""
+    """Convert a date to features; a text that cannot be read has missing values."""
     moment = dates.read_one(text, form) if text else None
     if moment is None or not moment.valid:
         return dict.fromkeys(date_parts.kinds(name, kind))
@@ -194,7 +197,7 @@ def _parts(name: str, text: str | None, kind: str, form: str) -> dict[str, Any]:
 
 
 def check(state: Any) -> bool:
-    """Whether this can be the state of columns: files can be forged."""
+    """Return whether this is a valid state of columns; files can be forged."""
     return type(state) is dict and all(_is_column(one) for one in state.values())
 
 

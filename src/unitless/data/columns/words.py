@@ -1,7 +1,7 @@
-"""Columns of words: a comment, a title, a message. Each word, and each pair of neighbouring words, is a feature.
+"""Columns of words: comments, titles, messages. Each word and each pair of neighboring words is a feature.
 
-Words are what scikit-learn's vectorizers take for words: two or more letters, digits or underscores, in lower case. The
-core finds them in ASCII text; of any other text it gets the words alone, because Python knows the letters.
+Words are defined as in scikit-learn's vectorizers: two or more letters, digits or underscores, in lower case. The core
+finds the words of ASCII text. For other text, Python finds the words, because it knows all letters.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ...inputs import TextColumn, WordsColumn
 _WORD = re.compile(r"\b\w\w+\b")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
-# A column looks like words if most of its texts have several, ...
+# A column has words if most of its texts have several of them, ...
 _SEVERAL = 3
-# ... most of what stands between blanks are words, and not numbers or codes, ...
+# ... most parts between blanks are words, not numbers or codes, ...
 _MOSTLY = 0.6
-# ... and there are more texts than a column of categories would have: fewer will do if they are long.
+# ... and there are more different texts than a column of categories would have; long texts may be fewer.
 _MANY, _FEW, _LONG = 100, 10, 8
-_ENOUGH = 500  # texts that are looked at
+_ENOUGH = 500  # examined texts
 
 
 def looks_like_words(texts: Sequence[str], rows: int | None = None) -> bool:
-    """Whether a column holds words, and not names of categories or ids.
+    """Return whether a column has words, and not categories or identifiers.
 
     Args:
         texts: the different texts of its first rows.
-        rows: how many rows these are, where that is known.
+        rows: the number of these rows. Default: None, unknown.
 
     Example:
         >>> from unitless.data.columns.words import looks_like_words
@@ -55,7 +55,7 @@ def looks_like_words(texts: Sequence[str], rows: int | None = None) -> bool:
 
 
 def found_in(text: str) -> list[str]:
-    """The words and pairs of words of a text, each once.
+    """Return the words and pairs of words of a text, each once.
 
     Example:
         >>> from unitless.data.columns.words import found_in
@@ -67,12 +67,12 @@ def found_in(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """A text in which the core finds the words."""
+    """Return a text in ASCII in which the core finds the same words."""
     return text if text.isascii() else " ".join(_WORD.findall(text.lower()))
 
 
 def words_column(column: TextColumn) -> WordsColumn:
-    """A column of text as one of words."""
+    """Convert a column of text to a column of words."""
     codes, ends, letters = column
     beyond = np.flatnonzero(letters >= 128)
     places = np.unique(np.searchsorted(ends, beyond, "right") - 1)

@@ -1,8 +1,7 @@
-"""Text that stands for something else: numbers as people write them, booleans, dates, marks of missing values.
+"""Reads text as something else: numbers in several notations, booleans, dates, marks of missing values.
 
-Files of text hold nothing but text, and columns of text in frames often hold numbers too. What a column holds is
-inferred once (`infer.py`); here its text becomes that. Work is done on the different texts of a column, not on all
-its rows.
+Text files have nothing but text, and text columns of frames often have numbers. The content of a column is inferred
+once (`infer.py`); this module converts its text. It converts each different text of a column once, and not each row.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from ...inputs import TextColumn
 from ..arrow import as_numpy, flag_array, flags, letters_of, number_array, place_array, pyarrow, text_array
 from . import date_forms, dates
 
-# What people write where there is no value, in any column.
+# Texts that mean a missing value in any column.
 MARKS = (
     *("", "NA", "N/A", "n/a", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "Null", "<NA>", "?", "#N/A", "#NA"),
     *("#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "#REF!", "#DIV/0!", "#VALUE!", "#NUM!"),
 )
-# And in columns of numbers, where these cannot be anything else.
+# Texts that mean a missing value in columns of numbers, where they cannot mean anything else.
 NUMBER_MARKS = (*MARKS, "-", "--", ".", "..", "*", "na", "Na", "none", "None", "NONE", "nil", "NIL", "missing", "NaT")
 
-BLANKS = " \t\u00a0\u202f\u2009"  # around values: space, tab, no-break and thin spaces, as in the core
+BLANKS = " \t\u00a0\u202f\u2009"  # blanks around values: space, tab, no-break and thin spaces, as in the core
 LONGEST_UNIT = 12  # letters
 _CLOCKS = ("moment on the spot", "moment in UTC")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
@@ -35,13 +34,13 @@ _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 
 @dataclass(frozen=True)
 class Written:
-    """How the values of a column of text are written, where it is not plain.
+    """The notation of a text column that is not plain.
 
     Args:
-        decimal: what stands before a number's fraction.
-        thousands: what stands between its thousands, if anything.
-        date: the form of its dates, if it holds dates; see `dates.py`.
-        unit: what stands behind its numbers, such as "kg".
+        decimal: the decimal mark of numbers.
+        thousands: the thousands separator of numbers; empty if there is none.
+        date: the form of dates, if the column has dates; see `dates.py`.
+        unit: the unit after the numbers, such as "kg".
     """
 
     decimal: str = "."
@@ -51,16 +50,16 @@ class Written:
 
     @property
     def form(self) -> str:
-        """As the core takes it."""
+        """The notation of numbers in the form that the core takes."""
         return self.decimal + (self.thousands or "\0") + self.unit if self.unit else self.decimal + self.thousands
 
     def plain(self) -> dict[str, str]:
-        """As a model file stores it."""
+        """Return the notation in the form in which a model file stores it."""
         return {name: value for name, value in asdict(self).items() if value != getattr(PLAIN, name)}
 
     @classmethod
     def read(cls, plain: Any) -> Written:
-        """From a model file, which is trusted in nothing."""
+        """Read a notation from a model file and check it."""
         written = cls(**plain)
         good = all(type(value) is str for value in asdict(written).values())
         good = (
@@ -80,33 +79,33 @@ PLAIN = Written()
 
 @dataclass
 class InvalidValues:
-    """Values of a column that are not what it holds, and count as missing: how many, and the first of them."""
+    """The values of a column that do not have its kind and count as missing: how many, and the first one."""
 
     count: int
-    row: int  # from 0 on, among the rows that are read together
+    row: int  # from 0, among the rows that are read together
     value: str
 
     def joined(self, other: InvalidValues) -> InvalidValues:
-        """Both of them."""
+        """Return the invalid values of both."""
         first = min(self, other, key=lambda one: one.row)
         return InvalidValues(self.count + other.count, first.row, first.value)
 
 
 def numbers_of(texts: Any, written: Written, marks: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """The numbers that an Arrow array of texts stands for, and what each is: a number (0), missing (1), other (2)."""
+    """Read an Arrow array of texts as numbers; also return the kind of each: a number (0), missing (1), other (2)."""
     ends, letters = letters_of(texts)
     return _core.written_numbers(ends, letters, written.form, list(marks))
 
 
 def is_text(type: Any) -> bool:
-    """Whether an Arrow column holds text, each by itself or by number."""
+    """Return whether an Arrow type is text, plain or as a dictionary."""
     types = pyarrow("types")
     type = type.value_type if types.is_dictionary(type) else type
     return bool(types.is_string(type) or types.is_large_string(type) or types.is_string_view(type))
 
 
 def by_number(column: Any) -> tuple[Any, NDArray[np.intp]]:
-    """The different texts of an Arrow column of text, and each row's place among them, or -1 where there is none."""
+    """Return the different texts of an Arrow column, and each row's place among them (-1 for a null)."""
     column = column if pyarrow("types").is_dictionary(column.type) else column.dictionary_encode()
     places = as_numpy(column.indices)
     if column.indices.null_count:
@@ -119,20 +118,20 @@ def by_number(column: Any) -> tuple[Any, NDArray[np.intp]]:
 
 
 def typed(column: Any, kind: str, written: Written, marks: Sequence[str]) -> tuple[Any, InvalidValues | None]:
-    """A column of text as what it stands for, with nulls where there is no value; and what could not be read.
+    """Convert a column of text to a kind, with nulls for missing values; also return the invalid values.
 
-    Dates are given by the clock on the spot and in UTC together (`both_clocks`).
+    Dates are returned in local time and in UTC (`both_clocks`).
 
     Args:
         column: an Arrow array of text.
-        kind: what it holds; text stays text.
-        written: how.
-        marks: of missing values, besides the usual ones.
+        kind: the kind of the column; text is returned unchanged.
+        written: the notation.
+        marks: texts that mean missing values, in addition to the usual ones.
     """
     texts, places = by_number(column)
     if kind in ("number", "flag"):
         numbers, kinds = numbers_of(texts, written, (*NUMBER_MARKS, *marks))
-        found = np.append(numbers, np.nan)[places]  # the last one where there is none
+        found = np.append(numbers, np.nan)[places]  # a null has place -1, which is NaN
         return number_array(found), _invalid(texts, kinds, places)
     if kind == "boolean":
         trimmed = pyarrow("compute").utf8_trim(texts, BLANKS)
@@ -149,12 +148,12 @@ def typed(column: Any, kind: str, written: Written, marks: Sequence[str]) -> tup
 
 
 def is_among(texts: Any, words: Sequence[str]) -> NDArray[np.bool_]:
-    """Which texts of an Arrow array are some of the words."""
+    """Return a mask of the texts of an Arrow array that are among the words."""
     return flags(pyarrow("compute").is_in(texts, text_array(words).cast(texts.type)))
 
 
 def dates_of_numbers(column: Any, written: Written) -> tuple[Any, InvalidValues | None]:
-    """An Arrow column of numbers that stand for dates as moments; and what could not be read."""
+    """Convert an Arrow column of numbers that stand for dates to moments; also return the invalid values."""
     found = dates.read_numbers(column, written.date)
     missing = column.is_null(nan_is_null=True)
     lost = np.flatnonzero(~flags(missing) & ~flags(found.is_valid()))
@@ -163,24 +162,24 @@ def dates_of_numbers(column: Any, written: Written) -> tuple[Any, InvalidValues 
 
 
 def as_dates(kind: str, written: Written = PLAIN) -> str:
-    """How text is to be written that it can be read as dates of a kind."""
+    """Return the form in which text must be written to be read as dates of this kind."""
     advice = "write it as 23:59" if kind == "time" else "write it as 2024-12-31 or 2024-12-31 23:59"
     seen = written.date in date_forms.WRITTEN and written.date != dates.usual_form(kind)
     return f"{advice}, or as the training data has it: {written.date}" if seen else advice
 
 
 def both_clocks(wall: Any, utc: Any) -> Any:
-    """Moments by the clock on the spot and in UTC as one Arrow array."""
+    """Join moments in local time and in UTC to one Arrow array."""
     return pyarrow().StructArray.from_arrays([wall, utc], list(_CLOCKS), mask=wall.is_null())
 
 
 def has_both_clocks(type: Any) -> bool:
-    """Whether an Arrow type is that of `both_clocks`."""
+    """Return whether an Arrow type is that of `both_clocks`."""
     return bool(pyarrow("types").is_struct(type)) and tuple(field.name for field in type) == _CLOCKS
 
 
 def _invalid(texts: Any, kinds: NDArray[Any], places: NDArray[np.intp]) -> InvalidValues | None:
-    """The texts that are neither what the column holds nor missing."""
+    """Return the texts that are neither of the column's kind nor missing."""
     if not len(kinds) or not (kinds == 2).any():
         return None
     rows = np.flatnonzero(np.where(places >= 0, kinds[places], 1) == 2)
@@ -188,7 +187,7 @@ def _invalid(texts: Any, kinds: NDArray[Any], places: NDArray[np.intp]) -> Inval
 
 
 def as_column(text: TextColumn) -> Any:
-    """Text that the core has read as an Arrow column of text by number."""
+    """Convert text that the core has read to an Arrow dictionary column."""
     pa = pyarrow()
     values = pa.LargeStringArray.from_buffers(
         max(0, len(text.ends) - 1), pa.py_buffer(text.ends), pa.py_buffer(text.text)

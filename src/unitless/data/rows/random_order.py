@@ -1,4 +1,4 @@
-"""The random order of rows: that of a hash of the seed and of each row's number."""
+"""The random order of rows: the order of a hash of the seed and the row number."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from .records import Index
 
 _FACTORS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 MASK = 2**64 - 1
-SPAN = 1 << 16  # rows whose hashes are computed at once, in the processor's cache
+SPAN = 1 << 16  # so many hashes are computed at once, because they fit into the cache
 
 
 def hashes(seed: int, first: int, last: int) -> NDArray[np.uint64]:
-    """The hashes of rows `first` up to, but without, `last`. No two rows have the same."""
+    """Return the hashes of rows `first` up to, but not including, `last`. All rows have different hashes."""
     return _hashed(seed, np.arange(first, last, dtype=np.uint64))
 
 
 def hashes_of(seed: int, numbers: Index) -> NDArray[np.uint64]:
-    """The hashes of rows by their numbers."""
+    """Return the hashes of rows with these numbers."""
     return _hashed(seed, numbers.astype(np.uint64))
 
 
 def rows_below(seed: int, first: int, count: int, highest: int) -> Index:
-    """Which of so many rows, from number `first` on, have hashes up to the highest; from 0."""
+    """Return which of `count` rows, from row `first` on, have hashes up to `highest`; numbers count from `first`."""
     return _core.rows_below(_key(seed), first, count, highest)
 
 
 def order(seed: int, first: int, last: int) -> Index:
-    """The numbers of these rows in random order."""
+    """Return the numbers of the rows `first` up to, but not including, `last` in random order."""
     found = hashes(seed, first, last)
     found.sort()
     return unhashed(seed, found)
 
 
 class Order:
-    """The numbers of all rows in random order, found a part at a time, when it is first asked for."""
+    """The numbers of all rows in random order; each part is computed when it is first needed."""
 
     def __init__(self, seed: int, rows: int) -> None:
         self._seed = seed
@@ -54,7 +54,7 @@ class Order:
         return self._numbers[rows]
 
     def _more(self) -> None:
-        """The rows whose hash is in the next part of the range of hashes."""
+        """Compute the rows of the next part of the range of hashes."""
         found = self._hashes
         if self._parts > 1:
             found = found[found >> np.uint64(60) == np.uint64(self._part)]
@@ -74,7 +74,7 @@ def _key(seed: int) -> int:
 
 
 def _hashed(seed: int, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Each number's hash, in its place."""
+    """Replace each number by its hash, in place."""
     key = np.uint64(_key(seed))
     for begin in range(0, len(rows), SPAN):
         x = rows[begin : begin + SPAN]
@@ -87,7 +87,7 @@ def _hashed(seed: int, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def unhashed(seed: int, found: NDArray[np.uint64]) -> Index:
-    """The numbers that have these hashes, in their place: each step of the hash can be undone."""
+    """Replace each hash by the number that has it, in place: each step of the hash can be inverted."""
     key = np.uint64(_key(seed))
     inverses = [(shift, pow(factor, -1, 2**64)) for shift, factor in reversed(_FACTORS)]
     for begin in range(0, len(found), SPAN):

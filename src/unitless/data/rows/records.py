@@ -1,4 +1,4 @@
-"""Numbers and codes of many rows, those of a row side by side, so that a row is found with one look."""
+"""Stores numbers and codes of many rows. The values of a row are adjacent, so that a row is one access to memory."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from ... import _core
 
-BLOCK = 32 << 20  # bytes; large ones get large pages, which come much faster
-# Fields beside the columns, whose keys are two words.
+BLOCK = 32 << 20  # bytes; large blocks get large pages, which are allocated much faster
+# The fields that are not feature columns; column keys have two words.
 LABEL, LABEL_TEXT, WEIGHT, OFFSET = ("label",), ("text",), ("weight",), ("offset",)
 
 Index = NDArray[np.int64]
 Key = tuple[str, ...]
-_FILLING: dict[Key, float] = {WEIGHT: 1.0, OFFSET: 0.0}  # where a row has none
+_FILLING: dict[Key, float] = {WEIGHT: 1.0, OFFSET: 0.0}  # the value of rows that do not have the field
 
 
 class Records:
-    """Fields of 1 to 8 bytes, those of a row side by side. What a row has no value for is filled in."""
+    """Fields of 1 to 8 bytes; the fields of a row are adjacent. Values that a row does not have are filled in."""
 
     def __init__(self, block: int) -> None:
         self._block = block
@@ -33,15 +33,15 @@ class Records:
         self._shift = 0  # a block has 2 ** shift rows
         self._blocks: list[NDArray[np.uint8]] = []
         self._changes = 0
-        self._narrow: set[Key] = set()  # fields that take less room than what comes
+        self._narrow: set[Key] = set()  # fields whose type is smaller than the type of their input
 
     @property
     def nbytes(self) -> int:
-        """The memory that they take."""
+        """The size in memory."""
         return sum(block.nbytes for block in self._blocks)
 
     def add(self, fields: Mapping[Key, NDArray[Any]], rows: int) -> None:
-        """The fields of the next rows."""
+        """Add the fields of the next rows."""
         types = {key: self._type(key, values) for key, values in fields.items()}
         for key in self._types.keys() - fields.keys():
             types[key] = _common(self._types[key], _filling(key).dtype)
@@ -71,7 +71,7 @@ class Records:
         self.rows += rows - done
 
     def _type(self, key: Key, values: NDArray[Any]) -> np.dtype[Any]:
-        """The type of a field when these values have come too. Whole numbers take less room where that is possible."""
+        """Return the type of a field that can store these values too; whole numbers get a small type if possible."""
         known, dtype = self._types.get(key), values.dtype
         if known is not None:
             return known if key in self._narrow and dtype in _NARROWED else _common(known, dtype)
@@ -87,9 +87,9 @@ class Records:
         return values if key in self._narrow else values.astype(self._types[key], copy=False)
 
     def _change(self, types: dict[Key, np.dtype[Any]]) -> None:
-        """Other fields, or types; records that are there are made anew."""
+        """Change fields or their types; existing records are converted."""
         self._changes += self.rows > 0
-        if self._changes > 2:  # whole numbers with gaps here and there: rather once than for each column
+        if self._changes > 2:  # columns change one after the other: change all at once
             types = {key: type if type.kind == "b" or _is_code(key) else WIDE for key, type in types.items()}
         old = (self._blocks, self._types, self._offsets, self.rows)
         self._types, self._offsets, self._width = types, {}, 0
@@ -110,11 +110,11 @@ class Records:
             self.add(_fields(blocks[k][:rows], types, offsets), rows)
             left -= rows
             blocks[k] = blocks[k][:0]
-        if left:  # of rows without fields
+        if left:  # rows without fields
             self.add({}, left)
 
     def remove(self, key: Key) -> NDArray[Any] | None:
-        """Take out a field, if there is one."""
+        """Remove a field and return its values; None if it does not exist."""
         if key not in self._types:
             return None
         fields = self.gather(np.arange(self.rows))
@@ -123,7 +123,7 @@ class Records:
         return values
 
     def insert(self, key: Key, values: NDArray[Any]) -> None:
-        """One more field."""
+        """Add a field with these values."""
         self._anew({**self.gather(np.arange(self.rows)), key: values})
 
     def _anew(self, fields: dict[Key, NDArray[Any]]) -> None:
@@ -131,7 +131,7 @@ class Records:
         self.add(fields, rows)
 
     def gather(self, rows: Index) -> dict[Key, NDArray[Any]]:
-        """The fields of rows by their numbers, in that order."""
+        """Return the fields of rows with these numbers, in this order."""
         out = np.empty((len(rows), self._width), np.uint8)
         if self._width:
             block = rows >> self._shift
@@ -140,25 +140,25 @@ class Records:
 
 
 def _new_block(rows: int, width: int) -> NDArray[np.uint8]:
-    """Memory from the system itself, which has it back as soon as it is not needed, whatever thread it was used in."""
+    """Return memory that is mapped from the system, so that the system gets it back as soon as it is released."""
     if rows * width < _MAPPED:
         return np.empty((rows, width), np.uint8)
-    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows has one kind only
+    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows has only one kind of mapping
         return np.frombuffer(mmap.mmap(-1, rows * width), np.uint8).reshape(rows, width)
     memory = mmap.mmap(-1, rows * width, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):  # large pages come much faster
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # large pages are allocated much faster
         with contextlib.suppress(OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, np.uint8).reshape(rows, width)
 
 
-_MAPPED = 1 << 17  # bytes from which on a block is mapped
+_MAPPED = 1 << 17  # bytes; smaller blocks are not mapped
 WIDE = np.dtype(np.float64)
 _NARROWED = (WIDE, np.dtype(np.int64))
 
 
 def _narrowest(values: NDArray[Any], type: np.dtype[Any] | None = None) -> np.dtype[Any] | None:
-    """A type of fewer bytes that holds the same numbers, to the sign of zero, and others like them; or None."""
+    """Return a smaller type with exactly the same values, also the sign of zero; None if there is none."""
     if values.dtype not in _NARROWED:
         return type
     with np.errstate(invalid="ignore"):
@@ -172,14 +172,14 @@ def _narrowest(values: NDArray[Any], type: np.dtype[Any] | None = None) -> np.dt
 def _fields(
     records: NDArray[np.uint8], types: Mapping[Key, np.dtype[Any]], offsets: Mapping[Key, int]
 ) -> dict[Key, NDArray[Any]]:
-    """The fields of records, as they lie."""
+    """Return the fields of records as views."""
     rows, width = records.shape
     buffer: Any = records
     return {key: np.ndarray((rows,), type, buffer, offsets[key], (width,)) for key, type in types.items()}
 
 
 def _common(one: np.dtype[Any] | None, other: np.dtype[Any]) -> np.dtype[Any]:
-    """A type that holds the values of both as the core, which computes with doubles, would read them."""
+    """Return a type for the values of both types, as the core, which computes with doubles, would read them."""
     return other if one is None or one == other else WIDE
 
 
@@ -188,5 +188,5 @@ def _is_code(key: Key) -> bool:
 
 
 def _filling(key: Key) -> Any:
-    """The value of a field where a row has none."""
+    """Return the value of a field for rows that do not have it."""
     return np.int32(-1) if _is_code(key) else np.float64(_FILLING.get(key, np.nan))

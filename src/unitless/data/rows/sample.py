@@ -11,12 +11,12 @@ from ..reader import Batch
 from .random_order import hashes_of, rows_below
 from .stored_rows import concatenated
 
-_ROOM = 3  # so many times the rows of a sample are held before those that have dropped out of it are let go
+_ROOM = 3  # at most so many times the sample is in memory before the rows that dropped out are removed
 
 
 @dataclass
 class _Part:
-    """Rows of one batch: those of the sample, by their places in it, with the hashes of their numbers."""
+    """Rows of one batch with the hashes of their numbers; the rows of the sample are given by their places."""
 
     batch: Batch
     places: NDArray[np.intp]
@@ -24,34 +24,34 @@ class _Part:
     numbers: NDArray[np.intp]
 
     def below(self, hash: np.uint64) -> _Part:
-        """Those with hashes up to this one. The others stay in the batch: to go through all columns takes long."""
+        """Return the rows with hashes up to this one. The batch is kept, because copying all columns takes long."""
         low = self.hashes <= hash
         return _Part(self.batch, self.places[low], self.hashes[low], self.numbers[low])
 
 
 class Sample:
-    """The rows whose numbers have the smallest hashes, at most so many: the same rows however the stream is cut.
+    """The rows whose numbers have the smallest hashes: the same rows, however the stream is split into batches.
 
     Args:
-        seed: which rows are chosen.
-        most: how many.
+        seed: the random seed.
+        most: the largest number of rows.
     """
 
     def __init__(self, seed: int, most: int) -> None:
         self._seed, self._most = seed, most
         self._parts: list[_Part] = []
-        self._count = self._held = 0  # rows of the sample, and those that are in memory
+        self._count = self._held = 0  # rows of the sample, and rows in memory
         self._below = np.uint64(2**64 - 1)
 
     def add(self, batch: Batch, numbers: NDArray[np.intp]) -> None:
-        """Rows, and their numbers in the stream."""
+        """Add the rows of a batch, with their numbers in the stream."""
         hashes = hashes_of(self._seed, numbers)
         low = hashes <= self._below
         if low.any():
             self._take(batch.select(low), hashes[low], numbers[low])
 
     def add_next(self, batch: Batch, first: int) -> None:
-        """Rows whose numbers follow one another, from the first on."""
+        """Add the rows of a batch whose numbers are `first`, `first` + 1, ..."""
         low = rows_below(self._seed, first, batch.rows, int(self._below))
         if not len(low):
             return
@@ -69,7 +69,7 @@ class Sample:
             self._cut()
 
     def _cut(self) -> None:
-        """Back to the smallest."""
+        """Reduce the sample to the rows with the smallest hashes."""
         if self._count <= self._most:
             return
         every = np.concatenate([part.hashes for part in self._parts])
@@ -82,7 +82,7 @@ class Sample:
             self._join()
 
     def _join(self) -> None:
-        """One part, of the rows of the sample alone."""
+        """Join all parts to one part with only the rows of the sample."""
         batch = concatenated([part.batch for part in self._parts])
         first = np.cumsum([0, *(part.batch.rows for part in self._parts)])
         chosen = np.zeros(batch.rows, bool)
@@ -92,7 +92,7 @@ class Sample:
         self._held = len(hashes)
 
     def rows(self) -> tuple[Batch, NDArray[np.intp]] | None:
-        """The sample, in the order of the stream, with the rows' numbers; None if there is nothing in it."""
+        """Return the sample in the order of the stream, with the row numbers; None if it is empty."""
         self._cut()
         if not self._parts:
             return None

@@ -1,9 +1,9 @@
-"""The rows of a source in random order, in bounded memory.
+"""Gives the rows of a source in random order, in bounded memory.
 
-The order is that of a hash of the seed and of each row's number as it came: it depends on nothing else, neither on
-how the rows are stored or cut into chunks nor on the memory. Rows that fit into memory stay there. Of more, as many as
-fit are sorted and written to a temporary file, and so on; then for one interval of hashes after another, chosen so
-that its rows fit, what belongs to it is read back from all that was written.
+The order is that of a hash of the seed and the row number. It depends on nothing else: not on the storage of the rows,
+the chunks or the memory. Rows that fit into memory stay there. If they do not fit, the rows in memory are sorted and
+written to a temporary file, again and again. Then the range of hashes is divided into intervals whose rows fit into
+memory, and for each interval its rows are read back from all that was written.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from .stored_rows import StoredRows, concatenated
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_CELLS = 64  # intervals of hashes in which rows are written, at most
-_LEAST = 16  # rows that are together in memory, whatever they take
+_CELLS = 64  # at most so many intervals of hashes are written separately
+_LEAST = 16  # at least so many rows are in memory together, whatever their size
 _PER_ROW = 24  # bytes for a row's number, hash and place in the order
 
 
 def batch_rows(data: inputs.Input) -> tuple[int, int]:
-    """How many rows go to the learner at once: at first, where they decide what the task is, and then.
+    """Return the number of rows in the first batch, which decides the task, and in later batches.
 
-    It depends on the number of columns alone, which all formats share.
+    It depends only on the number of columns, so that it is the same for all formats.
     """
     if isinstance(data, inputs.Frame):
         columns = len(data.names)
@@ -56,7 +56,7 @@ def batch_rows(data: inputs.Input) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Interval:
-    """Rows that are together in memory: those whose hash is from `low` to `high`; rows `first` to `last` of all."""
+    """Rows that are in memory together: those with hashes from `low` to `high`, which are rows `first` to `last`."""
 
     cells: range
     low: int
@@ -66,29 +66,29 @@ class _Interval:
 
 
 class Shuffle:
-    """Rows in random order: they are added, sealed, and then given in batches as often as wanted.
+    """Rows in random order. They are added, sealed, and then returned in batches, as often as needed.
 
     Args:
-        seed: another one, another order.
-        memory: bytes that the rows may take. More go to a temporary file, and the order is the same.
-        folder: where the file is to be; the system's folder for such files, if not given.
+        seed: the random seed.
+        memory: the bytes that the rows may use. More rows go to a temporary file; the order does not change.
+        folder: the folder of that file. Default: None, the system's folder for temporary files.
     """
 
     def __init__(self, seed: int, memory: int, folder: str | None = None) -> None:
         self.rows = 0
         self._seed, self._folder = seed, folder
-        # The rest is for batches on their way to the learner and from the source.
+        # The other half is for batches between the source, this object and the learner.
         self._limit = max(1, memory // 2)
         self._block = min(BLOCK, max(4096, self._limit // 16))
         self._stored: StoredRows = StoredRows(self._block)
         self._places = Places()
         self._file: SpillFile | None = None
-        self._bits = 0  # of the hash, which say the cell
+        self._bits = 0  # bits of the hash that select the cell
         self._cells: list[list[Segment]] = []
-        self._sizes: list[int] = []  # what the rows of a cell take in memory
+        self._sizes: list[int] = []  # bytes in memory of the rows of each cell
         self._labels: list[str] = []
         self._batch_rows: tuple[int, int] | None = None
-        self._indices = 0, 0  # of libsvm, from the first to before the second, if all of them were mentioned in order
+        self._indices = 0, 0  # libsvm: from the first to before the second, if all of them were seen in order
         self._sealed = self._closed = False
         self._order: Order | None = None
         self._intervals: list[_Interval] = []
@@ -102,7 +102,7 @@ class Shuffle:
         self.close()
 
     def close(self) -> None:
-        """Let go of all rows, and remove the temporary file."""
+        """Release all rows, and remove the temporary file."""
         self._closed = True
         self._stored, self._loaded, self._order = StoredRows(), None, None
         if self._file is not None:
@@ -123,7 +123,7 @@ class Shuffle:
     # ------------------------------------------------------------------------------------------------ in
 
     def add(self, batch: Batch) -> None:
-        """The next rows of the source."""
+        """Add the next rows of the source."""
         assert not self._sealed
         if not batch.rows:
             return
@@ -141,7 +141,7 @@ class Shuffle:
             self._spill()
 
     def seal(self) -> None:
-        """All rows are there."""
+        """Finish adding rows."""
         self._sealed = True
         if self._file is None:
             self._order = Order(self._seed, self.rows)
@@ -151,7 +151,7 @@ class Shuffle:
         self._intervals = self._planned()
 
     def _spill(self) -> None:
-        """Write what is in memory to the file, sorted by hash and cut into cells."""
+        """Write the rows in memory to the file, sorted by hash and divided into cells."""
         stored = self._stored
         if self._file is None:
             self._file = SpillFile(self._folder)
@@ -177,7 +177,7 @@ class Shuffle:
         self._stored = StoredRows(self._block)
 
     def _recoded(self, batch: Batch) -> list[str]:
-        """The values of all labels that are text; the labels of the batch become their places among them."""
+        """Return the values of all text labels; the labels of the batch become places among them."""
         labels = batch.labels
         assert isinstance(labels, Texts)
         known = {value: code for code, value in enumerate(self._labels)}
@@ -187,7 +187,7 @@ class Shuffle:
         return list(known)
 
     def _planned(self) -> list[_Interval]:
-        """The intervals of hashes whose rows fit into memory, together or in parts of a cell."""
+        """Return the intervals of hashes whose rows fit into memory: several cells, one cell, or a part of one."""
         width = 1 << (64 - self._bits)
         plan: list[_Interval] = []
         begin = taken = 0
@@ -217,7 +217,7 @@ class Shuffle:
         ]
 
     def _counted(self, highs: NDArray[np.uint64]) -> list[int]:
-        """How many rows each interval has."""
+        """Return the number of rows in each interval."""
         counts = np.zeros(len(highs), np.int64)
         for first in range(0, self.rows, SPAN):
             found = hashes(self._seed, first, min(self.rows, first + SPAN))
@@ -229,21 +229,24 @@ class Shuffle:
     def batches(
         self, first: int = 0, last: int | None = None, stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[Batch]:
-        """Rows `first` up to, but without, `last` of the random order, made ahead of time. Ends once `stopped`."""
+        """Return batches of the rows `first` up to, but not including, `last` of the random order; end once `stopped`.
+
+        Another thread makes the batches ahead of time.
+        """
         assert self._sealed
         assert not self._closed
         last = self.rows if last is None else min(last, self.rows)
         if first >= last:
             return iter(())
         assert self._batch_rows is not None
-        if self._order is not None and last - first <= self._batch_rows[0]:  # one batch, which no thread need make
+        if self._order is not None and last - first <= self._batch_rows[0]:  # a single batch needs no other thread
             return itertools.takewhile(lambda _: not stopped(), self._led(self._batches(first, last)))
         return prefetched(lambda: self._led(self._batches(first, last)), stopped)
 
     def _led(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """The batches; features whose names are indices are numbered in that order from the first row on.
+        """Return the batches; if features are named by indices, the first batch has all of them in ascending order.
 
-        The reader of libsvm sees to that in the file's order.
+        In the order of the file, the reader of libsvm does this.
         """
         for number, batch in enumerate(batches):
             if isinstance(batch.data, inputs.TextRows) and number == 0 and self._indices[0] < self._indices[1]:
@@ -263,7 +266,7 @@ class Shuffle:
             return
         assert self._file is not None
         usual = min(usual, max(256, self._limit // 32 * self.rows // self._file.size))
-        waiting: list[Batch] = []  # fewer rows than a batch has, of one interval or of many small ones
+        waiting: list[Batch] = []  # fewer rows than a batch, from one or several intervals
         count = 0
         for interval in self._intervals:
             if interval.last <= first or interval.first >= last:
@@ -283,7 +286,7 @@ class Shuffle:
             yield concatenated(waiting)
 
     def _load(self, interval: _Interval) -> tuple[StoredRows, Index, Index]:
-        """The rows of an interval, their numbers, and their places in order of their hashes."""
+        """Return the rows of an interval, their numbers, and their places in the order of the hashes."""
         with self._lock:
             if self._loaded is None or self._loaded[0] != interval:
                 self._loaded = None

@@ -1,4 +1,4 @@
-"""Batches in a temporary file, as raw arrays, each of which can be read again."""
+"""Writes batches to a temporary file as raw arrays; each batch can be read again."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Segment:
 
 
 class SpillFile:
-    """A temporary file of batches, which is gone when it is closed, or when the process ends."""
+    """A temporary file of batches; it is removed when it is closed or when the process ends."""
 
     def __init__(self, folder: str | None) -> None:
         self._folder = folder
         self._lock = forkable_lock()
         self.size = 0
         try:
-            self._file = tempfile.TemporaryFile(prefix="unitless-", dir=folder)  # noqa: SIM115  (closed by close)
+            self._file = tempfile.TemporaryFile(prefix="unitless-", dir=folder)  # noqa: SIM115  (`close` closes it)
         except OSError as error:
             raise self._failed("cannot make a temporary file", error) from None
 
@@ -63,15 +63,15 @@ class SpillFile:
         return InputError(f"{what} in {folder}: {error.strerror or error}", advice=_ADVICE)
 
     def close(self) -> None:
-        """Remove it."""
+        """Remove the file."""
         with self._lock:
             try:
                 self._file.close()
-            except OSError:  # what could not be written is not needed any more
+            except OSError:  # unwritten data is no longer needed
                 self._file.close()
 
     def write(self, batch: Batch, numbers: Index) -> Segment:
-        """Put a batch at the end; `numbers` are its rows' own. What a text label's code means is not written."""
+        """Append a batch and the numbers of its rows. The texts of text labels are not written."""
         header, arrays = _plain(batch)
         arrays = [np.ascontiguousarray(array) for array in (numbers, *arrays)]
         header["arrays"] = [[array.dtype.str, array.shape] for array in arrays]
@@ -91,7 +91,7 @@ class SpillFile:
         return Segment(begin, self.size - begin, batch.rows)
 
     def read(self, segment: Segment, labels: list[str]) -> tuple[Batch, Index]:
-        """A batch, and its rows' own numbers; `labels` are the values of labels that are text."""
+        """Read a batch and the numbers of its rows; `labels` are the values of text labels."""
         data = bytearray(segment.size)
         with self._lock:
             try:
@@ -123,7 +123,7 @@ class SpillFile:
 
 
 def _plain(batch: Batch) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-    """A batch as what JSON can say, and arrays."""
+    """Split a batch into values for JSON and arrays."""
     data, labels = batch.data, batch.labels
     arrays: list[NDArray[Any]] = []
     header: dict[str, Any] = {"kind": type(data).__name__, "labels": type(labels).__name__ if labels else None}
@@ -159,7 +159,7 @@ def _plain(batch: Batch) -> tuple[dict[str, Any], list[NDArray[Any]]]:
 
 
 def _used(column: TextColumn) -> TextColumn:
-    """A column without the values that it does not have, unless they are few."""
+    """Return a column without the values that no row has, unless there are few."""
     if len(column.ends) - 1 <= max(16, len(column.codes)):
         return column
     used, codes = np.unique(np.append(column.codes, -1), return_inverse=True)
@@ -172,7 +172,7 @@ def _used(column: TextColumn) -> TextColumn:
 
 
 def _number(value: Any) -> Any:
-    """A number of another library as one of Python's."""
+    """Convert a number of another library to a Python number."""
     if isinstance(value, np.generic):
         return value.item()
     try:

@@ -1,4 +1,4 @@
-"""Data of each kind as it is stored: what goes into the records of the rows, and what stays in pieces as it came."""
+"""Storage for each kind of data: fields of the records (`records.py`), and the pieces that are stored as they came."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from ...inputs import (
 )
 from .records import WIDE, Index, Key
 
-_FEW = 1 << 16  # values of a column of text that are found again when they come again
+_FEW = 1 << 16  # if a text column has at most so many values, each value is stored once
 _TEXT_KINDS = ("text", "words")
 
 
 class StoredData(Protocol):
-    """Data of one kind."""
+    """Storage for data of one kind."""
 
     @property
     def kind(self) -> type: ...
@@ -45,7 +45,7 @@ class StoredData(Protocol):
 
 
 class StoredFrames:
-    """Columns of a table: numbers and codes of text are fields of the records; here are the texts."""
+    """Storage for columns of a table: numbers and codes of text are fields of the records; texts are stored here."""
 
     kind = Frame
 
@@ -69,7 +69,7 @@ class StoredFrames:
             else:
                 flag = isinstance(column, FlagColumn)
                 numbers = column.numbers if isinstance(column, FlagColumn) else column
-                # Booleans are flags even where they have become numbers.
+                # Booleans are flags, even if they have been converted to numbers.
                 found[name] = "flag" if flag or numbers.dtype.kind == "b" else "number"
                 fields["number", name] = inputs.as_numbers(numbers, f"column {name!r}")
         partly = self._begun and found.keys() != self._columns.keys()
@@ -98,7 +98,7 @@ class StoredFrames:
 
 
 class _TextValues:
-    """The values of a column of text, in the pieces in which they came. Few values are found again."""
+    """The values of a text column, in the pieces in which they came. If they are few, each value is stored once."""
 
     def __init__(self) -> None:
         self._ends: list[NDArray[np.int64]] = []
@@ -111,7 +111,7 @@ class _TextValues:
         self.nbytes = 0
 
     def codes(self, column: TextColumn) -> NDArray[np.int32]:
-        """The codes of a column's values here."""
+        """Return the codes of a column's values in this storage, and store new values."""
         codes, ends, letters = column.codes, np.ascontiguousarray(column.ends), np.ascontiguousarray(column.text)
         if not len(codes) or codes.max() < 0:
             return codes
@@ -125,10 +125,10 @@ class _TextValues:
         used: Index = np.unique(codes[codes >= 0]).astype(np.int64)
         place = np.full(len(ends), -1, np.int32)
         place[used] = self._append(*_chosen([ends], [letters], np.zeros(len(used), np.int64), used))
-        return place[codes]  # -1 finds the last one, which no value has
+        return place[codes]  # code -1 selects the last place, which no value has
 
     def _found(self, ends: NDArray[np.int64], letters: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """The places of a few values, those that are new being added."""
+        """Return the places of a few values; new values are added."""
         assert self._known is not None
         raw, cuts = letters.tobytes(), ends.tolist()
         values = [raw[a:b] for a, b in itertools.pairwise(cuts)]
@@ -161,7 +161,7 @@ class _TextValues:
         return np.arange(first, first + count, dtype=np.int32)
 
     def column(self, codes: NDArray[np.int32]) -> TextColumn:
-        """A column of these codes, with all values if they are few, else with those that it has."""
+        """Return a column with these codes. It has all values if they are few, otherwise only those of the codes."""
         if self.count <= max(256, len(codes)):
             if self._all is None:
                 everything = np.arange(self.count)
@@ -182,7 +182,7 @@ class _TextValues:
 def _chosen(
     ends: list[NDArray[np.int64]], letters: list[NDArray[np.uint8]], piece: Index, value: Index
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Some texts of several pieces, one after another."""
+    """Return some texts of several pieces, joined."""
     cuts = _core.entry_starts(ends, piece, value)
     out = np.empty(int(cuts[-1]), np.uint8)
     _core.gather_entries(ends, letters, piece, value, out)
@@ -190,7 +190,7 @@ def _chosen(
 
 
 class _Pieces:
-    """Which piece a row is in."""
+    """Records which piece each row is in."""
 
     def __init__(self) -> None:
         self.nbytes = 0
@@ -209,7 +209,7 @@ class _Pieces:
 
 
 class StoredArrays(_Pieces):
-    """Rows of arrays."""
+    """Storage for rows of arrays."""
 
     kind = Dense
 
@@ -227,7 +227,7 @@ class StoredArrays(_Pieces):
                 array = array.astype(WIDE, copy=False)
                 self._arrays = [one.astype(WIDE, copy=False) for one in self._arrays]
         self._arrays.append(array)
-        # A part of an array that is in memory anyway takes no memory.
+        # A view of an array that is in memory anyway uses no further memory.
         held = type(array) is np.ndarray and isinstance(array.base, np.ndarray)
         self.piece(len(array), 0 if held else array.nbytes)
         return {}
@@ -240,7 +240,7 @@ class StoredArrays(_Pieces):
 
 
 class StoredMatrices(_Pieces):
-    """Rows of sparse matrices."""
+    """Storage for rows of sparse matrices."""
 
     kind = Compressed
 
@@ -276,7 +276,7 @@ def _with_indices(part: Compressed, type: np.dtype[Any]) -> Compressed:
 
 
 class StoredText(_Pieces):
-    """Rows of named features as the core has read them."""
+    """Storage for rows of named features that the core has read."""
 
     kind = TextRows
 
@@ -294,7 +294,7 @@ class StoredText(_Pieces):
 
 
 class StoredMappings:
-    """Mappings of names to numbers."""
+    """Storage for mappings of names to numbers."""
 
     kind = NamedRows
 

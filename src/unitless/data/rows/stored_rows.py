@@ -1,6 +1,6 @@
-"""Rows of batches, stored in memory, to be taken out in any order.
+"""Stores the rows of batches in memory, and returns them in any order.
 
-Numbers, codes of text, labels and weights of a row lie in one record (`records.py`). Rows of other lengths stay in the
+Numbers, codes of text, labels and weights of a row are in one record (`records.py`). Rows of varying length stay in the
 pieces in which they came (`stored_data.py`).
 """
 
@@ -25,7 +25,7 @@ from .stored_data import KINDS, StoredData, StoredText
 
 
 class StoredRows:
-    """Rows of batches that can be taken out in any order."""
+    """Rows of batches that can be returned in any order."""
 
     def __init__(self, block: int = BLOCK) -> None:
         self._block = block
@@ -38,13 +38,13 @@ class StoredRows:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the rows take."""
+        """The memory that the rows use."""
         tags = 0 if self._tags is None else 60 * len(self._tags)
         data = 0 if self._data is None else self._data.nbytes
         return self._records.nbytes + data + tags + (0 if self._labels is None else self._labels.nbytes)
 
     def add(self, batch: Batch) -> None:
-        """The next rows: their data, labels, weights and tags."""
+        """Add the next rows: their data, labels, weights and tags."""
         if not batch.rows:
             return
         data: StoredData = KINDS[type(batch.data)]() if self._data is None else self._data
@@ -67,7 +67,7 @@ class StoredRows:
         self.rows += batch.rows
 
     def gather(self, rows: Index, place: Place) -> Batch:
-        """Rows by their numbers, in that order; `place` is where they stand."""
+        """Return the rows with these numbers, in this order; `place` is where they are, for messages."""
         assert self._data is not None
         rows = np.ascontiguousarray(rows, np.int64)
         fields = self._records.gather(rows)
@@ -82,7 +82,7 @@ class StoredRows:
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
-    """The rows of several batches as one."""
+    """Join several batches to one."""
     if len(batches) == 1:
         return batches[0]
     stored = StoredRows(1 << 16)
@@ -95,12 +95,12 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
 
 
 class _Labels:
-    """Labels as a field of the records, and the text that codes stand for."""
+    """Labels as a field of the records, and the texts of their codes."""
 
     def __init__(self) -> None:
         self.texts: dict[str, int] | None = None
         self.values: list[str] = []
-        self._last: tuple[list[str], NDArray[np.int32]] | None = None  # a list of values, and their places here
+        self._last: tuple[list[str], NDArray[np.int32]] | None = None  # the last list of values, and their places here
 
     @property
     def nbytes(self) -> int:
@@ -120,7 +120,7 @@ class _Labels:
 
     def _codes(self, labels: Texts) -> NDArray[np.int32]:
         assert self.texts is not None
-        if labels.values is self.values:  # they have been here before
+        if labels.values is self.values:  # the same list was added before
             return labels.codes
         if self._last is None or self._last[0] is not labels.values:
             new = [self.texts.setdefault(value, len(self.texts)) for value in labels.values]
@@ -135,7 +135,7 @@ class _Labels:
 
 
 def _as_texts(labels: Numbers) -> Texts:
-    """Numbers among labels that are text."""
+    """Convert numbers to text labels, for data that has both."""
     there = labels.present()
     values, _, places = labels.take(there).distinct()
     codes = np.full(len(labels), -1, np.int32)

@@ -1,1 +1,1 @@
-"""Any source of rows: files of every format, frames, arrays, mappings, pipes; each gives chunks with their place."""
+"""Sources of rows: files of every format, frames, arrays, mappings, pipes; read in chunks with their places."""

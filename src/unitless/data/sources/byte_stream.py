@@ -1,4 +1,4 @@
-"""A file's content as bytes: decompressed, read forward, also from a pipe whose bytes arrive while it is read."""
+"""Reads a file's content as bytes: decompressed, from the beginning, also from a pipe that is still being written."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from .read_ahead import ReadAhead
 CHUNK = 4 << 20
 
 
-BULK = 16 << 10  # so much at once comes from a file or a program, not from events one by one: more follows
-LINGER = 0.02  # seconds to wait for what follows, so that it is learned or predicted together
-LOOK = 0.1  # seconds between two looks at whether reading is to stop
+BULK = 16 << 10  # so much at once comes from a file or a program, not from single events, so more will follow
+LINGER = 0.02  # seconds to wait for more bytes, so that they are processed together
+LOOK = 0.1  # seconds between checks whether to stop
 
 
 def never() -> bool:
-    """Nobody asks to stop."""
+    """Return False: reading is never stopped."""
     return False
 
 
 class Bytes:
-    """A file's content, decompressed if need be, read forward.
+    """A file's content, decompressed if it is compressed, read from the beginning.
 
     Args:
-        file: what is read.
-        stopped: asked while a stream is waited for; once it says so, the stream counts as ended.
+        file: the file.
+        stopped: returns whether to stop; called while a stream is waited for. A stopped stream counts as ended.
     """
 
     def __init__(self, file: File, stopped: Callable[[], bool] = never) -> None:
@@ -61,7 +61,7 @@ class Bytes:
             self._stream = self._ahead = ReadAhead(self._stream, lambda: self._peeked.position, apart)
 
     def read(self, size: int = -1) -> bytes:
-        """Read so many bytes; fewer only at the end of the file."""
+        """Read this many bytes; fewer only at the end of the file."""
         parts: list[bytes] = []
         left = size
         try:
@@ -77,12 +77,12 @@ class Bytes:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def arrived(self, most: int) -> bytes:
-        """What has arrived of a stream, which is waited for if there is nothing; nothing only at its end."""
+        """Return the bytes of a stream that have arrived; wait for the first ones. Empty only at the stream's end."""
         parts: list[bytes] = []
         size, until = 0, time.monotonic() + LINGER
         try:
             while size < most and (not parts or self._follows(size, until)):
-                # One read gives what there is; `read` of a decompressed stream would wait for all that was asked for.
+                # One read returns what has arrived; `read` of a decompressed stream would wait for all requested bytes.
                 read = self._stream.read if self.compression is None else self._stream.read1
                 part = read(most - size)
                 if not part:
@@ -95,18 +95,18 @@ class Bytes:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _follows(self, size: int, until: float) -> bool:
-        """Whether more arrives, after so many bytes of a stream, soon enough to be waited for."""
+        """Return whether more bytes arrive soon enough to wait for them, after this many bytes of a stream."""
         if self.compression is not None:
             return False
         return self._peeked.is_ready(max(0.0, until - time.monotonic()) if size >= BULK else 0.0)
 
     @property
     def cut(self) -> bool:
-        """Whether the stream counts as ended though its last line may lack its end: it is not to be read."""
+        """Whether the stream was stopped; its last line may be incomplete and is not read."""
         return self._peeked.cut or self.replaced == SHORTER
 
     def is_torn(self) -> bool:
-        """Whether a stream ended within a line because of Ctrl-C, which stops the program that writes to a pipe too."""
+        """Return whether a stream ended within a line, because Ctrl-C also stops the program that writes to a pipe."""
         if self.live and not self.cut:
             time.sleep(LOOK)
             self._peeked.cut = self._peeked.stopped()
@@ -114,11 +114,11 @@ class Bytes:
 
     @property
     def replaced(self) -> str:
-        """What has become of a file that grew while it was read, and then came to its end."""
+        """What happened to a growing file that ended, such as "was replaced"; empty if nothing did."""
         return self._peeked.replaced
 
     def all(self, most: int) -> bytes:
-        """All the rest, if it is not more than so many bytes."""
+        """Read the rest of the content, at most this many bytes."""
         data = self.read(most + 1)
         if len(data) > most:
             raise InputError(
@@ -128,7 +128,7 @@ class Bytes:
         return data
 
     def read_into(self, room: memoryview) -> int:
-        """Read into a buffer until it is full or the file ends; how many bytes were read."""
+        """Read into a buffer until it is full or the file ends; return how many bytes were read."""
         done = 0
         try:
             while done < len(room):
@@ -148,7 +148,7 @@ class Bytes:
         return InputError(f"cannot read {self.file.name}: {kind}{error}")
 
     def skip(self, count: int) -> None:
-        """Skip so many bytes."""
+        """Skip this many bytes."""
         if count and self.compression is None and self.file.in_parts and self._peeked.skip(count):
             return
         while count > 0:
@@ -175,38 +175,46 @@ def _opened(file: File) -> IO[bytes]:
 
 
 def _stdin() -> IO[bytes]:
-    """Without the interpreter's buffer, whose lock a thread that waits for input would hold at the program's end."""
+    """Open the standard input without the interpreter's buffer.
+
+    At the end of the program, a thread that waits for input would still hold the lock of that buffer.
+    """
     if sys.stdin is None:
         raise InputError("the standard input is closed")
     try:
         return io.FileIO(sys.stdin.fileno(), closefd=False)
-    except (OSError, ValueError, AttributeError):  # something that replaces the standard input, such as in tests
+    except (OSError, ValueError, AttributeError):  # something replaces the standard input, for example in tests
         return sys.stdin.buffer
 
 
 class Peeked(io.RawIOBase):
-    """A stream whose first bytes can be looked at before they are read, and that counts what is read."""
+    """A stream that can be examined before it is read, and that counts the bytes read."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw, self._head, self.position = raw, b"", 0
-        self.live = _is_live(raw)  # bytes may arrive while it is read
+        self.live = _is_live(raw)  # whether bytes may arrive while it is read
         self.stopped: Callable[[], bool] = never
-        self.cut = False  # it counts as ended, because reading is to stop
-        self._recorded: bytearray | None = None  # what was read and will be read again
+        self.cut = False  # whether it was stopped and counts as ended
+        self._recorded: bytearray | None = None  # bytes that were read and will be read again
 
     def record(self) -> None:
-        """From here on, remember what is read, until `rewind`."""
+        """Store all bytes read from now on, until `rewind`."""
         self._recorded = bytearray()
 
     def rewind(self) -> None:
-        """Read again what was recorded, and then the rest."""
+        """Go back to the place where `record` was called."""
         if self._recorded is not None:
             self._head = bytes(self._recorded) + self._head
             self.position -= len(self._recorded)
             self._recorded = None
 
     def peek(self, size: int, enough: Callable[[bytes], bool] | None = None) -> bytes:
-        """The first bytes: so many, or of a stream that is live as many as are `enough`."""
+        """Return the first bytes without reading them.
+
+        Args:
+            size: how many bytes.
+            enough: for a live stream: returns whether the bytes so far are enough, so that no more are waited for.
+        """
         while len(self._head) < size and not (self.live and self._head and enough is not None and enough(self._head)):
             part = self._waited(lambda: self._raw.read(size - len(self._head)))
             if not part:
@@ -244,7 +252,7 @@ class Peeked(io.RawIOBase):
             self._recorded += data
 
     def _waited(self, read: Callable[[], Any]) -> Any:
-        """What is read. A stream that does not block gives None while nothing has arrived, which is not its end."""
+        """Call `read` until it returns a result: a non-blocking stream returns None while nothing has arrived."""
         while True:
             while self.live and not self.cut:
                 if self.stopped():
@@ -256,10 +264,10 @@ class Peeked(io.RawIOBase):
             if (got := read()) is not None:
                 return got
             if not self.live:
-                time.sleep(0.01)  # it cannot be waited for
+                time.sleep(0.01)  # this stream has nothing to wait on
 
     def is_ready(self, seconds: float) -> bool:
-        """Whether something can be read, or the stream has ended; waits for it at most so long."""
+        """Return whether bytes can be read, or the stream has ended; wait at most this many seconds."""
         if self._head:
             return True
         if isinstance(self._raw, GrowingFile):
@@ -270,16 +278,16 @@ class Peeked(io.RawIOBase):
             waiting = select.poll()
             waiting.register(self._raw.fileno(), select.POLLIN)
             return bool(waiting.poll(1000 * seconds))
-        except (OSError, ValueError):  # it cannot be waited for: reading waits
+        except (OSError, ValueError):  # this stream has nothing to wait on: reading itself will wait
             return True
 
     @property
     def replaced(self) -> str:
-        """What has become of a file that grew while it was read, and then came to its end."""
+        """What happened to a growing file that ended, such as "was replaced"; empty if nothing did."""
         return self._raw.gone if isinstance(self._raw, GrowingFile) else ""
 
     def close(self) -> None:
-        """Nothing: a decompressor that ends closes what it reads, which may be rewound."""
+        """Do nothing: a decompressor closes what it reads, but this stream may be rewound."""
 
     def close_raw(self) -> None:
         """Close the file, unless it will be rewound."""
@@ -287,11 +295,12 @@ class Peeked(io.RawIOBase):
             self._raw.close()
 
     def skip(self, count: int) -> bool:
-        """Skip so many bytes by seeking; False if the stream cannot seek so far."""
+        """Skip this many bytes by seeking; return False if the stream cannot do this."""
         try:
             if self._recorded is not None or not self._raw.seekable():
                 return False
-            goal = self._raw.tell() - len(self._head) + count  # which need not be `position`: stdin may be begun
+            # It may differ from `position`, because the standard input may have been read before.
+            goal = self._raw.tell() - len(self._head) + count
             if self._raw.seek(0, os.SEEK_END) < goal:
                 self._raw.seek(goal - count + len(self._head))
                 return False
@@ -304,30 +313,30 @@ class Peeked(io.RawIOBase):
 
 
 def _is_live(raw: IO[bytes]) -> bool:
-    """Whether bytes may arrive while it is read: a pipe, a socket, a terminal, a file that grows."""
+    """Return whether bytes may arrive while the file is read: a pipe, a socket, a terminal, a growing file."""
     if isinstance(raw, GrowingFile):
         return True
     try:
         mode = os.fstat(raw.fileno()).st_mode
-    except (OSError, ValueError, AttributeError):  # something without a descriptor
+    except (OSError, ValueError, AttributeError):  # it has no file descriptor
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 
 @dataclass(frozen=True)
 class BegunStream(File):
-    """A stream that is open already, because its beginning had to be looked at."""
+    """A stream that is open already, because its beginning was examined."""
 
     stream: Peeked = field(default_factory=lambda: Peeked(io.BytesIO()), compare=False)
 
     @property
     def size(self) -> int | None:
-        """Not known."""
+        """None, because the size is not known."""
         return None
 
 
 def begun(file: File) -> BegunStream:
-    """Open a stream, which can be done only once."""
+    """Open a stream; this is possible only once."""
     if isinstance(file, BegunStream):
         return file
     try:
@@ -337,12 +346,12 @@ def begun(file: File) -> BegunStream:
 
 
 def first_bytes(file: BegunStream, most: int) -> bytes | None:
-    """The first bytes of a stream's content, at least a line of them; they stay to be read. None if that is hard."""
+    """Return the first bytes of a stream's content, at least one line, without reading them; None if this is hard."""
     head = file.stream.peek(most, lambda head: b"\n" in head.lstrip() and not compression.may_begin(head))
     kind = compression.of_content(head)
     if kind is None:
         return head
-    try:  # only the beginning is there
+    try:  # the compressed data is incomplete
         content: bytes = kind.reading(io.BytesIO(file.stream.peek(most))).read1(most)
     except compression.ERRORS:
         return None
@@ -350,5 +359,5 @@ def first_bytes(file: BegunStream, most: int) -> bytes | None:
 
 
 def mebibytes(size: int) -> str:
-    """A number of bytes, as messages say it."""
+    """Return a number of bytes as text for messages."""
     return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size:,} bytes"

@@ -1,4 +1,4 @@
-"""Parquet, Arrow and Feather files, through pyarrow."""
+"""Reads Parquet, Arrow and Feather files with pyarrow."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .row_places import RowPlaces
 from .scan import FileScan
 from .source import FileSource, ScanOptions
 
-MOST_HELD = 4 << 30  # bytes of a file that must be whole in memory to be read
+MOST_HELD = 4 << 30  # bytes of a file that can be read only if it is in memory as a whole
 
 
 def batch_rows(columns: int) -> int:
-    """How many rows to take at a time: some megabytes of them, and enough to infer column types."""
+    """Return how many rows are read at once: some megabytes, and enough to infer column types."""
     return max(first_rows(columns), min(65_536, (2 << 20) // max(1, columns)))
 
 
 def enough_to_infer(tables: Iterator[Any]) -> Iterator[Any]:
-    """The tables, of which the first ones are joined until they have enough rows to infer column types."""
+    """Join the first tables until they have enough rows to infer column types; return all tables."""
     pa = pyarrow()
     first: list[Any] | None = []
     for table in tables:
@@ -55,21 +55,22 @@ def _joined(tables: list[Any]) -> Any:
 
 @dataclass(frozen=True)
 class _Groups:
-    """The groups in which a file has its rows: the columns, how many rows each has, if one can be read alone."""
+    """The row groups of a file: its columns, the rows of each group, and whether a group can be read alone."""
 
     names: list[str]
     rows: list[int]
     direct: bool
-    more: Any  # what the format needs to read one
-    large: frozenset[int] = frozenset()  # those that are not held in memory as a whole
+    more: Any  # what the format needs to read a group
+    large: frozenset[int] = frozenset()  # groups that are too large to be in memory as a whole
 
 
 class _ColumnarScan(FileScan):
     def __init__(self, source: FileSource, how: ScanOptions) -> None:
         super().__init__(source, how)
-        self._rows = 0  # of the present file, if known
-        self._checked: Any = None  # the types that have been compared with the schema
-        self._held: dict[str, bytes] = {} if how.first is None else how.first.handover  # what cannot be read twice
+        self._rows = 0  # of the current file, if known
+        self._checked: Any = None  # the types that were last compared with the schema
+        # Files that can be read only once.
+        self._held: dict[str, bytes] = {} if how.first is None else how.first.handover
 
     def _handover(self) -> dict[str, bytes]:
         return self._held
@@ -80,12 +81,13 @@ class _ColumnarScan(FileScan):
         rows = 0
         try:
             tables = self._tables(file, start.offset, None if end is None else end.offset)
-            # The first chunk always has the same rows, so that training that goes on within it finds its place.
+            # The first chunk always has the same rows, so that a resumed training finds its place in it.
             for table in tables if start.offset or end is not None else enough_to_infer(tables):
                 rows += table.num_rows
                 first = start.offset + rows - table.num_rows
                 if self.schema is None or (self.schema, table.schema) != self._checked:
-                    types = dict(zip(table.column_names, table.schema.types, strict=True))  # or the names are not text
+                    # Dict(), because names may be repeated.
+                    types = dict(zip(table.column_names, table.schema.types, strict=True))
                     if self.schema is not None:
                         check(self.schema, types, file.name, first + 1)
                         self._checked = self.schema, table.schema
@@ -94,13 +96,13 @@ class _ColumnarScan(FileScan):
                 yield Chunk(table, table.num_rows, place, position, consumed=self._consumed(file, position.offset))
         except InputError:
             raise
-        except (pa.ArrowException, OSError, ValueError) as error:  # a damaged file has many ways to say so
+        except (pa.ArrowException, OSError, ValueError) as error:  # pyarrow raises different errors for damaged files
             raise InputError(f"cannot read {file.name}: {_first_line(error)}") from None
         if not start.offset and not rows and end is None:
             raise InputError(f"{file.name} has no rows")
 
     def places(self, file: int, most: int) -> RowPlaces:
-        """How many rows a file has; they can be read from anywhere, group by group."""
+        """Return the number of rows of a file. Reading can begin at any row, and row groups can be read alone."""
         pa = pyarrow()
         try:
             groups = self._groups(self.files[file])
@@ -109,7 +111,7 @@ class _ColumnarScan(FileScan):
         return RowPlaces.anywhere(file, groups.rows, groups.direct)
 
     def _tables(self, file: File, first: int, last: int | None) -> Iterator[Any]:
-        """The rows from the first up to the last, or to the end."""
+        """Return the rows from `first` up to, but not including, `last` (None: the end)."""
         pa = pyarrow()
         if last is None:
             for batch in self._batches(file, first):
@@ -136,25 +138,25 @@ class _ColumnarScan(FileScan):
 
     @abc.abstractmethod
     def _groups(self, file: File) -> _Groups:
-        """The groups of rows in a file."""
+        """Return the row groups of a file."""
 
     @abc.abstractmethod
     def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
-        """The rows of one of the groups."""
+        """Read one row group."""
 
     def _consumed(self, file: File, rows: int) -> int:
         return int((file.size or 0) * rows / self._rows) if self._rows else 0
 
     def _streamed(self, file: File, number: int, columns: list[str], first: int, last: int) -> Iterator[Any]:
-        """Rows of a group that is not kept."""
+        """Read rows of a row group that is not kept in memory."""
         yield self._group(file, number, self._groups(file), columns).slice(first, last - first)
 
     @abc.abstractmethod
     def _batches(self, file: File, skip: int) -> Iterator[Any]:
-        """All rows but the first ones."""
+        """Read all rows but the first `skip`."""
 
     def _opened(self, file: File) -> Any:
-        """The file in a form in which pyarrow can seek."""
+        """Open a file so that pyarrow can seek in it."""
         pa = pyarrow()
         if not _is_stored(file):
             if file.path not in self._held:
@@ -225,7 +227,7 @@ class ParquetScan(_ColumnarScan):
             group += 1
         with parquet.ParquetFile(self._opened(file), read_dictionary=strings, pre_buffer=file.distant) as reader:
             groups = list(range(group, len(sizes)))
-            several = threads_to_read() > 2  # one thread learns, and one is here
+            several = threads_to_read() > 2  # one thread learns, and this one waits
             for batch in (
                 reader.iter_batches(batch_rows(len(columns)), groups, columns, use_threads=several) if groups else ()
             ):
@@ -281,7 +283,7 @@ class ArrowScan(_ColumnarScan):
             batches = iter(ipc.open_stream(opened))
         for whole in batches:
             batch = whole if wanted is None else whole.select([name for name in wanted if name in whole.schema.names])
-            batch.validate(full=True)  # its memory is used as it is
+            batch.validate(full=True)  # the memory of the file is used without a copy
             drop = min(skip, batch.num_rows)
             skip -= drop
             size = batch_rows(batch.num_columns)
@@ -290,25 +292,25 @@ class ArrowScan(_ColumnarScan):
 
 
 def _cached_groups(file: File, read: Callable[[], _Groups]) -> _Groups:
-    """The groups of a file, looked for once; those of a stream, which is held in memory, each time."""
+    """Return the row groups of a file, from the cache; those of a stream, which is in memory, are found each time."""
     if file.size is None:
         return read()
     return cached_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
 
 
 def _is_stored(file: File) -> bool:
-    """Whether it can be read in parts as it is stored."""
+    """Return whether parts of a file can be read from where it is stored."""
     return file.path != STDIN and file.in_parts and file.size is not None and compression.of_name(file.path) is None
 
 
 def _strings(parquet: Any) -> list[str]:
-    """The columns of text, which are best read as they are stored: as places in a dictionary."""
+    """Return the columns of text, which are read as dictionaries, because Parquet stores them so."""
     types = pyarrow("types")
     return [f.name for f in parquet.schema_arrow if types.is_string(f.type) or types.is_large_string(f.type)]
 
 
 def _by_itself(table: Any, names: list[str]) -> Any:
-    """A table with the text of some columns by itself and not by its number in a dictionary."""
+    """Convert the text of some columns from dictionaries to plain text."""
     pa = pyarrow()
     for place, name in enumerate(table.column_names):
         if name in names:

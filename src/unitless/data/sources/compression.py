@@ -1,4 +1,4 @@
-"""Compressed files: recognized by their first bytes when they are read, chosen by their name when they are written."""
+"""Compressed files: recognized by their first bytes when they are read, and by their name when they are written."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-# What damaged files raise; a zip archive's own error is raised where it is opened, or for a wrong checksum.
+# The errors for damaged files. A zip archive raises its own error when it is opened, or for a wrong checksum.
 ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)
 class Compression:
-    """One way to compress a file."""
+    """A kind of compression."""
 
     name: str
-    magic: bytes  # the first bytes of every such file
+    magic: bytes  # the first bytes of all such files
     suffixes: tuple[str, ...]
-    reading: Callable[[Any], Any]  # from the stored bytes to a stream of the content
+    reading: Callable[[Any], Any]  # converts the stored bytes to a stream of the content
     writing: Callable[[Any], Any]
 
 
@@ -55,22 +55,22 @@ LONGEST_MAGIC = max(len(compression.magic) for compression in COMPRESSIONS)
 
 
 def of_content(head: bytes) -> Compression | None:
-    """The compression that a file's first bytes show."""
+    """Return the compression of a file, judged by its first bytes; None if it is not compressed."""
     return next((compression for compression in COMPRESSIONS if head.startswith(compression.magic)), None)
 
 
 def may_begin(head: bytes) -> bool:
-    """Whether a file that begins so may turn out to be compressed when more of it is there."""
+    """Return whether a file with these first bytes may be compressed; more bytes would tell."""
     return any(kind.magic.startswith(head) and len(head) < len(kind.magic) for kind in COMPRESSIONS)
 
 
 def of_name(path: str) -> Compression | None:
-    """The compression that a file's name promises."""
+    """Return the compression that a file's name suggests; None if it suggests none."""
     suffix = os.path.splitext(path.lower())[1]
     return next((compression for compression in COMPRESSIONS if suffix in compression.suffixes), None)
 
 
 def suffix_inside(path: str) -> str:
-    """The end of a file's name, such as .csv, without that of its compression."""
+    """Return the ending of a file's name, such as .csv, without the ending of its compression."""
     stem, suffix = os.path.splitext(path.lower())
     return os.path.splitext(stem)[1] if of_name(path) is not None else suffix

@@ -1,4 +1,4 @@
-"""Columns that the core has read from text: what an Arrow table is elsewhere, ready to be learned."""
+"""Columns that the core has read from text; they take the place of an Arrow table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IGNORED, _NUMBER, _TEXT, _BOOLEAN, _APART = range(5)
 
 @dataclass(frozen=True)
 class CsvColumns:
-    """Arrays of numbers (not-a-number where a value is missing), or text as (codes, offsets, bytes), by column."""
+    """Columns by name: numbers (NaN for missing values), or text as (codes, offsets, bytes)."""
 
     columns: dict[str, Any]
     absent: dict[str, int]
@@ -29,21 +29,21 @@ class CsvColumns:
     beside: dict[str, Any] = field(default_factory=dict)  # Arrow columns that are not in the text
 
     def number(self, name: str) -> tuple[NDArray[np.float64], int]:
-        """A column of numbers, and how many are missing."""
+        """Return a column of numbers, and how many are missing."""
         return self.columns[name], self.absent[name]
 
     def text(self, name: str) -> tuple[TextColumn, int]:
-        """A column of text, and how many are missing."""
+        """Return a column of text, and how many values are missing."""
         column: TextColumn = self.columns[name]
         return column, int((column.codes < 0).sum())
 
     def arrow(self, name: str) -> Any:
-        """A column of text as an Arrow column."""
+        """Return a column of text as an Arrow column."""
         return as_column(self.columns[name])
 
 
 class CsvParser:
-    """Reads chunks of CSV whose schema is known. Chunks with rows that are too long or short it leaves to others."""
+    """Reads chunks of CSV whose schema is known. A chunk with rows of the wrong length is left to another reader."""
 
     def __init__(self, names: list[str], schema: Schema, delimiter: str, policy: Policy) -> None:
         kinds = []
@@ -59,7 +59,7 @@ class CsvParser:
             elif known in ("number", "flag"):
                 kinds.append(_NUMBER)
                 self._numbers.append(name)
-            elif known is not None:  # dates and words are text first
+            elif known is not None:  # dates and words are read as text first
                 kinds.append(_BOOLEAN if known == "boolean" else _TEXT)
                 self._texts.append(name)
             else:
@@ -71,7 +71,7 @@ class CsvParser:
         )
 
     def read(self, data: bytes | memoryview) -> CsvColumns | None:
-        """The columns of whole rows, or None if the chunk needs the careful reader; in any thread."""
+        """Read whole rows, in any thread; return None if the chunk needs the slower reader."""
         table = self._readers.use(lambda reader: reader.read(np.frombuffer(data, np.uint8)))
         if table is None:
             return None

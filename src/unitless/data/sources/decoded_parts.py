@@ -1,4 +1,4 @@
-"""Decoded parts of files, cached by the process that decoded them: another block of the same part is often wanted."""
+"""A cache of decoded parts of files: often several blocks of the same part are read one after the other."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MOST_CACHED = 256 << 20  # bytes of all parts together
 
 
 class PartCache:
-    """Parts by key, the last used ones of a bounded size. A thread that asks for a part that is being decoded waits.
+    """The most recently used parts, by key, up to a total size. A thread waits for a part that another one decodes.
 
     Args:
-        most: the size of all parts together.
+        most: the largest total size in bytes.
     """
 
     def __init__(self, most: int) -> None:
@@ -29,13 +29,13 @@ class PartCache:
         self._bytes = 0
 
     def get(self, key: Hashable, decode: Callable[[], T], size: Callable[[Any], int]) -> T:
-        """The part, decoded if it is not there."""
+        """Return the part with this key; decode it if it is not in the cache."""
         part: T
         with self._lock:
             if (found := self._found(key)) is not None:
                 part = found[0]
                 return part
-            # A forked child does not know the locks that other threads hold: it decodes for itself.
+            # A forked child cannot use the locks of threads that do not exist in it, so it has its own.
             own = self._decoding.setdefault((os.getpid(), key), threading.Lock())
         with own:
             with self._lock:
@@ -49,7 +49,7 @@ class PartCache:
         return part
 
     def drop(self, key: Hashable) -> None:
-        """The part is needed no more."""
+        """Remove a part that is no longer needed."""
         with self._lock:
             _, size = self._parts.pop(key, (None, 0))
             self._bytes -= size
@@ -74,11 +74,11 @@ _PARTS = PartCache(MOST_CACHED)
 
 
 def cached_part(key: Hashable, decode: Callable[[], T], size: Callable[[Any], int]) -> T:
-    """A part of a file, from the cache or decoded now. None, for a part that does not exist, is cached too.
+    """Return a part of a file, from the cache or decoded now. A part that does not exist is cached as None.
 
     Args:
-        key: says which part of which file; and of which state of the file, which may be written again.
+        key: identifies the file, its state (a file may be replaced) and the part.
         decode: makes the part.
-        size: says how many bytes it takes.
+        size: returns the size of the part in bytes.
     """
     return _PARTS.get(key, decode, size)

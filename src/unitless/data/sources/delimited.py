@@ -1,4 +1,4 @@
-"""CSV and its relatives, through pyarrow, in chunks of whole rows."""
+"""Reads CSV and similar formats with pyarrow, in chunks of whole rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import InputError, Option, OptionError, Phrase
 from ..arrow import pyarrow
 from ..columns.schema import check_names, first_rows
-from ..read_options import ENCODING, SKIP_ROWS, counted_column, is_counted
+from ..read_options import ENCODING, SKIP_ROWS, counted_column
 from ..threads import threads_to_read
 from .csv_columns import CsvColumns, CsvParser
 from .decoded_parts import cached_part
@@ -34,37 +34,37 @@ _SEPARATOR_LINE = re.compile(rb"(?i)sep=(.)\r?\n")
 
 
 class CsvScan(TextScan):
-    """Reads files of delimited text. Everything in them is text first; `infer.py` finds what it stands for.
+    """Reads files of delimited text. All values are text first; `infer.py` infers what they stand for.
 
     Args:
-        source: what is read.
+        source: the files.
         how: see `ScanOptions`.
     """
 
-    usual_delimiter: ClassVar[str | None] = None  # none, because it is found
+    usual_delimiter: ClassVar[str | None] = None  # None: it is inferred
 
     def __init__(self, source: FileSource, how: ScanOptions) -> None:
         super().__init__(source, how)
         self._delimiter = source.options.delimiter or self.usual_delimiter
         self._header_found: bool | None = None  # of the first file
-        self._parser: tuple[list[str], CsvParser] | None = None  # for the columns of the present file
-        self._comments = 0  # lines before the table in the first file that has some
+        self._parser: tuple[list[str], CsvParser] | None = None  # for the columns of the current file
+        self._comments = 0  # lines before the table, in the first file that has some
         self._other_encoding = ""  # of a file that was not UTF-8
 
     @property
     def remarks(self) -> list[Phrase]:
-        """The encoding, if it was found, and what was skipped before the table."""
-        said = []
+        """Notes about an inferred encoding and lines that were skipped before the table."""
+        notes = []
         if self._other_encoding:
             encoding = Option("encoding", "NAME")
-            said.append(Phrase(f"the text is not UTF-8 and was read as {self._other_encoding} (", encoding, ")"))
+            notes.append(Phrase(f"the text is not UTF-8 and was read as {self._other_encoding} (", encoding, ")"))
         if self._comments:
             lines = "one comment line" if self._comments == 1 else f"{self._comments} comment lines"
-            said.append(Phrase(f"{lines} (#) before the table: skipped"))
-        return said
+            notes.append(Phrase(f"{lines} (#) before the table: skipped"))
+        return notes
 
     def encoding(self, file: File) -> str | None:
-        """The option, or what the file looks like."""
+        """Return the encoding: the option, or the inferred one."""
         if self.options.encoding is not None:
             return self.options.encoding
         found = encoding_of(file)
@@ -73,7 +73,7 @@ class CsvScan(TextScan):
 
     @property
     def found(self) -> dict[str, Any]:
-        """Whether there is a header row."""
+        """The inferred option `header`."""
         return {} if self._header_found is None else {"header": self._header_found}
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
@@ -82,7 +82,7 @@ class CsvScan(TextScan):
         try:
             names, delimiter, header_end = self._header(text, file) if end is None else self._known_header(text, file)
             text.quoted(delimiter)
-            text.go_to(max(start.offset, header_end))  # which a pipe cannot be read to again
+            text.go_to(max(start.offset, header_end))  # a pipe cannot go back to it
             rows = start.count
             text.where = lambda before: f"row {rows + 1 + before}"
             chunks = text.chunks(small=not self.how.originals, first_lines=first_rows(len(names)))
@@ -100,21 +100,21 @@ class CsvScan(TextScan):
             text.close()
 
     def _known_header(self, text: Text, file: File) -> tuple[list[str], str, int]:
-        """The header of a file that is read in many parts."""
-        said = self._delimiter, self.options.header, self.options.encoding
+        """Return the header of a file; it is cached, because the file may be read in many parts."""
+        options = self._delimiter, self.options.header, self.options.encoding
         return cached_part(
-            (file.path, file.stamp, "header", said), lambda: self._header(text, file), lambda header: 1024
+            (file.path, file.stamp, "header", options), lambda: self._header(text, file), lambda header: 1024
         )
 
     def places(self, file: int, most: int) -> RowPlaces:
-        """How many rows a file has, and positions from which they can be read."""
+        """Return the number of rows of a file, and positions from which they can be read."""
         with closing(Text(self.files[file], self.encoding(self.files[file]))) as text:
             _, delimiter, _ = self._header(text, self.files[file])
             text.quoted(delimiter)
             return places_in_text(text, file, most, delimiter)
 
     def _header(self, text: Text, file: File) -> tuple[list[str], str, int]:
-        """The names of the columns, what is between them, and where the rows begin."""
+        """Return the names of the columns, the delimiter, and where the rows begin."""
         sample = text.peek(64 << 10)
         if not sample.strip(BOM_UTF8 + b" \t\r\n"):
             raise InputError(f"{file.name} is empty")
@@ -129,7 +129,7 @@ class CsvScan(TextScan):
                 text.line()
             self._comments = self._comments or comments
             sample = text.peek(64 << 10)
-        separator = _SEPARATOR_LINE.match(sample)  # as Excel writes it
+        separator = _SEPARATOR_LINE.match(sample)  # a line that Excel writes
         delimiter = self._delimiter or (separator[1].decode() if separator else sniff(sample))
         text.quoted(delimiter)
         line = text.line() if separator else b""
@@ -168,7 +168,7 @@ class CsvScan(TextScan):
         return names, delimiter, text.position
 
     def _check_unnamed(self, columns: int, file: File) -> None:
-        """Columns without names cannot be asked for by name."""
+        """Raise an error if columns without names are requested by name."""
         for option in ("target", "weight", "offset"):
             name = getattr(self.options, option)
             if self.schema is None and name is not None and counted_column(name, columns) is None:
@@ -182,7 +182,7 @@ class CsvScan(TextScan):
                 )
 
     def _has_header(self, cells: list[str], sample: bytes, delimiter: str, file: File) -> bool:
-        """Whether the first row names the columns: as given, as found in the first file, or as it looks."""
+        """Return whether the first row has names: by the option, by the first file, or by its content."""
         if self.options.header is not None:
             return self.options.header
         first = self.how.first
@@ -200,10 +200,12 @@ class CsvScan(TextScan):
             rest = list(csv.reader(lines[:-1] or lines, delimiter=delimiter))
         except csv.Error:
             rest = []
-        return has_header([cells, *rest], [name for name in self.options.beside if not is_counted(name)])
+        return has_header(
+            [cells, *rest], [name for name in self.options.beside if counted_column(name, len(cells)) is None]
+        )
 
     def _quick(self, names: list[str], delimiter: str, file: File, view: memoryview) -> CsvColumns | None:
-        """What the core reads of a chunk, in any thread; None if it needs the careful reader."""
+        """Read a chunk in the core, in any thread; return None if it needs the slower reader."""
         parser = self._csv_parser(names, delimiter, file)
         return parser.read(view) if parser is not None and not _is_marked(view) else None
 
@@ -216,7 +218,7 @@ class CsvScan(TextScan):
         file: File,
         rows: int,
     ) -> Chunk:
-        """The rows of a chunk, of which the core has read this already; called in order."""
+        """Return the rows of a chunk, which the core may have read already. Called in the order of the file."""
         place = Place(file.name, "row", rows + 1)
         if read is None and _is_marked(view):
             view = view[len(BOM_UTF8) :] if rows == 0 else view
@@ -238,7 +240,7 @@ class CsvScan(TextScan):
         return self._as_text(data, names, delimiter, place)
 
     def _csv_parser(self, names: list[str], delimiter: str, file: File) -> CsvParser | None:
-        """The core's reader, where the schema is known and not all columns are wanted."""
+        """Return the core's reader, if the schema is known and only some columns are used."""
         if self.schema is None or self.how.originals:
             return None
         if self._parser is None or self._parser[0] is not names:
@@ -249,14 +251,14 @@ class CsvScan(TextScan):
         return self._parser[1]
 
     def _needed(self, names: list[str]) -> list[str]:
-        """The columns that are read."""
+        """Return the columns that are read."""
         if self.schema is None or self.how.originals:
             return names
         schema = self.schema
         return [name for name in names if name in schema.kinds or name in schema.beside]
 
     def _as_text(self, data: bytes, names: list[str], delimiter: str, place: Place) -> Chunk:
-        """A chunk as a table of text. Rows that are too long or too short are bad ones."""
+        """Read a chunk as a table of text. Rows of the wrong length are bad rows."""
         pa, arrow_csv = pyarrow(), pyarrow("csv")
         ragged: list[Any] = []
 
@@ -280,7 +282,7 @@ class CsvScan(TextScan):
         table = read(threads=threads_to_read() > 1)
         if not ragged:
             return Chunk(table, table.num_rows, place, Position())
-        table = read(threads=False)  # in which rows are numbered
+        table = read(threads=False)  # one thread numbers the rows
         bad = {
             row.number - 1: f"it has {row.actual_columns} columns, the header {row.expected_columns}" for row in ragged
         }
@@ -312,12 +314,12 @@ class TsvScan(CsvScan):
 
 
 def _is_marked(data: memoryview) -> bool:
-    """Whether it begins with a byte-order mark."""
+    """Return whether data begins with a byte-order mark."""
     return bytes(data[: len(BOM_UTF8)]) == BOM_UTF8
 
 
 def comment_lines(sample: bytes, delimiter: str | None) -> int:
-    """How many lines that begin with # stand before a table: they do not have its number of columns."""
+    """Return how many lines before the table begin with # and do not have the table's number of columns."""
     lines = sample.decode(errors="replace").splitlines()
     count = next((k for k, line in enumerate(lines) if not line.startswith("#")), 0)
     rest = "\n".join(lines[count : count + 20])
@@ -328,13 +330,13 @@ def comment_lines(sample: bytes, delimiter: str | None) -> int:
         last, first = (len(next(csv.reader([line], delimiter=delimiter))) for line in (lines[count - 1], lines[count]))
     except (csv.Error, StopIteration):
         return 0
-    return count if last != first else count - 1  # the last of them can be the row of names
+    return count if last != first else count - 1  # the last of them may be the header
 
 
 def sniff(sample: bytes) -> str:
-    """The delimiter: the one that cuts the first lines into equally many columns, and most of them."""
+    """Return the delimiter that splits the first lines into the same number of columns, and into the most columns."""
     lines = [line for line in sample.decode(errors="replace").splitlines()[:20] if line.strip()]
-    lines = lines[:-1] if len(lines) > 2 else lines  # the last one may be cut off
+    lines = lines[:-1] if len(lines) > 2 else lines  # the last line may be incomplete
     best, score = ",", (0, 0)
     if not lines:
         return best
@@ -343,7 +345,7 @@ def sniff(sample: bytes) -> str:
             widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
         except csv.Error:
             continue
-        if not widths:  # nothing but white space
+        if not widths:  # only white space
             continue
         alike = sum(width == widths[0] for width in widths)
         candidate = (alike if widths[0] > 1 else 0, widths[0])

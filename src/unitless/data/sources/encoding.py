@@ -1,4 +1,4 @@
-"""The encoding of a text file that does not say it: UTF-8, or the one in which Windows wrote text before."""
+"""Infers the encoding of a text file: UTF-8, or Windows-1252, which older Windows programs write."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def encoding_of(file: File) -> str | None:
-    """Windows-1252 if the beginning of a file is that and not UTF-8; None if it is to be read as UTF-8, or by its mark.
+    """Return "windows-1252" if the beginning of a file is not UTF-8 but can be Windows-1252; otherwise None.
 
-    A stream is not looked at: what has come of it may be a few bytes only.
+    None means UTF-8, or the encoding of a byte-order mark. A stream is not examined, because only a few bytes of it may
+    have arrived.
     """
     if file.path == STDIN or file.size is None:
         return None
@@ -34,7 +35,7 @@ def _found(file: File) -> str | None:
 
 def _can_be(head: bytes, encoding: str) -> bool:
     try:
-        codecs.getincrementaldecoder(encoding)().decode(head)  # the last letter may be cut off
+        codecs.getincrementaldecoder(encoding)().decode(head)  # the last letter may be incomplete
     except UnicodeDecodeError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""From what a user names (a file, a glob, a folder, the standard input) to the files that are read."""
+"""Finds the files that a user's name stands for: a file, a glob, a folder, the standard input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...errors import InputError, OptionError
 from .. import formats
 
 STDIN = "-"
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # which says on which filesystem a file is
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # identifies the filesystem
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class File:
     """A file to read: its path, or "-" for the standard input."""
 
     path: str
-    distant: ClassVar[bool] = False  # each look at it takes long
-    in_parts: ClassVar[bool] = True  # reading can begin anywhere in what `open` gives
+    distant: ClassVar[bool] = False  # whether each access takes long
+    in_parts: ClassVar[bool] = True  # whether reading can begin at any place of what `open` returns
 
     def open(self) -> IO[bytes]:
-        """Open the stored bytes to be read from the beginning."""
+        """Open the stored bytes; reading starts at the beginning."""
         if self.size is not None:
             return open(self.path, "rb")
         if stat.S_ISSOCK(os.stat(self.path).st_mode):
@@ -40,30 +40,30 @@ class File:
         return open(self.path, "rb", buffering=0)  # a buffer would wait until it is full
 
     def open_in_arrow(self) -> Any:
-        """Open it for pyarrow, to be read anywhere."""
+        """Open the file for pyarrow, which reads at any place."""
         from ..arrow import pyarrow  # noqa: PLC0415  (an optional dependency)
 
         return pyarrow().memory_map(self.path)
 
     @property
     def stored_path(self) -> str:
-        """The path of the file on the disk that holds it."""
+        """The path of the file on the disk; for a member of an archive, the path of the archive."""
         return self.path
 
     @property
     def stamp(self) -> tuple[int, int]:
-        """What changes when the file is written again: its size, and when that was."""
+        """The size and time of the last change; a file that is written again has another stamp."""
         found = os.stat(self.path)
         return found.st_size, found.st_mtime_ns
 
     @property
     def name(self) -> str:
-        """What messages call the file."""
+        """The name of the file in messages."""
         return "standard input" if self.path == STDIN else self.path
 
     @property
     def size(self) -> int | None:
-        """In bytes, as stored; None if it is a stream."""
+        """The size in bytes as stored; None for a stream."""
         try:
             return os.path.getsize(self.path) if os.path.isfile(self.path) else None
         except OSError:
@@ -72,15 +72,15 @@ class File:
 
 @dataclass(frozen=True)
 class TailedFile(File):
-    """A file that grows while it is read: a stream, which another file of the same name can replace."""
+    """A file that is read while it grows: a stream, which another file with the same name can replace."""
 
     @property
     def size(self) -> int | None:
-        """Not known: it grows."""
+        """None, because the file grows."""
         return None
 
     def open(self) -> IO[bytes]:
-        """Open the stored bytes to be read from the beginning, with more to come at the end."""
+        """Open the stored bytes; reading starts at the beginning and waits at the end for more."""
         from .growing_file import GrowingFile  # noqa: PLC0415
 
         return GrowingFile(self.path)  # type: ignore[return-value]
@@ -93,16 +93,16 @@ class MemoryFile(File):
     content: bytes = b""
 
     def open(self) -> IO[bytes]:
-        """Open the content to be read from the beginning."""
+        """Open the content; reading starts at the beginning."""
         return io.BytesIO(self.content)
 
 
 def find(named: str | os.PathLike[str], filesystem: Any = None) -> list[File]:
-    """The files that a path, a glob, a folder, an address ("s3://...") or "-" stands for, in order of their names.
+    """Return the files of a path, a glob, a folder, an address ("s3://...") or "-", in the order of their names.
 
     Args:
-        named: what the user says.
-        filesystem: of pyarrow, on which the files are; the machine's own if it is not given.
+        named: what the user has given.
+        filesystem: the pyarrow filesystem with the files. Default: None, that of the machine or the address.
     """
     path = os.fspath(named)
     if filesystem is not None or _ADDRESS.match(path):
@@ -127,14 +127,14 @@ def find(named: str | os.PathLike[str], filesystem: Any = None) -> list[File]:
 def check_output(
     output: str | os.PathLike[str] | None, files: Iterable[File], what: str, over: str = "the data"
 ) -> None:
-    """Nothing is written over what is read, whatever it is called: by a pattern, a folder, a link, or as stdin."""
-    if output is None or not os.path.isfile(output):  # a device or a pipe keeps nothing
+    """Raise an error if the output is one of the input files, under any name: a pattern, a folder, a link, or stdin."""
+    if output is None or not os.path.isfile(output):  # a device or pipe is not overwritten
         return
     written = os.stat(output)
     for file in files:
         try:
             read = os.fstat(sys.stdin.fileno()) if file.path == STDIN else os.stat(file.stored_path)
-        except (OSError, ValueError, AttributeError):  # no such file: opening it reports that
+        except (OSError, ValueError, AttributeError):  # the file does not exist; opening it reports that
             continue
         if os.path.samestat(written, read):
             alias = "" if os.fspath(output) == file.stored_path else f" (it is the same file as {file.name})"
@@ -142,7 +142,7 @@ def check_output(
 
 
 def _folders(path: str) -> Iterator[tuple[str, list[str]]]:
-    """A folder and those in it, but for hidden ones, with the names of their files."""
+    """Return a folder and its subfolders, without hidden ones, each with the names of its files."""
     for folder, inside, names in os.walk(path):
         inside[:] = [name for name in inside if not name.startswith((".", "_"))]
         yield folder, names
@@ -153,7 +153,7 @@ def _is_data(path: str) -> bool:
 
 
 def of_folder(folder: str, inside: Iterable[str]) -> list[str]:
-    """The data files among all that are in a folder or in one in it, hidden ones left out; in order of their names."""
+    """Return the data files in a folder and its subfolders, without hidden ones, in the order of their names."""
     hidden = re.compile(r"(^|[/\\])[._]")
     data = sorted(path for path in inside if _is_data(path) and not hidden.search(path[len(folder) :]))
     if not data:

@@ -1,4 +1,4 @@
-"""A file that grows while it is read, as `tail -F` reads it: by its name."""
+"""Reads a file that grows, by its name, as `tail -F` does."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import os
 import time
 from typing import Any
 
-POLL = 0.2  # seconds between two looks at the file
-SHORTER, REPLACED = "became shorter", "was replaced"  # what may become of it
-COMPARED = 64  # bytes before the place that was reached, to see whether the file is still the same
+POLL = 0.2  # seconds between checks of the file
+SHORTER, REPLACED = "became shorter", "was replaced"  # what can happen to the file
+COMPARED = 64  # bytes before the current place that are compared to see whether the file is still the same
 
 
 class GrowingFile(io.RawIOBase):
-    """A file whose end is waited at for more. It ends when the file is replaced by another one, or becomes shorter.
+    """A file that is waited for at its end. It ends when another file replaces it, or when it becomes shorter.
 
     Args:
-        path: its name, under which another file may turn up.
+        path: the name; another file may get it.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115  (closed with this)
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115  (`close` closes it)
         self._last = b""  # the last bytes that were read
-        self.gone = ""  # what has become of it, once that is known
+        self.gone = ""  # what has happened to the file: SHORTER, REPLACED or nothing
 
     def is_ready(self, seconds: float) -> bool:
-        """Whether there is something to read, or the file has come to its end; waits for it at most so long."""
+        """Return whether bytes can be read, or the file has ended; wait at most this many seconds."""
         until = time.monotonic() + seconds
         while not self._has_more():
             left = until - time.monotonic()
@@ -48,15 +48,15 @@ class GrowingFile(io.RawIOBase):
             return True
         try:
             now = os.stat(self._path)
-        except OSError:  # renamed, and the next one is not there yet
+        except OSError:  # renamed, and the next file does not exist yet
             return False
-        # What was written between the two looks is read first.
+        # First, the bytes that were written between the two checks are read.
         if not os.path.samestat(own, now) and os.fstat(self._file.fileno()).st_size == here:
             self.gone = REPLACED
         return not os.path.samestat(own, now)
 
     def _is_the_same(self, here: int) -> bool:
-        """Whether what was read is still there: a file may be cut and grow again between two looks."""
+        """Return whether the bytes that were read are still in the file; it may be cut and grow between two checks."""
         if not self._last:
             return True
         self._file.seek(here - len(self._last))
@@ -66,11 +66,11 @@ class GrowingFile(io.RawIOBase):
             self._file.seek(here)
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True: the file can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read what there is; None while there is nothing, 0 at the end."""
+        """Read what has been written; return None if there is nothing yet, 0 at the end."""
         if self.gone:
             return 0
         count = self._file.readinto(buffer)
@@ -80,20 +80,20 @@ class GrowingFile(io.RawIOBase):
         return count
 
     def seekable(self) -> bool:
-        """It is."""
+        """Return True: reading can go to any place."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
+        """Go to a place in the file."""
         self._last = b""
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
-        """The place at which it is read."""
+        """Return the current place in the file."""
         return self._file.tell()
 
     def fileno(self) -> int:
-        """Of the file that is open."""
+        """Return the descriptor of the open file."""
         return self._file.fileno()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether the first row of a file has the columns' names, found by what is in it."""
+"""Decides from the content whether the first row of a file has the names of the columns."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ..columns.written import NUMBER_MARKS
 
 
 def has_header(rows: Sequence[Sequence[str]], needed: Sequence[str] = ()) -> bool:
-    """Whether the first row names the columns.
+    """Return whether the first row has the names of the columns.
 
     Args:
-        rows: the first rows of the file; the first one may be data or names.
-        needed: names that must be there, such as the target's; if the first row has one of them, it is a row of names.
+        rows: the first rows of the file.
+        needed: names that must exist, such as the target's. A first row with one of them has names. Default: none.
     """
     first, *rest = [[cell.strip() for cell in row] for row in rows]
     if any(name in first for name in needed):
@@ -27,9 +27,9 @@ def has_header(rows: Sequence[Sequence[str]], needed: Sequence[str] = ()) -> boo
         if not there:
             continue
         numbers = sum(map(_is_number, there)) / len(there)
-        if numbers >= 0.9 and cell not in NUMBER_MARKS:  # a name over numbers
+        if numbers >= 0.9 and cell not in NUMBER_MARKS:  # a name above numbers
             return not _is_number(cell)
-    # Text everywhere: names are different, and do not come again among the values.
+    # All values are text: names differ from each other, and do not occur among the values.
     names = [cell for cell in first if cell]
     if len(set(names)) < len(names):
         return False

@@ -1,4 +1,4 @@
-"""Data that a program already holds: frames, Arrow tables and datasets, arrays, sparse matrices, mappings."""
+"""Sources for data that a program has in memory: frames, Arrow tables and datasets, arrays, matrices, mappings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ... import inputs
-from ...errors import InputError
+from ...errors import InputError, OptionError
 from ..arrow import pyarrow
 from ..columns.row_reader import is_missing
 from ..columns.schema import check
+from ..read_options import from_the_end
 from .byte_stream import never
 from .columnar import batch_rows, enough_to_infer
 from .located_rows import Chunk, Place, Position
@@ -34,7 +35,7 @@ class Frames(Source):
         return _FrameScan(self, options)
 
     def first_rows(self, stopped: Callable[[], bool] = never) -> FirstRows:
-        """The first rows, and all tables to begin with again."""
+        """Return the first rows, and all tables for the scan."""
         tables = enough_to_infer(self.batches())
         first = next((table for table in tables if table.num_rows), None)
         every = iter(()) if first is None else itertools.chain([first], tables)
@@ -42,26 +43,26 @@ class Frames(Source):
 
     @property
     def repeatable(self) -> bool:
-        """Whether it can be read again, which an Arrow reader cannot."""
+        """Whether it can be read again; an Arrow reader cannot."""
         return not self._once
 
     @property
     def reads_ahead(self) -> bool:
-        """Not if reading it takes less time than beginning to read ahead."""
+        """Whether reading ahead in another thread saves time: not for tables in memory."""
         return self._once or not hasattr(self._frame, "shape") or self._frame.shape[0] > MAPPINGS
 
     def as_arrow(self) -> Frames:
-        """These rows as an Arrow table, which is quick to cut and to send elsewhere."""
+        """Return these rows as a source with an Arrow table, which is fast to slice and to send to other processes."""
         pa = pyarrow()
         tables = [pa.Table.from_batches([one]) if isinstance(one, pa.RecordBatch) else one for one in self.batches()]
         return Frames(tables[0] if len(tables) == 1 else pa.concat_tables(tables), self.whole)
 
     def as_table(self) -> Any:
-        """All rows as one Arrow table."""
+        """Return all rows as one Arrow table."""
         return self.as_arrow()._frame
 
     def batches(self) -> Iterator[Any]:
-        """Arrow tables or record batches of all rows."""
+        """Return all rows as Arrow tables or record batches."""
         pa = pyarrow()
         frame = self._frame
         if isinstance(frame, pa.Table | pa.RecordBatch):
@@ -86,13 +87,13 @@ class _FrameScan(Scan):
 
     def __init__(self, source: Frames, how: ScanOptions) -> None:
         self._source, self._schema = source, how.schema
-        # The tables that were made, or read, for the first rows, and those after them.
+        # The tables that were made or read for the first rows, and those after them.
         self._begun: Iterator[Any] | None = None if how.first is None else how.first.handover
 
     def chunks(
         self, start: Position = START, end: Position | None = None, stopped: Callable[[], bool] = never
     ) -> Iterator[Chunk]:
-        """The rows from a position on, in slices."""
+        """Return the rows from a position on, in slices."""
         pa = pyarrow()
         last = None if end is None else end.offset
         skip, rows = start.offset, start.offset
@@ -115,12 +116,12 @@ class _FrameScan(Scan):
                 yield Chunk(table, table.num_rows, place, Position(0, rows, rows))
 
     def places(self, file: int, most: int) -> RowPlaces:
-        """How many rows there are; they can be read from anywhere."""
+        """Return the number of rows; reading can begin at any row."""
         return RowPlaces.anywhere(file, [sum(batch.num_rows for batch in self._source.batches())])
 
 
 def _mixed_as_text(frame: Any) -> Any:
-    """A pandas frame whose columns of numbers and text together are text; None if that is not what is wrong with it."""
+    """Convert columns of a pandas frame that mix numbers and text to text; None if the frame has no such column."""
     changed = {}
     for name in frame.columns:
         column = frame[name]
@@ -132,12 +133,12 @@ def _mixed_as_text(frame: Any) -> Any:
 
 
 def _text_of(value: Any) -> str:
-    """A value as a text file would have it."""
+    """Return a value as a text file would have it."""
     return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def is_frame(source: Any) -> bool:
-    """Whether the data has named columns: a frame, or an Arrow table, dataset or reader."""
+    """Return whether data has named columns: a frame, or an Arrow table, dataset or reader."""
     if hasattr(source, "collect_schema") and not hasattr(source, "shape"):
         raise InputError("the frame is lazy; collect() it, or name the file itself")
     return (
@@ -158,13 +159,34 @@ class Arrays(Source, Scan):
         if len(self._X.shape) != 2:
             raise InputError(f"the data has {len(self._X.shape)} dimensions; it must have 2: rows and columns")
 
+    def without(self, named: Mapping[str, str]) -> tuple[Arrays, dict[str, Any]]:
+        """The array without some of its columns, and these.
+
+        Args:
+            named: by what a column is, such as "target", its number as text: they count from 0, or from the end.
+        """
+        count = self._X.shape[1]
+        names = [*map(str, range(count))]
+        found = {what: from_the_end(name, names) for what, name in named.items()}
+        for what, name in found.items():
+            if name not in names:
+                raise OptionError(
+                    f"is {name!r}, but the columns of an array are numbers: 0 to {count - 1}, or -1 for the last one",
+                    option=what,
+                    advice="or give the values themselves, one for each row",
+                )
+        kept = [place for place, name in enumerate(names) if name not in found.values()]
+        taken = {what: self._X[:, [int(name)]] for what, name in found.items()}
+        values = {what: column.toarray() if hasattr(column, "toarray") else column for what, column in taken.items()}
+        return Arrays(self._X[:, kept]), {what: column.ravel() for what, column in values.items()}
+
     def _scan(self, options: ScanOptions) -> Scan:
-        return self  # reading it changes nothing
+        return self  # reading does not change it
 
     def chunks(
         self, start: Position = START, end: Position | None = None, stopped: Callable[[], bool] = never
     ) -> Iterator[Chunk]:
-        """The rows from a position on, in slices."""
+        """Return the rows from a position on, in slices."""
         total, columns = self._X.shape
         total = total if end is None else min(total, end.offset)
         size = batch_rows(columns)
@@ -173,7 +195,7 @@ class Arrays(Source, Scan):
             yield Chunk(self._X[first:last], last - first, Place("", "row", first + 1), Position(0, last, last))
 
     def places(self, file: int, most: int) -> RowPlaces:
-        """How many rows there are; they can be read from anywhere."""
+        """Return the number of rows; reading can begin at any row."""
         return RowPlaces.anywhere(file, [self._X.shape[0]])
 
 
@@ -182,21 +204,21 @@ class Mappings(Source, Scan):
 
     family = "named"
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self._rows = rows
+    def __init__(self, rows: Iterable[Mapping[str, Any]], whole: bool = False) -> None:
+        self._rows, self.whole = rows, whole
 
-    @classmethod
-    def of_frame(cls, frame: Frames) -> Mappings:
-        """The rows of a frame as mappings, for a model that was trained on such; a missing value has no key."""
-        rows = frame.as_table().to_pylist()
-        return cls([{name: value for name, value in row.items() if value is not None} for row in rows])
+    @property
+    def first_keys(self) -> list[str]:
+        """The keys of the first row of a list; empty for any other iterable, which can be read only once."""
+        return [*map(str, self._rows[0])] if isinstance(self._rows, Sequence) and self._rows else []
 
-    def as_list(self) -> list[Mapping[str, Any]]:
-        """All mappings."""
-        return list(self._rows)
+    @property
+    def has_columns(self) -> bool:
+        """Yes: the keys of a mapping are columns, as those of a frame are."""
+        return True
 
     def as_table(self) -> Any:
-        """All mappings as one Arrow table."""
+        """Return all mappings as one Arrow table."""
         pa = pyarrow()
         try:
             return pa.Table.from_pylist([dict(row) for row in self._rows])
@@ -205,46 +227,46 @@ class Mappings(Source, Scan):
 
     @property
     def repeatable(self) -> bool:
-        """Whether it can be read again, which an iterator cannot."""
+        """Whether it can be read again; an iterator cannot."""
         return not isinstance(self._rows, Iterator)
 
     @property
     def reads_ahead(self) -> bool:
-        """No: mappings may come from anything, which may not like another thread."""
+        """False: the iterable may be unsafe to use in another thread."""
         return False
 
     @property
     def at_hand(self) -> bool:
-        """Whether all of them are there, as in a list; any other iterable is followed as it comes."""
+        """Whether all rows are in memory, as in a list; other iterables are read as streams."""
         return isinstance(self._rows, Sequence)
 
     def _scan(self, options: ScanOptions) -> Scan:
-        return self  # reading it changes nothing
+        return self  # reading does not change it
 
     def chunks(
         self, start: Position = START, end: Position | None = None, stopped: Callable[[], bool] = never
     ) -> Iterator[Chunk]:
-        """The rows from a position on, some thousands at a time."""
+        """Return the rows from a position on, some thousands at a time."""
         rows = start.offset
         last = None if end is None else end.offset
         if isinstance(self._rows, Sequence):
             stream = iter(self._rows[rows:last])
         else:
             stream = itertools.islice(iter(self._rows), rows, last)
-        while chunk := list(itertools.islice(stream, MAPPINGS)):
+        while chunk := list(itertools.islice(stream, None if self.whole else MAPPINGS)):
             place = Place("", "row", rows + 1)
             rows += len(chunk)
             yield Chunk(chunk, len(chunk), place, Position(0, rows, rows))
 
     def places(self, file: int, most: int) -> RowPlaces:
-        """How many rows there are; they can be read from anywhere."""
+        """Return the number of rows; reading can begin at any row."""
         if not isinstance(self._rows, Sequence):
             raise InputError("the mappings come from a stream, which cannot be cut; give a list of them")
         return RowPlaces.anywhere(file, [len(self._rows)])
 
 
 def one_array(values: Any, rows: int, what: str) -> np.ndarray[Any, Any]:
-    """Labels or weights that are given separately from the data, one for each row."""
+    """Convert labels or weights that are given separately from the data to an array with one value per row."""
     array = inputs.unmasked(inputs.as_array(values, what), what)
     if array.ndim != 1 or len(array) != rows:
         raise InputError(f"{what} has shape {array.shape}; it must have one value for each of the {rows} rows")

@@ -1,4 +1,4 @@
-"""JSON lines: one object per line, through pyarrow."""
+"""Reads JSON lines, one object per line, with pyarrow."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .text_stream import Text
 
 @dataclass(frozen=True)
 class _Read:
-    """A table, and which columns of text were thought to hold numbers when it was read."""
+    """A table, and the text columns that were expected to have numbers when it was read."""
 
     table: Any
     as_written: frozenset[str]
@@ -40,9 +40,9 @@ class JsonScan(TextScan):
 
     def __init__(self, source: FileSource, how: ScanOptions) -> None:
         super().__init__(source, how)
-        # The keys of the first rows, if the schema was inferred from them, are the keys of all.
+        # If the schema was inferred from the first rows, only their keys are allowed.
         self._keys = how.keys if how.first is None or how.first.table is None else {*how.first.table.column_names}
-        self._as_written: set[str] = set()  # columns of text that hold numbers
+        self._as_written: set[str] = set()  # columns of text that have numbers
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
@@ -66,12 +66,12 @@ class JsonScan(TextScan):
             text.close()
 
     def places(self, file: int, most: int) -> RowPlaces:
-        """How many rows a file has, and positions from which they can be read."""
+        """Return the number of rows of a file, and positions from which they can be read."""
         with closing(Text(self.files[file], self.options.encoding)) as text:
             return places_in_text(text, file, most)
 
     def _quick(self, view: memoryview) -> _Read | None:
-        """A chunk of plain rows, read in any thread; None if it must be read with care, or in order."""
+        """Read a chunk of plain rows, in any thread; None if it needs the slower reader, or must be read in order."""
         if self.schema is None:
             return None
         data, as_written = bytes(view), frozenset(self._as_written)
@@ -83,7 +83,7 @@ class JsonScan(TextScan):
             return None
 
     def _chunk(self, data: bytes, read: _Read | None, file: File, lines: int) -> Chunk:
-        """The rows of a chunk, of which this has been read already; called in order."""
+        """Return the rows of a chunk; `read` is what has already been read of it. Called in the order of the file."""
         place = Place(file.name, "line", lines + 1)
         if lines == 0:
             data = data.removeprefix(BOM_UTF8)
@@ -111,12 +111,12 @@ class JsonScan(TextScan):
         return self._careful(data, file, lines)
 
     def _read_table(self, data: bytes, as_text: Collection[str] = (), settled: bool = False) -> Any:
-        """The rows as a table.
+        """Read rows as a table.
 
         Args:
             data: the rows.
-            as_text: keys whose values are all text, whatever they stand for.
-            settled: nothing may be found out from these rows about those that follow.
+            as_text: keys whose values are all text, whatever they look like. Default: none.
+            settled: if True, nothing is inferred from these rows for later rows. Default: False.
         """
         pa, arrow_json, types = pyarrow(), pyarrow("json"), pyarrow("types")
         while True:
@@ -129,25 +129,25 @@ class JsonScan(TextScan):
                 dates = [field.name for field in table.schema if types.is_timestamp(field.type)]
                 if not dates:
                     return table if self.schema is not None else _in_order(table, data)
-                as_text = [*as_text, *dates]  # text that looks like a date is to be looked at as it is written
+                as_text = [*as_text, *dates]  # pyarrow would convert text that looks like a date
             except pa.ArrowInvalid as error:
-                # Numbers that are to be taken as text stay numbers until then. Only the text of pyarrow's error says
-                # which column it is about.
+                # Numbers that should be text are converted later. Only the text of pyarrow's error tells which column
+                # is concerned.
                 column = re.search(r"Column\(/(.*)\) changed from string to (number|boolean)", str(error))
                 if settled or column is None or column[1] in self._as_written or column[1] not in self._texts():
                     raise
                 self._as_written.add(column[1])
 
     def _texts(self) -> list[str]:
-        """Keys that are read as text: those that the user names, later those of the schema."""
+        """Return the keys that are read as text: those that the user names, or those of the schema."""
         if self.schema is None:
             return [name for name in self.options.text if "*" not in name]
         return [name for name, kind in self._known_kinds().items() if kind not in ("number", "flag", "boolean")]
 
     def _explicit(self, as_text: Collection[str]) -> Any:
-        """Numbers stay numbers, text stays text (and does not become a date), whatever a chunk looks like.
+        """Return a pyarrow schema in which numbers stay numbers, and text stays text and does not become a date.
 
-        Where rows are wanted as they are, whole numbers stay whole numbers.
+        If original rows are needed, whole numbers stay whole numbers.
         """
         pa = pyarrow()
         fields = {name: pa.string() for name in self._texts() if name not in self._as_written}
@@ -160,7 +160,7 @@ class JsonScan(TextScan):
         return pa.schema(list({**fields, **dict.fromkeys(as_text, pa.string())}.items()))
 
     def _check_keys(self, table: Any, data: bytes, file: File, lines: int) -> None:
-        """A key that the first rows did not have contradicts them."""
+        """Raise an error for a key that the first rows did not have."""
         if self._keys is None:
             return
         new = [name for name in table.column_names if name not in self._keys and self.options.uses(name)]
@@ -179,7 +179,7 @@ class JsonScan(TextScan):
         )
 
     def _check_known(self, table: Any, file: File, lines: int) -> None:
-        """A file whose first rows have none of the columns is another file, not one of missing values."""
+        """Raise an error if the first rows of a file have none of the columns: it must be another kind of file."""
         if self.schema is None or self.how.first is not None or lines or not self.schema.columns:
             return
         if all(table.column(name).null_count == table.num_rows for name in self.schema.kinds):
@@ -187,7 +187,7 @@ class JsonScan(TextScan):
             raise InputError(f"{file.name}: its rows have none of the columns that the model needs: {first!r}, ...")
 
     def _careful(self, data: bytes, file: File, lines: int) -> Chunk:
-        """Line by line, where something is wrong, or where a key has numbers in some rows and text in others."""
+        """Read a chunk line by line, if it has errors, or a key with numbers in some rows and text in others."""
         good: list[dict[str, Any]] = []
         numbers: list[int] = []
         bad: list[Bad] = []
@@ -227,7 +227,7 @@ class JsonScan(TextScan):
         return chunk
 
     def _known_kinds(self) -> dict[str, Kind]:
-        """What each key holds, as far as it is settled."""
+        """Return the kind of each key, as far as it is decided."""
         if self.schema is None:
             return {}
         kinds = dict(self.schema.kinds)
@@ -236,14 +236,14 @@ class JsonScan(TextScan):
         return kinds
 
     def _nested(self, row: dict[str, Any]) -> str | None:
-        """What is wrong with a row that holds more than values."""
+        """Return what is wrong with a row that has nested objects or lists; None if it has none."""
         for name, value in row.items():
             if isinstance(value, dict | list) and (self.schema is None or name in self._known_kinds()):
                 return f"{name!r} holds a list or an object; only numbers, text and booleans can be features"
         return None
 
     def _mixed(self, rows: list[dict[str, Any]]) -> set[str]:
-        """The keys whose values are of several kinds, or of another kind than the schema says."""
+        """Return the keys whose values have several kinds, or another kind than in the schema."""
         kinds: dict[str, set[str]] = {}
         for row in rows:
             for name, value in row.items():
@@ -259,7 +259,7 @@ class JsonScan(TextScan):
         return self.options.uses(name) or name in self.options.beside
 
     def _row(self, line: bytes) -> tuple[dict[str, Any], str | None]:
-        """The object on a line, or what is wrong with it."""
+        """Return the object on a line, and what is wrong with it, if anything."""
         twice: list[str] = []
 
         def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -283,7 +283,7 @@ class JsonScan(TextScan):
 
 
 def _in_order(table: Any, data: bytes) -> Any:
-    """The columns in the order of the keys on the first line: pyarrow begins with those whose type is given."""
+    """Order the columns by the keys of the first line; pyarrow puts columns with a given type first."""
     first = json.loads(data[: data.find(b"\n") + 1 or None])
     place = {name: k for k, name in enumerate(first)}
     return table.select(sorted(table.column_names, key=lambda name: place.get(name, len(place))))
@@ -300,12 +300,12 @@ def _is_text(data: bytes) -> bool:
 
 
 def _is_plain(data: bytes) -> bool:
-    """Whether a chunk can be given to pyarrow as a whole."""
+    """Return whether pyarrow can read a chunk as a whole."""
     return not _deep(data) and _is_text(data) and _objects(data)
 
 
 def _deep(data: bytes) -> bool:
-    """Could objects be nested so deeply that a parser fails? Quotes are ignored: some harmless data counts too."""
+    """Return whether objects may be nested too deeply for a parser. Quotes are ignored, so it may be too careful."""
     if data.count(b"[") + data.count(b"{") <= data.count(b"\n") + 500:
         return False
     letters = np.frombuffer(data, np.uint8)
@@ -315,7 +315,7 @@ def _deep(data: bytes) -> bool:
 
 
 def _objects(data: bytes) -> bool:
-    """Whether each line certainly has one object and nothing else. Quotes are ignored, so some good data fails.
+    """Return whether each line certainly has one object and nothing else. Quotes are ignored, so it may be too careful.
 
     pyarrow crashes on a value that is not an object, such as null, and reads several objects on a line as several rows.
     """
@@ -331,7 +331,7 @@ _NO_END = re.compile(rb"\}[ \t\r]*[^ \t\r\n,\]}]")
 
 
 def _as_text(value: Any) -> str | None:
-    """A value as a text file would have it."""
+    """Return a value as a text file would have it."""
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 

@@ -1,4 +1,4 @@
-"""What sources give: chunks of data with their place, so that messages can say where and training can go on there."""
+"""Chunks of data with their places, which messages report and from which a training can continue."""
 
 from __future__ import annotations
 
@@ -19,55 +19,55 @@ Unit: TypeAlias = Literal["row", "line"]
 
 @dataclass(frozen=True)
 class Position:
-    """Where to go on: the number of the file, how far into it (bytes of text or rows), and rows or lines before it."""
+    """A position to continue from: the file's number, the offset (bytes or rows), and the rows or lines before it."""
 
     file: int = 0
     offset: int = 0
     count: int = 0
 
     def plain(self) -> list[int]:
-        """The position as a model file stores it."""
+        """Return the position in the form in which a model file stores it."""
         return [self.file, self.offset, self.count]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where rows of a chunk stand: the file, and the number of each row or line there, from 1."""
+    """The place of a chunk's rows: the file, and the number of each row or line in it, from 1."""
 
     file: str
     unit: Unit
     first: int
-    numbers: Sequence[int] | NDArray[Any] | None = None  # where they do not simply follow one another, from 0
+    numbers: Sequence[int] | NDArray[Any] | None = None  # from 0; None: the numbers are consecutive
 
     def at(self, row: int) -> dict[str, Any]:
-        """As the fields of an error."""
+        """Return the place of a row as fields of an error."""
         return {"file": self.file, self.unit: self.first + (row if self.numbers is None else int(self.numbers[row]))}
 
     def __call__(self, row: int) -> str:
-        """The place of a row, as messages say it."""
+        """Return the place of a row as text for messages."""
         (_, file), (unit, number) = self.at(row).items()
         return f"{file}, {unit} {number}" if file else f"{unit} {number}"
 
     def take(self, rows: NDArray[np.intp]) -> Self:
-        """The place of some of the rows."""
+        """Return the place of some of the rows."""
         return replace(self, numbers=rows if self.numbers is None else np.asarray(self.numbers)[rows])
 
 
 class Places:
-    """Where many rows stand, as they came, from several files perhaps. Rows that follow one another take one entry."""
+    """The places of many rows, perhaps of several files. Consecutive rows need only one entry."""
 
     def __init__(self) -> None:
         self.rows = 0
         self._files: list[tuple[str, Unit]] = []
-        self._starts, self._file, self._number = array("q"), array("q"), array("q")  # of each stretch of rows
+        self._starts, self._file, self._number = array("q"), array("q"), array("q")  # of each run of consecutive rows
 
     @property
     def nbytes(self) -> int:
-        """The memory that they take."""
+        """The size in memory."""
         return 24 * len(self._starts)
 
     def add(self, place: Place, rows: int) -> None:
-        """The next rows."""
+        """Add the place of the next rows."""
         if not rows:
             return
         if isinstance(place, Scattered):
@@ -77,7 +77,7 @@ class Places:
             numbers, files = np.asarray(of._number)[stretch] + row, np.asarray(of._file)[stretch]
             new = (np.diff(numbers, prepend=numbers[0]) != 1) | (np.diff(files, prepend=-1) != 0)
             begins = np.flatnonzero(new)
-            for at in np.split(begins, np.flatnonzero(np.diff(files[begins])) + 1):  # those of one file
+            for at in np.split(begins, np.flatnonzero(np.diff(files[begins])) + 1):  # of one file
                 self._stretches(at, *of._files[int(files[at[0]])], numbers[at])
         elif place.numbers is None:
             self._stretch(0, place.file, place.unit, place.first)
@@ -88,7 +88,7 @@ class Places:
         self.rows += rows
 
     def _stretches(self, begins: NDArray[np.intp], file: str, unit: Unit, numbers: NDArray[Any]) -> None:
-        """Stretches of one file, each with the number of its first row; only the first may go on from before."""
+        """Add runs of consecutive rows of one file; only the first one may continue the last run."""
         self._stretch(int(begins[0]), file, unit, int(numbers[0]))
         count = len(begins) - 1
         self._starts.frombytes((self.rows + begins[1:]).astype(np.int64).tobytes())
@@ -106,13 +106,13 @@ class Places:
         self._number.append(number)
 
     def at(self, row: int) -> dict[str, Any]:
-        """As the fields of an error."""
+        """Return the place of a row as fields of an error."""
         stretch = bisect_right(self._starts, row) - 1
         file, unit = self._files[self._file[stretch]]
         return {"file": file, unit: self._number[stretch] + row - self._starts[stretch]}
 
     def of(self, rows: NDArray[Any]) -> Scattered:
-        """The places of some rows, by their numbers from 0 on, in that order."""
+        """Return the places of rows with these numbers (from 0), in this order."""
         return Scattered("", "row", 0, rows, self)
 
 
@@ -121,18 +121,18 @@ _NOWHERE = Places()
 
 @dataclass(frozen=True)
 class Scattered(Place):
-    """Where rows stand that came from anywhere: `numbers` are theirs among all rows that came."""
+    """The place of rows from several files; `numbers` are their numbers among all rows."""
 
     of: Places = _NOWHERE
 
     def at(self, row: int) -> dict[str, Any]:
-        """As the fields of an error."""
+        """Return the place of a row as fields of an error."""
         assert self.numbers is not None
         return self.of.at(int(self.numbers[row]))
 
 
 def joined(places: Sequence[tuple[Place, int]]) -> Scattered:
-    """Where the rows of several places stand, one after the other; each place with its number of rows."""
+    """Join the places of several groups of rows; each is given with its number of rows."""
     scattered = [place for place, _ in places if isinstance(place, Scattered)]
     if scattered and len(scattered) == len(places) and all(one.of is scattered[0].of for one in scattered):
         return scattered[0].of.of(np.concatenate([np.asarray(one.numbers) for one in scattered]))
@@ -144,13 +144,13 @@ def joined(places: Sequence[tuple[Place, int]]) -> Scattered:
 
 @dataclass(frozen=True)
 class Bad:
-    """A row that cannot be read: where, and why."""
+    """A row that cannot be read: its place, and the reason."""
 
     where: str
     problem: str
 
     def renamed(self, names: Mapping[str, str]) -> Bad:
-        """This row under another name of its file."""
+        """Return this row with another name of its file."""
         file, comma, place = self.where.rpartition(", ")
         return replace(self, where=f"{names.get(file, file)}{comma}{place}")
 
@@ -160,15 +160,15 @@ class Bad:
 
 @dataclass
 class Chunk:
-    """Some rows as the source has them (an Arrow table, parsed text, mappings, arrays)."""
+    """Some rows in the form of their source (an Arrow table, parsed text, mappings, arrays)."""
 
     content: Any
     rows: int
     place: Place
-    position: Position  # after it
-    consumed: int = 0  # bytes of all files as stored, up to here
-    bad: list[Bad] = field(default_factory=list)  # the first ones
+    position: Position  # after the chunk
+    consumed: int = 0  # bytes of all files as stored, up to the end of the chunk
+    bad: list[Bad] = field(default_factory=list)  # the first of them
     bad_count: int = 0
-    bad_numbers: Sequence[int] = ()  # as in `place.numbers`
-    note: str = ""  # about the data before these rows, for the user
-    original: Any = None  # all rows, the bad ones with what could be read of them, if they are wanted
+    bad_numbers: Sequence[int] = ()  # in the same way as `place.numbers`
+    note: str = ""  # a note for the user about the data before these rows
+    original: Any = None  # if requested: all rows; of bad rows, what could be read

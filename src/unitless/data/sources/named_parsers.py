@@ -1,7 +1,7 @@
-"""Readers of the text formats of named features, for several threads.
+"""Parsers for the text formats of named features, for several threads.
 
-Chunks are read by any thread, in any order (`read`), and what was read is then looked at in the order of the file
-(`settled`), where it may turn out that it must be read again because of what stands before it.
+Any thread parses chunks, in any order (`read`). Then the results are checked in the order of the file (`settled`),
+where a chunk may have to be parsed again because of the chunks before it.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from ..threads import OneEach
 
 
 class NamedParser(Protocol):
-    """What reads chunks of whole lines."""
+    """Parses chunks of whole lines."""
 
     def read(self, data: memoryview) -> Any:
-        """Read a chunk, in any thread."""
+        """Parse a chunk, in any thread."""
 
     def settled(self, data: memoryview, found: Any) -> _core.TextRows:
-        """The rows of a chunk, of which `read` gave what was found; called in order."""
+        """Return the rows of a chunk; `found` is the result of `read`. Called in the order of the file."""
 
     @property
     def idle(self) -> list[str]:
-        """What was to be ignored or used, and has not been met."""
+        """Return the names in `ignore` or `only` that do not exist in the data."""
 
 
 class VwParser:
-    """Reads VW text, whose lines do not depend on one another.
+    """Parses VW text, whose lines are independent of each other.
 
     Args:
         ignore: patterns of features that are not used.
-        only: patterns of those that are.
+        only: patterns of features that are used.
     """
 
     def __init__(self, ignore: Sequence[str], only: Sequence[str]) -> None:
@@ -42,26 +42,26 @@ class VwParser:
         self._patterns = list(ignore) + list(only)
 
     def read(self, data: memoryview) -> _core.TextRows:
-        """Read a chunk, in any thread."""
+        """Parse a chunk, in any thread."""
         return self._readers.use(lambda reader: reader.read(np.frombuffer(data, np.uint8), True))
 
     def settled(self, data: memoryview, found: _core.TextRows) -> _core.TextRows:
-        """The rows as they were read."""
+        """Return the rows unchanged."""
         return found
 
     @property
     def idle(self) -> list[str]:
-        """The patterns that no reader has met."""
+        """Return the patterns that matched no feature in any thread."""
         by_reader = [set(reader.idle) for reader in self._readers.all]
         return [pattern for pattern in self._patterns if all(pattern in idle for idle in by_reader)]
 
 
 class LibsvmParser:
-    """Reads libsvm.
+    """Parses libsvm.
 
-    The first row that has an index beyond the highest so far also mentions those that were left out between, so rows
-    depend on what the highest index before them was. A chunk is read as if it were the highest that is known by then:
-    that matters only if the chunk goes beyond it, which few chunks of a file do, and then it is read again.
+    The first row with an index beyond the highest one so far also declares the indices between them, so that rows
+    depend on the highest index before them. A chunk is parsed with the highest index that is known then. It is parsed
+    again if it has a higher index and chunks before it had one too, which is rare.
 
     Args:
         zero_based: whether indices count from 0.
@@ -69,10 +69,10 @@ class LibsvmParser:
 
     def __init__(self, zero_based: bool) -> None:
         self._readers = OneEach(lambda: _core.LibsvmReader(zero_based))
-        self._highest = _core.LibsvmReader(zero_based).highest  # in all chunks that are settled
+        self._highest = _core.LibsvmReader(zero_based).highest  # in all chunks that `settled` has returned
 
     def read(self, data: memoryview) -> tuple[_core.TextRows, Any, Any]:
-        """Read a chunk, in any thread; with the highest index that was assumed before it, and that after it."""
+        """Parse a chunk, in any thread; also return the highest index that was assumed before it, and that after it."""
         before = self._highest
 
         def read(reader: _core.LibsvmReader) -> tuple[_core.TextRows, Any, Any]:
@@ -83,7 +83,7 @@ class LibsvmParser:
         return self._readers.use(read)
 
     def settled(self, data: memoryview, found: tuple[_core.TextRows, Any, Any]) -> _core.TextRows:
-        """The rows as they are after the chunks before them."""
+        """Return the rows of a chunk; it is parsed again if the assumed highest index was wrong."""
         rows, before, after = found
         if before not in (self._highest, after):
             rows, before, after = self.read(data)
@@ -96,5 +96,5 @@ class LibsvmParser:
 
     @property
     def idle(self) -> list[str]:
-        """Nothing: it has no patterns."""
+        """Return an empty list: this parser has no patterns."""
         return []

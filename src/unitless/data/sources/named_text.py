@@ -1,4 +1,4 @@
-"""Text files of named features, read in the core: VW text and libsvm."""
+"""Reads text files of named features, VW text and libsvm, with the core's parsers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class NamedTextScan(TextScan):
     """Reads files with one row of named features per line.
 
     Args:
-        source: what is read.
+        source: the files.
         how: see `ScanOptions`.
-        parser: reads the text.
-        comment: after it the rest of a line is not read.
+        parser: parses the text.
+        comment: begins a comment, which lasts until the end of the line.
     """
 
     def __init__(self, source: FileSource, how: ScanOptions, parser: NamedParser, comment: bytes | None = None) -> None:
@@ -69,12 +69,12 @@ class NamedTextScan(TextScan):
             text.close()
 
     def places(self, file: int, most: int) -> RowPlaces:
-        """How many rows a file has, and positions from which they can be read."""
+        """Return the number of rows of a file, and positions from which they can be read."""
         with closing(Text(self.files[file], self.options.encoding)) as text:
             return places_in_text(text, file, most, comment=(self._comment or b"").decode())
 
     def _unread(self, data: bytes, good: NDArray[np.int64]) -> list[int]:
-        """The lines that are neither good nor blank."""
+        """Return the lines that are neither good nor blank."""
         known = set(good.tolist())
         lines = (line.partition(self._comment)[0] if self._comment else line for line in data.split(b"\n"))
         return [number for number, line in enumerate(lines) if number not in known and line.strip(b" \t\r")]

@@ -1,4 +1,4 @@
-"""From what a user gives (names of files, frames, arrays, mappings) to a source of rows."""
+"""Makes a source from a user's data: names of files, frames, arrays, mappings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .zip_files import unpacked
 
 
 def open_source(source: Any, options: ReadOptions) -> Source:
-    """Whatever holds data: a path, glob, folder or "-", several of those, a frame, a matrix, mappings."""
+    """Make a source from a path, glob, folder, "-", a list of those, a frame, a matrix or mappings."""
     if isinstance(source, Source):
         return source
     if isinstance(source, str | os.PathLike):
@@ -46,12 +46,12 @@ def open_source(source: Any, options: ReadOptions) -> Source:
 
 
 def _are_names(source: Any) -> bool:
-    """Whether these are the names of files."""
+    """Return whether these are the names of files."""
     return isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source)
 
 
 def open_files(files: list[File], options: ReadOptions) -> Source:
-    """Files of one format, one after the other; of a zip archive, those in it."""
+    """Make a source from files of one format, read one after the other; a zip archive stands for the files in it."""
     files = [member for file in files for member in unpacked(file)]
     if options.format is None:
         files = [begun(file) if file.size is None and formats.of_name(file.path) is None else file for file in files]
@@ -66,7 +66,7 @@ def open_files(files: list[File], options: ReadOptions) -> Source:
 
 
 def _tailed(file: File) -> File:
-    """A file to be read while it grows; a pipe is so anyway."""
+    """Return a file that is read while it grows; a pipe is returned unchanged."""
     if file.size is None:
         return file
     if file.distant or not file.in_parts or compression.of_name(file.path) is not None:
@@ -78,7 +78,7 @@ def _tailed(file: File) -> File:
 
 
 def _check_options(format: Format, options: ReadOptions) -> None:
-    """An option that the format does not take is refused: the user expects an effect that it would not have."""
+    """Raise an error for an option that the format does not have, because it would have no effect."""
     default = ReadOptions()
     for name in formats.particular_options():
         value = getattr(options, name)
@@ -88,7 +88,7 @@ def _check_options(format: Format, options: ReadOptions) -> None:
 
 
 def format_of(file: File, options: ReadOptions) -> Format:
-    """The format of a file: as the user says, as its name says, or as its content shows."""
+    """Return the format of a file: the option, the one that the name suggests, or the one of the content."""
     if options.format is not None:
         return formats.get(options.format)
     if (named := formats.of_name(file.path)) is not None:

@@ -1,22 +1,22 @@
-"""Kinds of files that are not read, recognized by their first bytes, and what to do with each."""
+"""Recognizes kinds of files that cannot be read, by their first bytes, and tells what to do with each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-FIRST_BYTES = 512  # that are enough to recognize all of them
+FIRST_BYTES = 512  # bytes that are enough to recognize all kinds
 
 
 @dataclass(frozen=True)
 class OtherKind:
-    """A kind of file.
+    """A kind of file that cannot be read.
 
     Args:
-        what: it is, in words.
-        advice: what to do with it.
-        magic: what such a file has `at` a place.
-        at: the place.
-        binary: whether such a file is recognized only by a zero byte as well, because text may begin like it.
+        what: the kind in words.
+        advice: what to do with such a file.
+        magic: the bytes of such a file at the place `at`.
+        at: the place of these bytes.
+        binary: whether the file must also have a zero byte, because text may begin in the same way.
     """
 
     what: str
@@ -60,7 +60,7 @@ _ZIP = b"PK\x03\x04"
 
 
 def of_content(head: bytes) -> OtherKind | None:
-    """The kind that a file's first bytes show, if it is one of these."""
+    """Return the kind of a file, judged by its first bytes; None if it is none of these."""
     if head.startswith(_ZIP):
         if head[30:].startswith(b"mimetypeapplication/vnd.oasis"):
             return OtherKind("an OpenDocument file", _SAVE_AS_CSV, ())

@@ -1,4 +1,4 @@
-"""Columns that the names of folders give: `year=2020/month=01/part.parquet` has a year and a month."""
+"""Columns from the names of folders: `year=2020/month=01/part.parquet` has the columns year and month."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 from ..arrow import pyarrow
 from .files import File
 
-MISSING = ("", "__HIVE_DEFAULT_PARTITION__")  # what stands for no value
+MISSING = ("", "__HIVE_DEFAULT_PARTITION__")  # values that mean a missing one
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def values_in(path: str) -> dict[str, str | None]:
-    """The columns that the folders in a file's path give, and their values; None where one is missing."""
+    """Return the columns from the folders in a file's path, with their values (None if missing)."""
     found: dict[str, str | None] = {}
     for folder in re.split(r"[/\\]", path)[:-1]:
         name, sign, value = folder.partition("=")
@@ -29,10 +29,10 @@ def values_in(path: str) -> dict[str, str | None]:
 
 
 class PathColumns:
-    """The columns that the paths of some files give. A file whose path lacks one of them has no value there.
+    """The columns from the paths of some files. A file whose path lacks one of them has a missing value there.
 
     Args:
-        files: all that are read: their values decide together whether a column holds numbers.
+        files: all files that are read; their values decide together whether a column has numbers.
     """
 
     def __init__(self, files: Sequence[File]) -> None:
@@ -40,7 +40,7 @@ class PathColumns:
         self.names = list(dict.fromkeys(name for found in self._values.values() for name in found))
 
     def known(self, name: str) -> list[str]:
-        """The different values of a column."""
+        """Return the different values of a column."""
         every = dict.fromkeys(found.get(name) for found in self._values.values())
         return [value for value in every if value is not None]
 
@@ -49,14 +49,14 @@ class PathColumns:
         return frozenset(name for name in self.names if all(map(_NUMBER.fullmatch, self.known(name))))
 
     def column(self, name: str, file: File, rows: int) -> Any:
-        """A file's value, once for each of so many rows, as text that is held once."""
+        """Return a file's value of a column for this many rows, as text that is stored once."""
         pa = pyarrow()
         value = self._values.get(file.path, {}).get(name)
         places = pa.nulls(rows, pa.int32()) if value is None else pa.array(np.zeros(rows, np.int32))
         return pa.DictionaryArray.from_arrays(places, pa.array([value or ""], pa.string()))
 
     def as_inferred(self, name: str, column: Any, as_text: bool) -> Any:
-        """A column from which its type is inferred: numbers, dates that are still text, or names of categories."""
+        """Return a column for the inference of its type: numbers, or text (dates or categories)."""
         pa = pyarrow()
         if as_text:
             return column
@@ -65,7 +65,7 @@ class PathColumns:
         return column.cast(pa.string()) if all(map(_DAY.fullmatch, self.known(name))) else column
 
     def sample(self, name: str, rows: int) -> Any:
-        """Values of all files, each more than once, for so many rows: one file alone would look like a constant."""
+        """Return values of all files, repeated for this many rows; the value of one file would look like a constant."""
         pa = pyarrow()
         known = self.known(name)
         places = np.arange(rows, dtype=np.int32) // 2 % max(1, len(known))

@@ -1,4 +1,4 @@
-"""A stream that another thread reads ahead of time, such as one that is decompressed."""
+"""A stream that another thread reads ahead of time, for example because it must be decompressed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from ..threads import prefetched
 
 BLOCK = 1 << 20  # bytes that are read at once
-AHEAD = 4  # blocks that wait to be taken
+AHEAD = 4  # blocks that are read ahead
 
 
 class ReadAhead(io.RawIOBase):
-    """The bytes of a stream. The first block is read by the caller: often only the beginning is wanted.
+    """The bytes of a stream. The caller's thread reads the first block, because often only the beginning is needed.
 
     Args:
-        stream: what is read; from the second block on only by the other thread.
-        position: how far what lies behind the stream has been read, asked after each block.
-        apart: whether there is another thread. The blocks are the same without.
+        stream: the stream; after the first block, only the other thread reads it.
+        position: returns how far the stored file has been read; called after each block.
+        apart: whether there is another thread. The blocks are the same without it.
     """
 
     def __init__(self, stream: Any, position: Callable[[], int], apart: bool = True) -> None:
@@ -26,13 +26,13 @@ class ReadAhead(io.RawIOBase):
         self._blocks: Iterator[tuple[bytes, int]] | None = None
         self._block = memoryview(b"")
         self._begun = self._ended = False
-        self.consumed = position()  # when the block was read that is being given
+        self.consumed = position()  # the position when the current block was read
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """At most so many bytes; none at the end."""
+        """Return at most this many bytes; none at the end."""
         if size < 0:
             return b"".join(iter(lambda: self.read(BLOCK), b""))
         return bytes(self._taken(size))
@@ -64,7 +64,7 @@ class ReadAhead(io.RawIOBase):
             yield data, self._position()
 
     def close(self) -> None:
-        """No more is wanted; the other thread ends."""
+        """Stop the other thread."""
         blocks, self._blocks, self._ended = self._blocks, None, True
         close = getattr(blocks, "close", None)
         if close is not None:

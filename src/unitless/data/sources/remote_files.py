@@ -1,4 +1,4 @@
-"""Files elsewhere: on any filesystem of pyarrow, such as that of S3 ("s3://..."), of Google ("gs://...") or HDFS."""
+"""Remote files on pyarrow filesystems: S3 ("s3://..."), Google Cloud Storage ("gs://..."), HDFS and others."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from .files import File, of_folder
 
 @dataclass(frozen=True)
 class RemoteFile(File):
-    """A file on a filesystem of pyarrow; its size and time are those of when it was found."""
+    """A file on a pyarrow filesystem, with the size and time that it had when it was found."""
 
     filesystem: Any = field(default=None, compare=False)
-    place: str = ""  # its path there
+    place: str = ""  # the path on the filesystem
     stored: int = 0  # bytes
     changed: int = 0  # nanoseconds
 
     def open(self) -> IO[bytes]:
-        """Open the stored bytes to be read from the beginning."""
+        """Open the stored bytes; reading starts at the beginning."""
         opened: IO[bytes] = self.filesystem.open_input_file(self.place)
         return opened
 
     def open_in_arrow(self) -> Any:
-        """Open it for pyarrow, to be read anywhere."""
+        """Open the file for pyarrow, which reads at any place."""
         return self.filesystem.open_input_file(self.place)
 
     distant = True
 
     @property
     def size(self) -> int | None:
-        """In bytes, as stored."""
+        """The size in bytes as stored."""
         return self.stored
 
     @property
     def stamp(self) -> tuple[int, int]:
-        """What changes when the file is written again: its size, and when that was."""
+        """The size and time of the last change; a file that is written again has another stamp."""
         return self.stored, self.changed
 
 
 def find_remote(named: str, filesystem: Any) -> list[File]:
-    """The files that an address stands for, or a path on a filesystem: one, a folder's, or those of a pattern."""
+    """Return the files of an address, or of a path on a filesystem: a file, a folder, or a pattern."""
     try:
         scheme = ""
         if filesystem is None:
@@ -77,7 +77,7 @@ def find_remote(named: str, filesystem: Any) -> list[File]:
 
 
 def _opened(address: str) -> tuple[Any, str]:
-    """The filesystem of an address, and the path there; which may be a pattern, but a question mark begins options."""
+    """Return the filesystem of an address and the path on it. The path may be a pattern; "?" begins options."""
     parts = address.split("/")
     plain = next((k for k, part in enumerate(parts) if "*" in part or "[" in part), len(parts))
     filesystem, path = pyarrow("fs").FileSystem.from_uri("/".join(parts[:plain]))
@@ -85,7 +85,7 @@ def _opened(address: str) -> tuple[Any, str]:
 
 
 def _below(filesystem: Any, folder: str) -> Iterable[Any]:
-    """All files in a folder and in those in it."""
+    """Return all files in a folder and its subfolders."""
     fs = pyarrow("fs")
     selector = fs.FileSelector(folder, allow_not_found=True, recursive=True)
     return [info for info in filesystem.get_file_info(selector) if info.type == fs.FileType.File]
@@ -97,7 +97,7 @@ def _file(info: Any, filesystem: Any, scheme: str) -> File:
 
 
 def _matches(path: list[str], pattern: list[str]) -> bool:
-    """As `glob` has it: a star stands for letters of one name, two stars for any folders."""
+    """Return whether a path matches a pattern as in `glob`: * stands for letters of a name, ** for any folders."""
     if not path or not pattern:
         return path == pattern
     hidden = path[0].startswith(".") and not pattern[0].startswith(".")

@@ -1,4 +1,4 @@
-"""Where rows stand in a source, found without reading what is in them, so that several readers can share them."""
+"""Finds where rows are in a source without parsing them, so that several readers can share them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class RowPlaces:
     """The rows of one file (or of all data, if it is in memory): how many, and where reading can begin.
 
     Args:
-        file: its number.
-        rows: how many it has, those included that cannot be read.
-        offsets: of the places, as in `Position`: the first, where rows begin, and the last, where they end, included.
-        counts: as in `Position`: rows or lines before each place, by which messages call rows.
-        before: rows before each place.
-        between: whether reading can begin between two places too, at any row.
-        direct: whether reading can begin at a place without reading all that is before it.
+        file: the number of the file.
+        rows: the number of rows, including rows that cannot be read.
+        offsets: the offsets of the places, as in `Position`; the first is where rows begin, the last where they end.
+        counts: the rows or lines before each place, as in `Position`; messages report these numbers.
+        before: the rows before each place.
+        between: whether reading can also begin at rows between two places.
+        direct: whether reading can begin at a place without reading what is before it.
     """
 
     file: int
@@ -39,25 +39,25 @@ class RowPlaces:
 
     @classmethod
     def anywhere(cls, file: int, parts: Iterable[int], direct: bool = True) -> RowPlaces:
-        """Of rows that are found by their numbers; they lie in parts of so many, which had better be read apart."""
+        """Return the places of rows in parts of these sizes. Reading can begin at any row; whole parts are best."""
         ends = np.concatenate([[0], np.cumsum(np.array(list(parts), np.int64))]).astype(np.int64)
         ends = np.unique(ends)
         return cls(file, int(ends[-1]), ends, ends, ends, True, direct)
 
     def position(self, place: int) -> Position:
-        """The position of a place by its number."""
+        """Return the position of the place with this number."""
         return Position(self.file, int(self.offsets[place]), int(self.counts[place]))
 
 
 def places_in_text(text: Text, file: int, most: int, delimiter: str = "", comment: str = "") -> RowPlaces:
-    """Of text that is open where its rows begin.
+    """Return the places in a text that is open at its first row.
 
     Args:
-        text: of whole lines.
-        file: its number.
-        most: how many places there may be.
-        delimiter: between fields that may be quoted, if there are such.
-        comment: what begins the part of a line that does not count.
+        text: a text of whole lines.
+        file: the number of the file.
+        most: the largest number of places.
+        delimiter: the delimiter between fields that may be quoted. Default: "", no quotes.
+        comment: begins a comment, which lasts until the end of the line. Default: "", no comments.
     """
     every, since = CLOSEST, 0
     places = [(text.position, 0, 0)]

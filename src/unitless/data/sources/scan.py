@@ -1,4 +1,4 @@
-"""One reading of a source, in chunks, from any position."""
+"""The base classes of scans. A scan reads a source in chunks, from any position."""
 
 from __future__ import annotations
 
@@ -24,45 +24,47 @@ if TYPE_CHECKING:
     from .source import FileSource
 
 R = TypeVar("R")
-MOST_AHEAD = 32 << 20  # bytes of text that are read ahead, even if rows are so long that a piece has many
+MOST_AHEAD = 32 << 20  # bytes of text that are read ahead, even if long rows make a piece larger
 START = Position()
 
 
 class Scan(abc.ABC):
-    """Reads a source by a schema that is known, or without one. It may be gone through several times."""
+    """Reads a source, with a known schema or without one. The same scan can read the source several times."""
 
     @abc.abstractmethod
     def chunks(
         self, start: Position = START, end: Position | None = None, stopped: Callable[[], bool] = never
     ) -> Iterator[Chunk]:
-        """The data from a position on, up to another one in the same file if it is given.
+        """Return the data in chunks, from a position on, up to another one in the same file if it is given.
 
         Args:
-            start: where to begin.
-            end: where to end.
-            stopped: asked while a stream is waited for; once it says so, the stream counts as ended.
+            start: where to begin. Default: the beginning.
+            end: where to end. Default: None, the end.
+            stopped: returns whether to stop; called while a stream is waited for. A stopped stream counts as ended.
         """
 
     @abc.abstractmethod
     def places(self, file: int, most: int) -> RowPlaces:
-        """How many rows there are, and positions from which they can be read, at most so many; of a file by its number.
+        """Return the number of rows, and positions from which they can be read. Bad rows raise no error here.
 
-        Raises nothing about rows that cannot be read.
+        Args:
+            file: the number of the file.
+            most: the largest number of positions.
         """
 
     @property
     def found(self) -> dict[str, Any]:
-        """Reading options that were not given but found, and that later data of the same kind has too."""
+        """Reading options that were inferred from the data, and that apply to later data of the same kind too."""
         return {}
 
     @property
     def remarks(self) -> list[Phrase]:
-        """What was found in the data that a user should know, besides `found`."""
+        """Notes for the user about the data, in addition to `found`."""
         return []
 
     @property
     def idle(self) -> list[str]:
-        """What was to be ignored or used, and is not there; empty before all data has been read."""
+        """Names in `ignore` or `only` that do not exist in the data; empty before all data has been read."""
         return []
 
 
@@ -71,15 +73,15 @@ class Piece:
     """Some whole lines of a file's text."""
 
     data: memoryview
-    position: int  # in the decoded text, after it
-    consumed: int  # bytes of the file as stored, up to here
+    position: int  # in the decoded text, after the lines
+    consumed: int  # bytes of the file as stored, up to the end of the lines
 
 
 class FileScan(Scan):
     """Reads files of one format, one after the other.
 
     Args:
-        source: what is read.
+        source: the files.
         how: see `ScanOptions`.
     """
 
@@ -87,15 +89,15 @@ class FileScan(Scan):
         self.files, self.options, self.how = source.files, source.options, how
         self._is_table, self._live, self._path = source.family == "table", source.live, source.path_columns
         self._stopped: Callable[[], bool] = never
-        self._added = _from_path(source, how)  # columns that the names of folders give
-        self._own: frozenset[str] = frozenset()  # columns of the file itself, where there is no schema
-        # The schema of the columns that are looked for in the files.
+        self._added = _from_path(source, how)  # columns from the names of folders
+        self._own: frozenset[str] = frozenset()  # columns of the file itself, if there is no schema
+        # The schema of the columns that are read from the files themselves.
         self.schema = None if how.schema is None else _without(how.schema, self._added)
 
     def chunks(
         self, start: Position = START, end: Position | None = None, stopped: Callable[[], bool] = never
     ) -> Iterator[Chunk]:
-        """The data from a position on, file by file; up to another one in the same file if it is given."""
+        """Return the data in chunks, from a position on, up to another one in the same file if it is given."""
         self._stopped = stopped
         if end is not None:
             file = self.files[start.file]
@@ -121,29 +123,29 @@ class FileScan(Scan):
         """Read one file from a position on, up to another one if it is given."""
 
     def _opened_file(self, number: int) -> File:
-        """A file by its number."""
+        """Return a file by its number."""
         return self.files[number]
 
     def _replaced(self) -> str:
-        """What has become of the file that was read last, if it was to be followed."""
+        """Return what happened to the growing file that was read last, such as "was replaced"; empty if nothing did."""
         return ""
 
     def _arriving(self, file: File, start: Position) -> Iterator[Chunk]:
-        """The chunks of a file; of a stream that ends before its first row comes, none."""
+        """Return the chunks of a file; none for a stream that ends before its first row."""
         given = False
         try:
             for chunk in self.read(file, start):
                 given = True
                 yield self._with_path_columns(chunk, file)
         except InputError as error:
-            about_rows = error.row is not None or error.line is not None  # not that there are none yet
+            about_rows = error.row is not None or error.line is not None  # otherwise: that there are no rows yet
             if given or about_rows or not (self._live and (self._stopped() or self._replaced())):
                 raise
 
     # ------------------------------------------------------------------------------------------------ first rows
 
     def first_rows(self, stopped: Callable[[], bool]) -> FirstRows:
-        """The first rows, as the column types are inferred from them."""
+        """Return the first rows, from which the column types are inferred."""
         with closing(self.chunks(stopped=stopped)) as chunks:  # type: ignore[type-var]
             chunk = next((chunk for chunk in chunks if chunk.rows), None)
         handover = self._handover()
@@ -158,13 +160,13 @@ class FileScan(Scan):
         return FirstRows(table, chunk.place, self._own, self.found, handover)
 
     def _handover(self) -> Any:
-        """What the next scan needs, see `FirstRows`."""
+        """Return what the next scan needs; see `FirstRows`."""
         return None
 
     # ------------------------------------------------------------------------------------------------ path columns
 
     def _with_path_columns(self, chunk: Chunk, file: File) -> Chunk:
-        """The rows of a file, with what the names of its folders say."""
+        """Add the columns from the names of folders to the rows of a file."""
         if not self._path.names or not self._is_table or not chunk.rows:
             return chunk
         added = self._added
@@ -194,13 +196,13 @@ class TextScan(FileScan):
 
     def __init__(self, source: FileSource, how: ScanOptions) -> None:
         super().__init__(source, how)
-        self._text: Text | None = None  # that was opened last
-        # Streams that must be read again, or whose beginning was read before, by the number of the file.
+        self._text: Text | None = None  # the last opened text
+        # By the number of the file: streams that are read again, or whose beginning was read before.
         self._begun: dict[int, BegunStream] = {} if how.first is None else dict(how.first.handover)
-        self._at_once = how.schema is not None  # whether the first rows of a stream are given when they arrive
+        self._at_once = how.schema is not None  # whether the first rows of a stream are returned when they arrive
 
     def _opened_file(self, number: int) -> File:
-        """A file by its number; a stream that is read twice is open already."""
+        """Return a file by its number; a stream that is read twice is open already."""
         if not self.how.recorded:
             self._at_once = self.schema is not None and number not in self._begun
             return self._begun.pop(number, self.files[number])
@@ -211,43 +213,43 @@ class TextScan(FileScan):
         return file
 
     def _replaced(self) -> str:
-        """What has become of the file that was read last, if it was to be followed."""
+        """Return what happened to the growing file that was read last, such as "was replaced"; empty if nothing did."""
         return "" if self._text is None else self._text.bytes.replaced
 
     def _handover(self) -> dict[int, BegunStream]:
-        """The streams, which begin anew."""
+        """Return the streams, rewound to their beginning."""
         for file in self._begun.values():
             file.stream.rewind()
         return self._begun
 
     def opened(self, file: File, end: Position | None = None) -> Text:
-        """A file's text, up to a position if it is given."""
+        """Open the text of a file, up to a position if it is given."""
         self._text = None
         self._text = opened_text(file, self.encoding(file), end, self._stopped, self._at_once)
         return self._text
 
     def encoding(self, file: File) -> str | None:
-        """The encoding of a file of text; None for UTF-8, or what its byte-order mark says."""
+        """Return the encoding of a text file; None for UTF-8, or the encoding of a byte-order mark."""
         return self.options.encoding
 
     def pieces(
         self, text: Text, chunks: Iterator[memoryview], work: Callable[[memoryview], R]
     ) -> Generator[tuple[Piece, R], None, None]:
-        """A text in pieces, each with what `work` makes of it; several threads work on pieces that lie ahead.
+        """Split a text into pieces, each with the result of `work`; several threads work on the next pieces.
 
-        A piece is gone when the next one is asked for. Nothing is read ahead in a stream, whose rows are to be given
-        when they arrive, in a part of a file, while others are being read, and where only the first rows are wanted.
+        A piece is valid until the next one is requested. Nothing is read ahead in three cases: in a stream, whose rows
+        are needed when they arrive; in a part of a file, while others are read; and if only the first rows are needed.
 
         Args:
-            text: that is read.
-            chunks: of the text.
-            work: called in any thread, with the text of a piece.
+            text: the text.
+            chunks: the chunks of the text.
+            work: called in any thread with the text of a piece.
         """
         alone = text.live or text.is_part or (self._is_table and self.schema is None)
-        threads = 1 if alone else max(1, threads_to_read() - 1)  # one learns
+        threads = 1 if alone else max(1, threads_to_read() - 1)  # one thread learns
         if threads > 1:
             text.keep_chunks()
-        ahead = 0  # bytes that are drawn and not given back
+        ahead = 0  # bytes that are being worked on
 
         def drawn() -> Iterator[Piece]:
             nonlocal ahead
@@ -269,7 +271,7 @@ class TextScan(FileScan):
 
 
 def _from_path(source: FileSource, how: ScanOptions) -> list[str]:
-    """The columns of the schema that the names of folders give, and not the files themselves."""
+    """Return the columns of the schema that come from the names of folders, and not from the files."""
     if how.schema is None or source.family != "table":
         return []
     known = {*how.schema.kinds, *how.schema.beside}
@@ -281,7 +283,7 @@ def _from_path(source: FileSource, how: ScanOptions) -> list[str]:
 
 
 def _own_columns(source: FileSource) -> frozenset[str]:
-    """The columns that the first file itself has: its values count, not those of its folder."""
+    """Return the columns of the first file itself; they take precedence over columns from its folders."""
     if source.live:
         return frozenset()
     chunks = source.format.scan(source, ScanOptions()).read(source.files[0], START)
@@ -290,7 +292,7 @@ def _own_columns(source: FileSource) -> frozenset[str]:
 
 
 def _without(schema: Schema, names: list[str]) -> Schema:
-    """The schema of the other columns."""
+    """Return the schema without these columns."""
     return replace(
         schema,
         columns=tuple(column for column in schema.columns if column[0] not in names),

@@ -1,4 +1,4 @@
-"""A source of data: what a user named and how it is to be read. It never changes; reading it is a `Scan`."""
+"""Sources of data: what a user named, and how it is read. A source never changes; a `Scan` reads it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class FirstRows:
 
     Args:
         table: the rows, as an Arrow table; None if no row can be read.
-        place: where they stand.
-        own_columns: the columns that the file itself has; the names of its folders give the others.
-        found: reading options that were not given but found.
-        handover: what the next scan needs so that nothing is lost that can be read only once.
+        place: where the rows are, for messages.
+        own_columns: the columns of the file itself; the other columns come from the names of folders.
+        found: reading options that were inferred.
+        handover: what the next scan needs, so that data that can be read only once is not lost.
     """
 
     table: Any
@@ -46,12 +46,12 @@ class ScanOptions:
     """How a source is scanned.
 
     Args:
-        schema: what the columns are; None to read them as they are, so that their types can be inferred.
-        first: the first rows, if the schema was inferred from them: the scan begins with them.
-        originals: whether rows are given with all their columns, for a caller that copies them.
-        keys: the names that rows may have, where each row says its own names; None if any are allowed.
-        reuse: whether other parts of the data will be wanted too: then decoded parts stay in memory for a while.
-        recorded: whether streams are to be read again by the next scan.
+        schema: the columns; None to read them as they are, so that their types can be inferred.
+        first: the first rows, if the schema was inferred from them; the scan begins with them.
+        originals: whether rows are returned with all their columns, for a caller that copies them.
+        keys: the names that rows may have, if each row has its own names; None for any names.
+        reuse: whether other parts of the data will be read too, so that decoded parts stay in memory for a while.
+        recorded: whether the next scan reads streams again.
     """
 
     schema: Schema | None = None
@@ -66,9 +66,9 @@ class Source(abc.ABC):
     """Data that can be scanned, in chunks of rows."""
 
     family: Literal["table", "named", "columns"] = "table"
-    columns_may_come_later: bool = False  # after the first rows
-    chooses_features: bool = False  # whether the format itself takes `ignore` and `only`
-    files: Sequence[File] = ()  # that are read, if there are any
+    columns_may_come_later: bool = False  # in rows after the first ones
+    chooses_features: bool = False  # whether the format itself applies `ignore` and `only`
+    files: Sequence[File] = ()  # the files that are read, if any
 
     def open(
         self,
@@ -79,7 +79,7 @@ class Source(abc.ABC):
         keys: Collection[str] | None = None,
         reuse: bool = True,
     ) -> Scan:
-        """A scan of the data by a schema; see `ScanOptions`."""
+        """Make a scan of the data by a schema; see `ScanOptions`."""
         keys = None if keys is None else frozenset(keys)
         return self._scan(ScanOptions(schema, first, originals, keys, reuse))
 
@@ -87,32 +87,37 @@ class Source(abc.ABC):
     def _scan(self, options: ScanOptions) -> Scan: ...
 
     def first_rows(self, stopped: Callable[[], bool] = never) -> FirstRows:
-        """The first rows of a table; of a stream they are waited for, until `stopped`."""
-        raise NotImplementedError  # it is no table
+        """Return the first rows of a table; the rows of a stream are waited for, until `stopped`."""
+        raise NotImplementedError  # it is not a table
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether rows have columns, whose mean can be subtracted: rows of VW text and libsvm have single features."""
+        return self.family != "named"
 
     @property
     def name(self) -> str:
-        """What messages call the source."""
+        """The name of the source in messages."""
         return "the data"
 
     @property
     def total_bytes(self) -> int | None:
-        """How much there is, as stored, if that is known."""
+        """The size of the data as stored; None if it is not known."""
         return None
 
     @property
     def repeatable(self) -> bool:
-        """Can it be read more than once?"""
+        """Whether the data can be read more than once."""
         return True
 
     @property
     def live(self) -> bool:
-        """May rows arrive while it is read?"""
+        """Whether rows may arrive while the data is read."""
         return False
 
     @property
     def reads_ahead(self) -> bool:
-        """Whether it is worth it, and allowed, to read it in another thread."""
+        """Whether it is useful, and safe, to read the data in another thread."""
         return True
 
     @property
@@ -122,16 +127,16 @@ class Source(abc.ABC):
 
     @property
     def at_hand(self) -> bool:
-        """Are all rows there, so that they can be taken in any order? A stream's are not."""
+        """Whether all rows exist already, so that they can be read in any order; those of a stream do not."""
         return self.repeatable
 
     @cached_property
     def identity(self) -> list[Any]:
-        """To recognize the same data when training goes on."""
+        """What identifies the data when a training continues."""
         return []
 
     def content(self, consumed: int) -> list[Any] | None:
-        """To recognize a file that grows, of which so many bytes were read."""
+        """Return what identifies a growing file, of which this many bytes were read; None if no file grows."""
         return None
 
 
@@ -148,37 +153,37 @@ class FileSource(Source):
         return self.format.scan(self, options)
 
     def first_rows(self, stopped: Callable[[], bool] = never) -> FirstRows:
-        """The first rows of the first file that has some."""
+        """Return the first rows of the first file that has some."""
         return self.format.scan(self, ScanOptions(recorded=True)).first_rows(stopped)
 
     @property
     def name(self) -> str:
-        """The name of the file, or how many files there are."""
+        """The name of the file, or the number of files."""
         return self.files[0].name if len(self.files) == 1 else f"{len(self.files)} files"
 
     @property
     def total_bytes(self) -> int | None:
-        """The size of all files, if all are known."""
+        """The size of all files; None if one of them is not known."""
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     @property
     def repeatable(self) -> bool:
-        """Whether it can be read again, which a pipe cannot."""
+        """Whether the data can be read again; a pipe cannot."""
         return all(file.path != STDIN and file.size is not None for file in self.files)
 
     @property
     def live(self) -> bool:
-        """Whether one of the files is a pipe or the like."""
+        """Whether one of the files is a pipe or another kind of stream."""
         return any(file.size is None for file in self.files)
 
     @cached_property
     def identity(self) -> list[Any]:
-        """The names, sizes and digests of the files, as they were when this was first asked for."""
+        """The names, sizes and digests of the files when this was first read."""
         return [identity_of(file) for file in self.files]
 
     def content(self, consumed: int) -> list[Any] | None:
-        """Digests of a growing file, up to the place that was reached; `consumed` counts the bytes of all files."""
+        """Return digests of a growing file up to the place reached; `consumed` counts the bytes of all files."""
         last = self.files[-1]
         if not isinstance(last, TailedFile):
             return None
@@ -186,7 +191,7 @@ class FileSource(Source):
 
 
 def other_kind(family: str, source: Source) -> str:
-    """What to say when data does not fit a model's."""
+    """Return the message that data is not of the same family as that of the model."""
     families = {
         "table": f"tables ({formats.titles('table')}, frames)",
         "named": f"rows of named features ({formats.titles('named')}, mappings)",

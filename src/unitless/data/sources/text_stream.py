@@ -1,4 +1,4 @@
-"""A file's text as UTF-8, whatever its encoding, in chunks of whole lines."""
+"""Reads a file's text as UTF-8, whatever its encoding, in chunks of whole lines."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from .decoded_parts import MOST_CACHED, cached_part
 from .files import File, MemoryFile
 from .located_rows import Position
 
-# Encodings whose name leaves the order of bytes open, and the marks that may say it.
+# Encodings whose name does not tell the order of bytes, and the byte-order marks that tell it.
 _MARKS = {
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
 }
-TEXT_CHUNK = 2 << 20  # for readers in the core: less takes more of Python, more does not stay in the cache
+# For parsers in the core: smaller chunks cost more Python calls, larger ones do not fit into the cache.
+TEXT_CHUNK = 2 << 20
 MOST_FIRST_LINES = 128 << 20  # bytes of a file's first lines, if they are long
-LONGEST_LINE = 64 << 20  # of any text; a compressed file of some megabytes may hold a line of any length
-FIRST_LINES = 4096  # that a file's first chunk has at least
+LONGEST_LINE = 64 << 20  # bytes; a small compressed file may have a line of any length
+FIRST_LINES = 4096  # the first chunk of a file has at least so many lines
 
 
 class Text:
     """A file's text as UTF-8, in chunks that end with a line.
 
     Args:
-        file: what is read.
-        encoding: of the file; UTF-8, or what its byte-order mark says, if not given.
-        stopped: asked while a stream is waited for; once it says so, the stream counts as ended.
-        at_once: whether the lines of a stream are given when they arrive; if not, the first ones, which decide the
+        file: the file.
+        encoding: the encoding. Default: None, that of a byte-order mark, or UTF-8.
+        stopped: returns whether to stop; called while a stream is waited for. A stopped stream counts as ended.
+        at_once: whether the lines of a stream are returned when they arrive. If not, the first lines, which decide the
             column types and the task, are waited for.
     """
 
@@ -48,10 +49,12 @@ class Text:
         self._rest, self._ended = b"", False
         self.position = 0  # in the decoded text
         self._at_beginning = True
-        self._end: int | None = None  # of what is wanted
-        self.where: Callable[[int], str] = lambda lines: f"line {1 + lines}"  # so many lines after what was read
-        self._too_long: tuple[InputError, int] | None = None  # of a line: the lines before it
-        self._spare: list[bytearray] | None = None  # memory for chunks, if each has its own
+        self._end: int | None = None  # where the needed text ends
+        # The place of a line, by the number of lines after the last returned chunk.
+        self.where: Callable[[int], str] = lambda lines: f"line {1 + lines}"
+        # A line that is too long: the error, and the lines before it.
+        self._too_long: tuple[InputError, int] | None = None
+        self._spare: list[bytearray] | None = None  # free memory for chunks, if each chunk has its own
         try:
             self._open(encoding)
         except BaseException:
@@ -78,7 +81,7 @@ class Text:
         self._rest = self._decoded(head)
 
     def _beginning(self) -> bytes:
-        """Enough bytes to know the encoding, and what it is not; of a stream not more than its first line."""
+        """Return enough bytes to detect the encoding and other kinds of files; of a stream at most its first line."""
         if not self.live:
             return self.bytes.read(other_kinds.FIRST_BYTES)
         head = b""
@@ -87,7 +90,7 @@ class Text:
         return head
 
     def go_to(self, offset: int) -> None:
-        """Forward to an offset in the decoded text. What has been looked at counts, so that a pipe can do it too."""
+        """Go forward to an offset in the decoded text; text that was only peeked at can be gone through again."""
         if offset <= self.position:
             return
         self._at_beginning = False
@@ -106,7 +109,7 @@ class Text:
                 raise InputError(f"{self.file.name} is shorter than it was when training stopped")
 
     def end_at(self, offset: int) -> None:
-        """What comes after an offset, which is where a line ends, is not wanted."""
+        """Set the end of the needed text to an offset, where a line ends."""
         self._end = offset
 
     def _decoded(self, data: bytes, last: bool = False) -> bytes:
@@ -124,16 +127,16 @@ class Text:
         return self._decoded(data, self._ended)
 
     def quoted(self, delimiter: str) -> None:
-        """From here on, newlines within quoted fields do not end a line."""
+        """From now on, newlines within quoted fields do not end a line."""
         self._quoted = delimiter
 
     def put_back(self, line: bytes) -> None:
-        """Give back what was read, to be read again."""
+        """Return text to the stream, so that it is read again."""
         self._rest = line + self._rest
         self.position -= len(line)
 
     def line(self) -> bytes:
-        """The next line alone, whatever its length."""
+        """Read one line, of any length."""
         while not (end := self._end_of_line()) and not self._ended:
             self._limit(len(self._rest))
             self._rest += self._next(max(64 << 10, min(len(self._rest), LONGEST_LINE)))
@@ -146,7 +149,7 @@ class Text:
         return _core.row_end(self._rest, self._quoted, True) if self._quoted else self._rest.find(b"\n") + 1
 
     def peek(self, size: int) -> bytes:
-        """The next bytes of text, without reading them; of a stream at least a line, or its first lines."""
+        """Return the next bytes of text without reading them; of a stream at least one line, or its first lines."""
         lines = 1 if self._at_once else FIRST_LINES
         while len(self._rest) < size and not self._ended:
             if self.live and self._rest.lstrip(codecs.BOM_UTF8 + b" \t\r\n").count(b"\n") >= lines:
@@ -155,20 +158,22 @@ class Text:
         return self._rest[:size]
 
     def chunks(self, small: bool = False, first_lines: int | None = None) -> Iterator[memoryview]:
-        """All the rest, in chunks of whole lines; the last one may lack its newline.
+        """Return the rest of the text in chunks of whole lines; the last line may lack its newline.
 
-        Each is gone when the next comes, unless `keep_chunks` was called.
+        A chunk is valid until the next one is requested, unless `keep_chunks` was called.
 
-        With `small` they are of a size for readers in the core; at a file's beginning the first one is large all the
-        same, and has at least so many lines, because column types are inferred from it.
+        Args:
+            small: whether chunks have the best size for parsers in the core. The first chunk of a file is large in any
+                case, because column types are inferred from it. Default: False.
+            first_lines: the smallest number of lines in the first chunk of a file. Default: None, the usual number.
         """
         usual = min(CHUNK, TEXT_CHUNK) if small else CHUNK
         first_lines = FIRST_LINES if first_lines is None else min(first_lines, FIRST_LINES)
         first, self._at_beginning = self._at_beginning and not (self.live and self._at_once), False
         size = CHUNK if first else usual
-        room, length = bytearray(self._rest), len(self._rest)  # always the same memory: it stays in the cache
+        room, length = bytearray(self._rest), len(self._rest)  # the same memory for all chunks stays in the cache
         self._rest = b""
-        unfinished = 0  # bytes that are known to have no whole row
+        unfinished = 0  # bytes that have no whole row
         while True:
             wanted = size if self._end is None else min(size, self._end - self.position)
             upto = self._arrived(room, length, first_lines if first else 1) if length > unfinished else 0
@@ -196,22 +201,22 @@ class Text:
                 room[: length - end] = room[end:length]
             length -= end
             unfinished = 0 if end else length
-            if not end:  # one line that is longer than a chunk, or than all first lines
+            if not end:  # a line is longer than a chunk, or than all first lines
                 self._limit(length)
                 first_lines *= 2
             size = usual if end else max(usual, min(2 * length, LONGEST_LINE + 1))
 
     def keep_chunks(self) -> None:
-        """From here on, a chunk stays as it is until it is given back with `release`."""
+        """From now on, a chunk is valid until it is given to `release`."""
         self._spare = []
 
     def release(self, chunk: memoryview) -> None:
-        """A chunk is not needed any more; others may have its memory."""
+        """Release a chunk, so that its memory can be used for others."""
         if self._spare is not None and isinstance(chunk.obj, bytearray) and len(chunk.obj) <= 2 * CHUNK:
             self._spare.append(chunk.obj)
 
     def _moved(self, room: bytearray, begin: int, end: int, usual: int) -> bytearray:
-        """Other memory that begins with a part of this one."""
+        """Return other memory that begins with a part of this memory."""
         assert self._spare is not None
         other = self._spare.pop() if self._spare else bytearray(usual)
         if len(other) < end - begin:
@@ -220,9 +225,9 @@ class Text:
         return other
 
     def _arrived(self, room: bytearray, length: int, lines: int) -> int:
-        """How much of what is there can be given at once, of a stream: whole lines. The first ones are so many.
+        """Return how much of a stream's text can be returned at once: whole lines, and at first at least `lines`.
 
-        Inferred types must not depend on how fast a stream is.
+        The minimum is needed because inferred types must not depend on the speed of the stream.
         """
         if not self.live:
             return 0
@@ -240,11 +245,11 @@ class Text:
         return room.count(b"\n", 0, length)
 
     def _fill(self, room: bytearray, length: int, size: int) -> tuple[bytearray, int]:
-        """Read on, up to a size; where it then is, and how much of it."""
+        """Read more, up to a size; return the memory and how much of it is filled."""
         known = self._decoder is not None or self.live
         part = self._next(size - length) if known else b""
         least = length + len(part) if known else size
-        if len(room) < least:  # others may still look at the old one
+        if len(room) < least:  # readers may still use the old memory
             room = room[:length] + bytes(least - length)
         if known:
             room[length:least] = part
@@ -254,40 +259,40 @@ class Text:
         return room, length + count
 
     def _last_line(self, room: bytearray, length: int) -> int:
-        """Where the last whole line ends; with quotes, the last that ends outside of them."""
+        """Return where the last whole line ends; with quotes, the last one that ends outside of quotes."""
         if self._quoted and room.find(b'"', 0, length) >= 0:
             return _core.row_end(bytes(memoryview(room)[:length]), self._quoted, False)
         return room.rfind(b"\n", 0, length) + 1
 
     def _limit(self, length: int, lines_before: int = 0) -> None:
         if length > LONGEST_LINE:
-            error = InputError(self._says_too_long(lines_before))
+            error = InputError(self._too_long_message(lines_before))
             self._too_long = error, lines_before
             raise error
 
-    def _says_too_long(self, lines_before: int) -> str:
+    def _too_long_message(self, lines_before: int) -> str:
         return (
             f"{self.file.name}, {self.where(lines_before)}: it is longer than {mebibytes(LONGEST_LINE)}, the most that "
             "a line may have (or a quote is never closed); check that it is a text file"
         )
 
     def locate(self, error: InputError) -> None:
-        """An error that came ahead of time says its place, now that all before it has been read."""
+        """Set the place of an error that was found ahead of time, after everything before it has been read."""
         if self._too_long is not None and self._too_long[0] is error:
-            error.at(problem=self._says_too_long(self._too_long[1]))
+            error.at(problem=self._too_long_message(self._too_long[1]))
 
     @property
     def is_part(self) -> bool:
-        """Whether what comes after some offset is not wanted."""
+        """Whether only the text up to some offset is needed."""
         return self._end is not None
 
     @property
     def direct(self) -> bool:
-        """Whether any offset can be gone to without reading what is before it."""
+        """Whether reading can go to any offset without reading what is before it."""
         return self._decoder is None and self.bytes.compression is None and self.file.in_parts
 
     def content(self, most: int) -> bytes | None:
-        """All the rest, or None if it is more than so many bytes."""
+        """Return the rest of the text; None if it has more than this many bytes."""
         parts = [self._rest]
         length = len(self._rest)
         while not self._ended and length <= most:
@@ -312,10 +317,10 @@ def opened_text(
     stopped: Callable[[], bool] = never,
     at_once: bool = False,
 ) -> Text:
-    """A file's text, up to a position if it is given.
+    """Open the text of a file, up to a position if it is given.
 
-    Where there is an end, other parts will be wanted too: of a file that can only be read from its beginning the text
-    is kept in memory for them, if it is not too large.
+    If a position is given, other parts of the file will be read too. The text of a file that can be read only from its
+    beginning is then kept in memory for them, if it is not too large.
     """
     text = Text(file, encoding, stopped, at_once)
     if end is None:
@@ -326,7 +331,7 @@ def opened_text(
             if content is not None:
                 text.close()
                 text = Text(MemoryFile(file.path, content), "utf-8")
-            else:  # it may have been read to find out
+            else:  # other methods may have read it to find out
                 text.close()
                 text = Text(file, encoding)
         text.end_at(end.offset)

@@ -1,4 +1,4 @@
-"""Zip archives: the data files in them are read as they are, without being unpacked to the disk."""
+"""Reads the data files in zip archives without unpacking the archive to the disk."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ class ZipMember(File):
 
     archive: File = field(default_factory=_no_file)
     member: str = ""
-    length: int = 0  # bytes of its content
-    checksum: int = 0  # CRC-32 of its content
+    length: int = 0  # bytes of the content
+    checksum: int = 0  # CRC-32 of the content
 
     in_parts = False
 
     def open(self) -> IO[bytes]:
-        """Open the content to be read from the beginning."""
+        """Open the content; reading starts at the beginning."""
         with _opened(self.archive) as archive:
             try:
-                return archive.open(self.member)  # which keeps the archive's file open as long as it is needed
+                return archive.open(self.member)  # it keeps the file of the archive open as long as needed
             except (RuntimeError, NotImplementedError, KeyError) as error:
                 raise OSError(f"the zip archive's {self.member!r} cannot be unpacked: {error}") from None
 
     @property
     def stored_path(self) -> str:
-        """The archive's path."""
+        """The path of the archive."""
         return self.archive.stored_path
 
     @property
     def stamp(self) -> tuple[int, int]:
-        """Of the archive."""
+        """The size and time of the archive."""
         return self.archive.stamp
 
     @property
     def size(self) -> int | None:
-        """In bytes, as they are read."""
+        """The size of the content in bytes."""
         return self.length
 
 
@@ -71,7 +71,7 @@ def _opened(archive: File) -> zipfile.ZipFile:
 
 
 def unpacked(file: File) -> list[File]:
-    """The data files in a zip archive, in order of their names; any other file is itself."""
+    """Return the data files in a zip archive, in the order of their names; any other file is returned unchanged."""
     if not file.path.lower().endswith(SUFFIX) or file.size is None or isinstance(file, ZipMember):
         return [file]
     with _opened(file) as archive:
@@ -80,7 +80,7 @@ def unpacked(file: File) -> list[File]:
     if "[Content_Types].xml" in names:
         raise InputError(f"{file.name} is a document of Microsoft Office; save its table as CSV")
     visible = sorted((i for i in every if not _HIDDEN.search(i.filename)), key=lambda info: info.filename)
-    # Beside the data there often is a text about it.
+    # Archives often also have a text about the data.
     data = [info for info in visible if formats.of_name(info.filename) is not None]
     chosen = data or (visible if len(visible) == 1 else [])
     listed = _listed([info.filename for info in visible])

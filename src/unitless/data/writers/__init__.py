@@ -1,1 +1,1 @@
-"""Writing data: tables batch by batch, and lines of named features."""
+"""Writes data: tables batch by batch, and lines of named features."""

@@ -1,4 +1,4 @@
-"""Values as text, put together in pyarrow over all rows at once, so that no row passes through Python."""
+"""Converts values to text with pyarrow, for all rows at once, because Python code for each row is slow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..arrow import pyarrow
 
 
 def plain(table: Any) -> Any:
-    """Without dictionaries, and with a type for columns that have no value so far."""
+    """Return a table without dictionaries; a column without any value so far gets a type."""
     pa, types = pyarrow(), pyarrow("types")
     for k, field in enumerate(table.schema):
         if types.is_dictionary(field.type):
@@ -24,14 +24,14 @@ def plain(table: Any) -> Any:
 
 
 def columns(table: Any) -> Iterator[tuple[str, Any]]:
-    """The names of a table's columns, and each column in one part."""
+    """Return the names of a table's columns, each with its column in one part."""
     for name in table.column_names:
         column = table.column(name)
         yield name, column.chunk(0) if column.num_chunks == 1 else pyarrow().concat_arrays(column.chunks)
 
 
 def cells(name: str, column: Any) -> Any:
-    """Values as text; numbers as the shortest decimals that read back the same; null where a value is missing."""
+    """Convert values to text: numbers become the shortest decimals that read back the same; missing values are null."""
     pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
     if types.is_string(column.type):
         return column
@@ -44,7 +44,7 @@ def cells(name: str, column: Any) -> Any:
 
 
 def json_cells(name: str, column: Any) -> Any:
-    """Values as JSON; null where a value is missing or not finite."""
+    """Convert values to JSON; missing and non-finite values are null."""
     types, compute = pyarrow("types"), pyarrow("compute")
     if types.is_list(column.type):
         return pyarrow().array([json.dumps(values, ensure_ascii=False) for values in column.to_pylist()])
@@ -59,14 +59,14 @@ def json_cells(name: str, column: Any) -> Any:
 
 
 def joined(parts: list[Any], none: str = "") -> memoryview:
-    """Columns of text and what stands between them, row after row, as one chunk of text."""
+    """Join columns of text and the texts between them, row after row, to one chunk of text."""
     compute = pyarrow("compute")
     lines = compute.binary_join_element_wise(*parts, "", null_handling="replace", null_replacement=none)
     return text_bytes(lines)
 
 
 def text_bytes(lines: Any) -> memoryview:
-    """All values of an array of text, one after the other."""
+    """Return all texts of an array, joined, as bytes."""
     _, ends, data = lines.buffers()
     if data is None:
         return memoryview(b"")

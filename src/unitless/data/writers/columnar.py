@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, written from tables."""
+"""Writes tables as Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Columnar(TableWriter):
 
     @abc.abstractmethod
     def _opened(self) -> Any:
-        """The writer of pyarrow."""
+        """Return the writer of pyarrow."""
 
     def _rows(self, table: Any) -> None:
         self._out.write_table(table)
@@ -39,24 +39,24 @@ class _Columnar(TableWriter):
 
 
 class ParquetTable(_Columnar):
-    """A Parquet file."""
+    """Writes a Parquet file."""
 
     def _opened(self) -> Any:
         return pyarrow("parquet").ParquetWriter(self.file, self._schema)
 
 
 class ArrowTable(_Columnar):
-    """An Arrow IPC file, which is Feather too."""
+    """Writes an Arrow IPC file, which is Feather too."""
 
     def _opened(self) -> Any:
         return pyarrow("ipc").new_file(self.file, self._schema)
 
 
 class TypeChangedError(InputError):
-    """A column is of another type than it was in the first rows."""
+    """A column has another type than in the first rows."""
 
-    name = ""  # the column's
-    whole = False  # whether it held whole numbers, and now fractions
+    name = ""  # the name of the column
+    whole = False  # whether it had whole numbers and now has fractions
 
 
 def _type_changed(name: str, before: str, now: str) -> TypeChangedError:

@@ -1,4 +1,4 @@
-"""CSV, written from tables."""
+"""Writes tables as CSV."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tables import TableWriter
 
 
 class Csv(TableWriter):
-    """Text separated by commas; quotes only where they are needed."""
+    """Writes text separated by commas, with quotes only where they are needed."""
 
     _delimiter: ClassVar[str] = ","
 
@@ -23,7 +23,7 @@ class Csv(TableWriter):
         for name, column in columns(table):
             parts += [self._quoted(cells(name, column)), self._delimiter]
         parts[-1] = "\n"
-        alone = table.num_columns == 1  # a reader would skip an empty line
+        alone = table.num_columns == 1  # readers skip empty lines
         self.file.write(joined(parts, '""' if alone else ""))
 
     def _quoted(self, cells: Any) -> Any:
@@ -36,6 +36,6 @@ class Csv(TableWriter):
 
 
 class Tsv(Csv):
-    """Text separated by tabs."""
+    """Writes text separated by tabs."""
 
     _delimiter = "\t"

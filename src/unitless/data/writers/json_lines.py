@@ -1,4 +1,4 @@
-"""JSON lines: one object per row."""
+"""Writes JSON lines: one object per row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tables import TableWriter
 
 
 class JsonTable(TableWriter):
-    """One object per row, with the columns as keys."""
+    """Writes one object per row, with the columns as keys."""
 
     def _rows(self, table: Any) -> None:
         parts: list[Any] = []
@@ -26,7 +26,7 @@ class JsonTable(TableWriter):
 
 
 class JsonFeatures(LineWriter):
-    """One object per row with its label, weight, offset and tag, and an object of its features."""
+    """Writes one object per row with its label, weight, offset and tag, and an object of its features."""
 
     title = "JSON lines"
 

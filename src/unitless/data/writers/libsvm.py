@@ -1,4 +1,4 @@
-"""libsvm, written from tables of numbers and from named features."""
+"""Writes libsvm, from tables of numbers and from named features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 class LibsvmLines(LineWriter):
-    """A label and `number:value` pairs; a table's columns are numbered from 1."""
+    """Writes a label and `number:value` pairs; the columns of a table are numbered from 1."""
 
     title = "libsvm"
     holds_weights = False
@@ -37,7 +37,7 @@ class LibsvmLines(LineWriter):
     ) -> list[Any]:
         parts: list[Any] = [cells("label", pyarrow().array(labels))]
         for k, column in enumerate(frame.columns):
-            assert not isinstance(column, TextColumn | WordsColumn)  # refused before, because `holds_text` is False
+            assert not isinstance(column, TextColumn | WordsColumn)  # `holds_text` is False, so text was refused before
             numbers = column.numbers if isinstance(column, FlagColumn) else column
             written = (numbers != 0) & ~np.isnan(numbers) if numbers.dtype.kind == "f" else numbers != 0
             parts.append(number_cells(str(k + 1), numbers, written))
@@ -64,7 +64,7 @@ class LibsvmLines(LineWriter):
         ]
 
     def _number(self, name: str, chunk: Chunk) -> int:
-        """A feature's number: its own if all names are numbers, otherwise the next one that is free."""
+        """Return a feature's number: its name if all names are numbers, otherwise the next free number."""
         if self._names_are_numbers is None:
             self._names_are_numbers = all(_NUMBER.fullmatch(other) for other in chunk.content.names)
         if self._names_are_numbers:

@@ -1,4 +1,4 @@
-"""Writers of named features, one row per line. Each gives columns of text which, row by row, make the lines."""
+"""Writers of named features, one row per line. Each returns columns of text that are joined by row to the lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .cells import cells
 
 
 class LineWriter:
-    """Rows as lines of text, and what the format can hold."""
+    """Converts rows to lines of text; its attributes tell what the format can store."""
 
     title: str
     holds_weights = True
@@ -25,30 +25,30 @@ class LineWriter:
     def from_table(
         self, frame: Frame, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
     ) -> list[Any]:
-        """Rows of a table. Formats that have a writer of tables are not asked for this."""
+        """Convert rows of a table. Formats with a writer of tables do not need this."""
         raise NotImplementedError
 
     def from_named(self, chunk: Chunk) -> list[Any]:
-        """Rows of named features, as the core has read them from text."""
+        """Convert rows of named features that the core has read from text."""
         raise NotImplementedError
 
     def remarks(self) -> list[str]:
-        """What the user should know about how things were written."""
+        """Return notes for the user about how the data was written."""
         return []
 
 
 def before_each(before: str, text: Any) -> Any:
-    """The values with a text before each; nothing where there is no value."""
+    """Put a text before each value; a missing value stays missing."""
     return pyarrow("compute").binary_join_element_wise(before, text, "")
 
 
 def text_column(words: NDArray[Any]) -> Any:
-    """An array of words as a column of text."""
+    """Convert an array of words to a column of text."""
     return pyarrow().array(words.astype(object), pyarrow().string())
 
 
 def combined(read: Any) -> tuple[NDArray[Any], Float64, NDArray[np.intp]]:
-    """Entries by row, each name once: the values of a name that a row has twice are added up."""
+    """Return the entries by row, each name once: values of a name that occurs twice in a row are added."""
     ids, values = np.asarray(read.ids), np.asarray(read.values)
     rows = np.repeat(np.arange(read.rows), np.diff(np.concatenate([[0], read.row_ends])))
     key = rows.astype(np.int64) * (len(read.names) + 1) + ids
@@ -63,11 +63,11 @@ def combined(read: Any) -> tuple[NDArray[Any], Float64, NDArray[np.intp]]:
 def features_by_row(
     before: str, names: Any, between: str, ids: NDArray[Any], values: Float64, ends: NDArray[Any], after: str
 ) -> Any:
-    """Each row's features as one text."""
+    """Return the features of each row as one text."""
     pa, compute = pyarrow(), pyarrow("compute")
     numbers = cells("values", pa.array(values))
     words = compute.binary_join_element_wise(names.take(pa.array(ids.astype(np.int64))), numbers, between)
-    if before == after:  # before each, not between them
+    if before == after:  # `before` stands before each feature, not between features
         words = compute.binary_join_element_wise(before, words, "")
         after = ""
     return compute.binary_join(pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), words), after)

@@ -1,4 +1,7 @@
-"""Where results are written: a file, whole or not at all and compressed if its name says so, or the standard output."""
+"""Opens the output for results: the standard output, or a file that is written completely or not at all.
+
+A file is compressed if its name has the ending of a compression.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ STDOUT = STDIN  # both are called "-"
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str] | None) -> Iterator[IO[bytes]]:
-    """Where to write to: a file, compressed if its name says so, or the standard output."""
+    """Open the output to write: a file, compressed if its name says so, or the standard output (None or "-")."""
     if path is None or path == STDOUT:
         out = sys.stdout.buffer
         yield out
@@ -49,7 +52,7 @@ def _compressed(file: IO[bytes], name: str) -> Iterator[Any]:
 
 
 class _Held(io.RawIOBase):
-    """A file that others write to but do not close."""
+    """A file whose `close` does nothing, for writers that close their file."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Writers of tables, batch by batch."""
+"""The base class of writers of tables, which write batch by batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .cells import plain
 
 
 class TableWriter(abc.ABC):
-    """Writes tables that follow one another. The columns of the first are those of all."""
+    """Writes tables one after another. All have the columns of the first one."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's text, written from tables and from named features."""
+"""Writes Vowpal Wabbit's text format, from tables and from named features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .lines import LineWriter, before_each, features_by_row, text_column
 
 
 class VwLines(LineWriter):
-    """Label, weight, offset and tag, a bar, and `name:value` or `column=value`."""
+    """Writes label, weight, offset and tag, a bar, and `name:value` or `column=value`."""
 
     title = "VW text"
 
@@ -34,7 +34,7 @@ class VwLines(LineWriter):
         known = ~np.isnan(labels)
         parts: list[Any] = [cells("label", pa.array(labels, mask=~known))]
         learned = known
-        if offset is not None and weight is None:  # which comes before it
+        if offset is not None and weight is None:  # an offset needs a weight before it
             weight = np.ones(len(labels))
         if weight is not None:
             learned = known & (weight > 0)
@@ -53,10 +53,10 @@ class VwLines(LineWriter):
         return [*parts, "\n"]
 
     def _values(self, name: str, column: NDArray[Any], learned: NDArray[np.bool_]) -> Any:
-        """` name:value` where the value is not zero.
+        """Return ` name:value` for each row whose value is not zero.
 
-        A zero is written in the first row that is learned from: models number their features in the order in which
-        they first appear, and that order is to be the same as in the table.
+        In the first row that is learned, zeros are written too: models number their features in the order of first
+        appearance, and this order must be that of the table.
         """
         there = ~np.isnan(column) if column.dtype.kind == "f" else np.ones(len(column), bool)
         written = there & (column != 0)
@@ -68,7 +68,7 @@ class VwLines(LineWriter):
         return number_cells(name, column, written)
 
     def _texts(self, name: str, column: TextColumn, parts: Callable[[str], list[str]]) -> Any:
-        """` column=part` for each part of a value, where there is a value."""
+        """Return ` column=part` for each part of a value; nothing for a missing value."""
         pa = pyarrow()
         codes, ends, data = column
         raw = data.tobytes()
@@ -108,11 +108,11 @@ class VwLines(LineWriter):
 
 
 def number_cells(name: str, column: NDArray[Any], written: NDArray[np.bool_]) -> Any:
-    """` name:value` in the rows where it is to be written."""
+    """Return ` name:value` for the rows where `written` is true."""
     wide = column.astype(np.float64) if column.dtype == np.float32 else column
     return before_each(f" {name}:", cells(name, pyarrow().array(wide, mask=~written)))
 
 
 def safe_name(name: str) -> str:
-    """A name as VW text can hold it: spaces, colons and bars become `_`."""
+    """Return a name that VW text can have: spaces, colons and bars become `_`."""
     return re.sub(r"[\s:|\0]", "_", name)

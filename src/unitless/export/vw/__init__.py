@@ -1,8 +1,8 @@
-"""Models that others have trained, as models of ours.
+"""Import models of other programs.
 
-readable        the text that Vowpal Wabbit writes of a model
-binary          the file that Vowpal Wabbit writes of a model
+readable        the text format of Vowpal Wabbit's models
+binary          the binary format of Vowpal Wabbit's models
 names           the features of VW text, for a file that has only their hashes
-feature_hash    where Vowpal Wabbit keeps a feature
+feature_hash    the hash of Vowpal Wabbit's features
 model           from_vw
 """

@@ -1,7 +1,7 @@
-"""The file that `vw -f` writes of a linear model, read as it stands. Numbers are little-endian, texts end with a zero.
+"""Parse the file that `vw -f` writes of a linear model. Numbers are little-endian, texts end with a zero byte.
 
 text version, text id, the letter m, float range of labels (2), uint32 bits, lda, how many ngrams, how many skips,
-text options, text checksum, then one byte, 1: what learning needs to go on comes next (_TOTALS); 0: weights alone.
+text options, text checksum, then one byte, 1: the state for further learning comes next (_TOTALS); 0: only weights.
 After that weights up to the end: uint32 place (uint64 from 31 bits on), float weight, G of adaptive and s of normalized
 learning. It has places alone, and no names of features; --invert_hash writes them.
 """
@@ -18,7 +18,7 @@ from ...models.foreign import is_vw_file
 from . import readable
 from .readable import Readable, Weight
 
-# What learning needs to go on, as the text of a model calls it, and how it is stored.
+# The totals that learning needs, by their names in the text format, with their types.
 _TOTALS = (
     ("initial_t", "f"),
     ("norm normalizer", "d"),
@@ -39,12 +39,12 @@ _TOTALS = (
     ("l1_state", "d"),
     ("l2_state", "d"),
 )
-_OLDEST = 9  # earlier versions order their totals in another way
+_OLDEST = 9  # earlier versions store their totals in another order
 _INSTEAD = "load it with vw -i, write its text with --invert_hash, and convert that"
 
 
 def parse(data: bytes) -> Readable:
-    """What the file says, or a ModelFileError that says what is wrong with it."""
+    """Parse the file; raises a ModelFileError that names the problem."""
     if not is_vw_file(data):
         raise ModelFileError("this is not a file of a Vowpal Wabbit model, which begins with its version")
     found, file = Readable(), _File(data)
@@ -53,18 +53,18 @@ def parse(data: bytes) -> Readable:
         raise ModelFileError(
             f"it was written by Vowpal Wabbit {version}, whose files cannot be read directly; {_INSTEAD}"
         )
-    file.text()  # its id
+    file.text()  # the model's id
     if file.number("c") != b"m":
         raise ModelFileError("its header has no m after the version; the file is damaged")
     found.label_min, found.label_max = file.finite("f"), file.finite("f")
     found.bits = int(file.number("I"))
     if not 1 <= found.bits <= 61:
-        raise ModelFileError(f"it says that there are {found.bits} bits; the file is damaged")
+        raise ModelFileError(f"it gives {found.bits} as the number of bits; the file is damaged")
     for option in ("lda", "ngram", "skips"):
         if file.number("I"):
             raise ModelFileError(f"it was trained with --{option}, which unitless does not have")
     readable.read_options(found, file.text())
-    file.skip(int(file.number("I")))  # the checksum of what is above
+    file.skip(int(file.number("I")))  # the checksum of the options above
     found.resumable = file.number("B") == 1
     if found.resumable:
         found.totals = {name: file.finite(kind) for name, kind in _TOTALS}
@@ -93,13 +93,13 @@ def _weights(found: Readable, data: bytes) -> None:
 
 
 class _File:
-    """The bytes of a file, taken one after the other."""
+    """Reads the bytes of a file in order."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     def skip(self, size: int) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         taken = self._data[self._at : self._at + size]
         if len(taken) < size:
             raise ModelFileError("it ends within its header; the file is damaged")
@@ -107,24 +107,24 @@ class _File:
         return taken
 
     def number(self, kind: str) -> int | float | bytes:
-        """The next number, of a kind that `struct` knows."""
+        """Read a number, in a format of `struct`."""
         taken: int | float | bytes = struct.unpack(f"<{kind}", self.skip(struct.calcsize(f"<{kind}")))[0]
         return taken
 
     def finite(self, kind: str) -> float:
-        """The next number, which must be finite."""
+        """Read a number, which must be finite."""
         number = float(self.number(kind))
         if not math.isfinite(number):
             raise ModelFileError("its header has a number that is not finite; the file is damaged")
         return number
 
     def text(self) -> str:
-        """The next text."""
+        """Read a text."""
         try:
             return self.skip(int(self.number("I"))).removesuffix(b"\0").decode()
         except UnicodeError:
             raise ModelFileError("its header has a text that is not UTF-8; the file is damaged") from None
 
     def rest(self) -> bytes:
-        """What has not been taken yet."""
+        """Return the remaining bytes."""
         return self._data[self._at :]

@@ -1,6 +1,6 @@
-"""Where Vowpal Wabbit keeps a feature: the 32-bit MurmurHash3 (Austin Appleby, public domain) of its name.
+"""The hash of Vowpal Wabbit's features: 32-bit MurmurHash3 (Austin Appleby, public domain) of the name.
 
-A name of digits is its own hash, unless --hash all was asked for. A namespace's hash is the seed of its features'.
+A name of digits is its own hash, unless `--hash all` was used. A namespace's hash is the seed for its features.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's models as ours: the weights, and with them what is needed to go on learning."""
+"""Convert Vowpal Wabbit's models: the weights, and the state that further learning needs."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ def from_vw(
     quantile: float = 0.5,
     names: Iterable[str] | None = None,
 ) -> Learner | OneVsAll:
-    """The model in a text that Vowpal Wabbit wrote with `--invert_hash` (or `--readable_model`, or `-f`, see `names`).
+    """Load a model from a file of Vowpal Wabbit: `--invert_hash`, or with `names` `--readable_model` or `-f`.
 
-    Predictions are Vowpal Wabbit's, to the six digits that a text has, or to the rounding of float32: plainly linear,
-    and limited to its range of labels. The learner also goes on as Vowpal Wabbit would: same rule, same scales and sums
-    of squares. It is a model as `train` makes them of VW text, which `Predictor`, `score` and `train(resume=...)` take.
+    Predictions are equal to Vowpal Wabbit's, to the six digits of a text file, or to float32 rounding: linear, and
+    limited to its range of labels. The learner also continues as Vowpal Wabbit would: same rule, same scales and sums
+    of squares. It is a model like those that `train` makes from VW text, which `Predictor`, `evaluate` and
+    `train(resume=...)` take.
 
-    Where that is not possible the rule is "ag" or "gd", which need no scales: if the file has weights alone
-    (`--predict_only_model`), and with `--oaa`, whose classes have scales of their own in Vowpal Wabbit and share
-    them here.
+    In two cases this is not possible, and the rule is "ag" or "gd", which need no scales: if the file has only weights
+    (`--predict_only_model`), and with `--oaa`, whose classes have separate scales in Vowpal Wabbit and common scales
+    here.
 
     Args:
         path: the file.
-        loss: Vowpal Wabbit does not write it down. If not given, it is "logistic" where the range of labels is that of
-            scores, otherwise "squared"; give another one by its name. Scores do not depend on it, only
-            what they stand for and how learning goes on.
-        quantile: for quantile loss.
+        loss: the loss, which Vowpal Wabbit does not store. Scores do not depend on it, only their meaning and further
+            learning. Default: "logistic" where the range of labels is that of scores, otherwise "squared".
+        quantile: the quantile for quantile loss. Default: 0.5.
         names: the features' names, if the file has only their hashes (`--readable_model`, `-f`): `x`, or `a^x` for x of
-            namespace a. Every weight must belong to one of them.
+            namespace a. Every weight must belong to one of them. Default: the names in the file.
 
-    Features are named as `unitless train` names those of VW text. Names that share a place in Vowpal Wabbit's table
-    have been lost but one; more bits (`-b`) avoid that.
+    Features have the same names as in `unitless train` on VW text. Where hashes collide in Vowpal Wabbit's table, only
+    one name is left; more bits (`-b`) avoid that.
 
     Example:
         >>> import unitless as ul
@@ -66,6 +66,8 @@ def from_vw(
     try:
         with open(os.fspath(path), "rb") as file:
             data = file.read()
+    except FileNotFoundError:
+        raise ModelFileError(f"there is no file {os.fspath(path)!r}") from None
     except (OSError, TypeError, ValueError) as error:
         raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
     try:
@@ -80,7 +82,7 @@ def from_vw(
 def from_text(
     text: str, *, loss: Loss | None = None, quantile: float = 0.5, names: Iterable[str] | None = None
 ) -> Learner | OneVsAll:
-    """The same from the text itself."""
+    """Load a model from the text of such a file."""
     return _made(vw_readable.parse(text), loss, quantile, names)
 
 
@@ -108,7 +110,7 @@ def _made(found: Readable, loss: Loss | None, quantile: float, names: Iterable[s
 
 
 def _record(model: Learner | OneVsAll, found: Readable) -> dict[str, Any]:
-    """What `train` would have noted: that the data was VW text, what its labels were, and that it came to its end."""
+    """The training record that `train` would have made: a finished training on VW text, with its labels."""
     if model.task == "classes":
         target = Target("classes")
     elif losses.LOSSES[model.options.loss].for_classes:
@@ -124,13 +126,13 @@ def _record(model: Learner | OneVsAll, found: Readable) -> dict[str, Any]:
 
 
 class _Table:
-    """Weights by feature: names and pairs of names, each with one weight per class."""
+    """Weights by feature (names and pairs of names), with one weight per class."""
 
     def __init__(self, found: Readable, names: list[str] | None) -> None:
         self.classes = int(found.number("--oaa", 1))
         if not 1 <= self.classes <= 2**16 or ("--oaa" in found.values and self.classes < 2):
             raise ModelFileError(f"--oaa {self.classes} is not a valid number of classes")
-        stride = 1 << (self.classes - 1).bit_length()  # one place for each class, side by side
+        stride = 1 << (self.classes - 1).bit_length()  # one place for each class
         mask = 2**found.bits - 1
         self._paired = _has_pairs(found)
         if names is not None or any(weight.name is None for weight in found.weights):
@@ -154,7 +156,7 @@ class _Table:
         self._tell_apart()
 
     def _named(self, found: Readable, names: list[str] | None, stride: int, mask: int) -> list[Weight]:
-        """Weights that are known by their places alone, with names."""
+        """Add names to weights that are identified only by their hashes."""
         if names is None:
             raise OptionError(
                 Phrase(
@@ -167,7 +169,7 @@ class _Table:
         if self._paired:
             raise OptionError("products cannot be found by their features' names; write the text with vw --invert_hash")
         seed, digits_too = int(found.number("--hash_seed", 0)), "all" in found.values.get("--hash", [])
-        by_place: dict[int, list[str]] = {}  # names that share a place share its weight
+        by_place: dict[int, list[str]] = {}  # names with the same hash share a weight
         for name in dict.fromkeys(names):
             if not isinstance(name, str):
                 raise OptionError(f"names has {name!r}; features' names are text")
@@ -183,7 +185,7 @@ class _Table:
         return named
 
     def _tell_apart(self) -> None:
-        """Names and products of names."""
+        """Separate names from products of names."""
         factors: dict[str, tuple[str, str]] = {}
         for name in self._rows:
             if self._paired and (pair := self._factors(name)):
@@ -201,7 +203,7 @@ class _Table:
             self.weights.append(self._rows[name])
 
     def _factors(self, name: str) -> tuple[str, str] | None:
-        """The two features of a product: a name may have a * of its own."""
+        """The two features of a product; a name may contain a *."""
         splits = [(name[: star.start()], name[star.end() :]) for star in re.finditer(r"\*", name)]
         known = [pair for pair in splits if all(factor in self._rows for factor in pair)]
         if len(known) == 1 or len(splits) == 1:
@@ -212,7 +214,7 @@ class _Table:
 
 
 def _has_pairs(found: Readable) -> bool:
-    """Are there products of two? Of more is an error."""
+    """Whether there are products of two features. Products of more features are an error."""
     listed = [*found.values.get("--quadratic", []), *found.values.get("--interactions", [])]
     for one in listed:
         if len(one) != 2:
@@ -230,7 +232,7 @@ def _fill(model: Model, found: Readable, table: _Table, unscaled: bool) -> None:
     gravity, contraction = found.totals.get("l1_state", 0.0), found.totals.get("l2_state", 1.0)
     for row, by_class in enumerate(rows):
         for head, weight in by_class.items():
-            # Regularisation is put into the weights when they are used.
+            # Vowpal Wabbit applies regularization to the weights when they are used.
             value = np.copysign(max(abs(weight.value) - gravity, 0.0), weight.value) * contraction
             w[row, head] = value
             G[row, head] = weight.state[0] if weight.state and found.adaptive else 0.0
@@ -256,7 +258,7 @@ def _fill(model: Model, found: Readable, table: _Table, unscaled: bool) -> None:
 
 
 def _restored(model: Model, state: Any) -> None:
-    """Checked as a file of ours would be."""
+    """Check the state like that of a model file, and load it."""
     if not (np.isfinite(state["v"]).all() and np.isfinite(state["H"]).all()):
         raise ModelFileError("a weight or a sum of squares is beyond the range of float64; the text is damaged")
     low, high = state["label_min"], state["label_max"]

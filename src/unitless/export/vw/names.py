@@ -1,4 +1,4 @@
-"""The names of features that VW text has: what a model that stores only hashes is read with."""
+"""The feature names of VW text, which are needed to load a model that stores only hashes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...errors import OptionError
 
 
 def names_in(source: Any) -> list[str]:
-    """All names in VW text, in the order in which they are met."""
+    """All names in VW text, in the order of their first occurrence."""
     opened = open_source(source, ReadOptions())
     if not opened.chooses_features:
         raise OptionError(f"is {opened.name}, which is not VW text", option="names")

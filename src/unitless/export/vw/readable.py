@@ -1,9 +1,9 @@
-"""The text that `vw --readable_model` and `vw --invert_hash` write of a model, read as it stands.
+"""Parse the text that `vw --readable_model` and `vw --invert_hash` write.
 
 Version 9.11.9          then a few lines of what the model is: its label's range, bits, options
 options: --quadratic fb
 Checksum: 1775731694
-:1                      1: what learning needs to go on comes next; 0: weights alone
+:1                      1: the state for further learning comes next; 0: only weights
 norm normalizer 1309.1  N; also t, total_weight and others
 foo^a:72148:1.5 31.7 3  name (--invert_hash alone), place, weight; then G of adaptive and s of normalized learning
 """
@@ -27,18 +27,18 @@ _VALUES = {"--quadratic", "--interactions", "--oaa", "--hash", "--hash_seed", "-
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight, as a line of the text or a record of the file has it."""
+    """A weight of the model, from a line of text or a record of the binary file."""
 
     place: int
     name: str | None
     value: float
     state: tuple[float, ...]  # G if it is adaptive, s if it is normalized
-    where: str  # it stands, for messages
+    where: str  # its position in the file, for messages
 
 
 @dataclass
 class Readable:
-    """A model of Vowpal Wabbit as its text or file has it: range of labels, options, totals, weights."""
+    """A model of Vowpal Wabbit as stored in its file: range of labels, options, totals, weights."""
 
     label_min: float = math.nan
     label_max: float = math.nan
@@ -61,7 +61,7 @@ class Readable:
 
     @property
     def invariant(self) -> bool:
-        """Steps are importance-aware."""
+        """Whether steps are importance-aware."""
         return "--invariant" in self.flags or self._by_default
 
     @property
@@ -69,7 +69,7 @@ class Readable:
         return not self.flags & {"--adaptive", "--normalized", "--invariant", "--sgd"}
 
     def number(self, option: str, default: float) -> float:
-        """The number that an option has, or the default."""
+        """The numeric value of an option, or the default."""
         texts = self.values.get(option, [])
         if not texts:
             return default
@@ -77,7 +77,7 @@ class Readable:
 
 
 def parse(text: str) -> Readable:
-    """What the text says, or a ModelFileError that says what is wrong with it, and where."""
+    """Parse the text of a model; raises a ModelFileError that names the problem and its position."""
     if not is_vw_text(text):
         raise ModelFileError("this is not the text of a Vowpal Wabbit model; vw --invert_hash FILE writes one")
     found = Readable()

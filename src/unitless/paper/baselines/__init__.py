@@ -9,7 +9,8 @@
 | `AROW`, `DiagonalAROW` | d², d | with scaled=True | r |
 | `VSGD` | d | yes | nothing |
 
-`scaled=True` is not the authors': it lets the initial matrix begin at each feature's first non-zero value.
+`scaled=True` is not part of the published algorithms: it starts the initial matrix at each feature's first non-zero
+value.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ class AROW(Baseline):
 
     where:
         w and Σ are the mean and covariance of a belief about the weights.
-        r says how little a row may teach. Multiplying r and the first Σ by the same number changes nothing, so that r
-            has the unit of x², as the first Σ is 1 without one.
+        r limits the effect of a row. Multiplying r and the first Σ by the same number changes nothing, so r has the
+        unit of x², because the first Σ is 1 without a unit.
 
-    Computed: Σ⁻¹ ← Σ⁻¹ + x xᵀ/r, by the factor of Σ (see `inverse_factor`).
+    The implementation updates Σ⁻¹ ← Σ⁻¹ + x xᵀ/r, by the factor of Σ (see `inverse_factor`).
 
     A row costs d² operations and the state d² numbers per lane.
 
@@ -33,8 +33,8 @@ class AROW(Baseline):
     units, though not under rotations.
 
     Args:
-        r: how little a row may teach.
-        scaled: begin in the features' own units.
+        r: the regularization; a larger value makes smaller updates.
+        scaled: begin the matrix in the features' own units. Default: False.
         classes: see `Baseline`.
 
     Example:
@@ -77,7 +77,7 @@ class AROW(Baseline):
 
 class DiagonalAROW(Baseline):
     """AROW with a diagonal covariance, which is projected in the form of its inverse (Crammer et al. 2009, section 4;
-    analysed by Orabona, Crammer, Cesa-Bianchi 2012).
+    analyzed by Orabona, Crammer, Cesa-Bianchi 2012).
 
         p = Σ_i w_i x_i,   q = Σ_i x_i²/A_i;   where y·p < 1:
             w_i ← w_i + (1 − y·p) y x_i/A_i / (q + r),   A_i ← A_i + x_i²/r,   A_i = 1 first
@@ -89,8 +89,8 @@ class DiagonalAROW(Baseline):
     value.
 
     Args:
-        r: how little a row may teach.
-        scaled: begin in the features' own units.
+        r: the regularization; a larger value makes smaller updates.
+        scaled: begin the matrix in the features' own units. Default: False.
         classes: see `Baseline`.
 
     Example:

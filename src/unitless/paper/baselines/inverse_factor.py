@@ -1,8 +1,8 @@
-"""The inverse of a matrix that grows by outer products, kept as a factor.
+"""The inverse of a matrix that grows by outer products, stored as a factor.
 
 All full-matrix baselines need P = A⁻¹ while A ← A + c·x xᵀ. The Sherman–Morrison formula subtracts two nearly equal
-matrices when a value of x is large beside what A knows: with x = 10⁸ all digits of P are gone, and P need not even
-stay positive. So P is kept as a product,
+matrices when a value of x is large compared with those before: with x = 10⁸ all digits of P are lost, and P need not
+even stay positive. So P is stored as a product,
 
     P = S Sᵀ,    f = Sᵀx,    S ← S − γ (S f) fᵀ,    γ = c / (1 + c·fᵀf + √(1 + c·fᵀf)),
 
@@ -23,13 +23,13 @@ Lanes: TypeAlias = NDArray[np.intp]
 
 
 class InverseFactor:
-    """S for each lane.
+    """The factor S for each lane.
 
     Args:
-        precision: what A begins with on its diagonal, for each lane.
+        precision: the initial value of the diagonal of A, for each lane.
         columns: the number of features.
-        scaled: if so, A begins with precision·x_i², where x_i is feature i's first non-zero value. No row before that
-            one has asked for it, so that it is as if it had been known from the start.
+        scaled: if True, A begins with precision·x_i², where x_i is feature i's first non-zero value. Rows before that
+            one do not depend on the entry, so the result is the same as if x_i had been known from the start.
     """
 
     def __init__(self, precision: Float64, columns: int, scaled: bool) -> None:
@@ -40,13 +40,13 @@ class InverseFactor:
             self._S[:, range(columns), range(columns)] = self._deviation[:, None]
 
     def meet(self, x: Float64) -> None:
-        """Note the scale of features that are there for the first time."""
+        """Record the scale of features that are non-zero for the first time."""
         new = np.flatnonzero(self._unseen & (x != 0))
         self._S[:, new, new] = self._deviation[:, None] / np.abs(x[new])
         self._unseen[new] = False
 
     def coordinates(self, lanes: Lanes, x: Float64) -> Float64:
-        """f = Sᵀx of some lanes, of new features as well; its squared length is xᵀPx."""
+        """The vector f = Sᵀx for some lanes, including new features; its squared length is xᵀPx."""
         present = np.flatnonzero(x)
         f = np.asarray(x[present] @ self._S[lanes[:, None], present])
         new = present[self._unseen[present]]
@@ -54,23 +54,23 @@ class InverseFactor:
         return f
 
     def directions(self, lanes: Lanes, f: Float64) -> Float64:
-        """Px = S f of some lanes."""
+        """The vector Px = S f for some lanes."""
         return np.asarray((self._S[self._where(lanes)] @ f[:, :, None])[:, :, 0])
 
     def grow(self, lanes: Lanes, f: Float64, Px: Float64, c: Float64) -> None:
-        """A ← A + c·x xᵀ in some lanes."""
+        """Add an outer product in some lanes: A ← A + c·x xᵀ."""
         self._S[self._where(lanes)] -= _step(f, Px, c)[:, :, None] * f[:, None, :]
 
     def _where(self, lanes: Lanes) -> Lanes | slice:
-        """Not to copy all of S if all lanes are meant."""
+        """An index of lanes that avoids copying S if all lanes are selected."""
         return slice(None) if len(lanes) == len(self._S) else lanes
 
 
 class LargeInverseFactor(InverseFactor):
-    """The same for many features, where to change the whole of S would be most of the work.
+    """The factor S for many features, where updating the whole matrix at each row would be slow.
 
-    The last changes are kept apart, S = S_0 − Σ_k u_k f_kᵀ, and S_0 is changed by all of them at once, which is a
-    product of matrices and much faster than so many outer products.
+    The last updates are stored separately, S = S_0 − Σ_k u_k f_kᵀ, and S_0 is updated by all of them at once. That is a
+    product of matrices, which is much faster than the same number of outer products.
     """
 
     PENDING = 32
@@ -101,11 +101,11 @@ class LargeInverseFactor(InverseFactor):
 
 
 def inverse_factor(precision: Float64, columns: int, scaled: bool) -> InverseFactor:
-    """The faster of the two for so many features."""
+    """The faster implementation of the factor for a number of features."""
     return (LargeInverseFactor if columns > 100 else InverseFactor)(precision, columns, scaled)
 
 
 def _step(f: Float64, Px: Float64, c: Float64) -> Float64:
-    """u = γ·Px."""
+    """The update vector u = γ·Px."""
     grown = 1 + c * np.einsum("ij,ij->i", f, f)
     return np.asarray((c / (grown + np.sqrt(grown)))[:, None] * Px)

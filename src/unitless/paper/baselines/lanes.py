@@ -1,4 +1,4 @@
-"""What the baselines share: several learners that read the same rows, each in a lane of its own."""
+"""The common base of the baselines: several learners that read the same rows, each in its own lane."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...inputs import Float64
 
 
 def hyperparameter(value: Any, name: str) -> Float64:
-    """A positive number, or a list of them: one learner for each."""
+    """Check that a hyperparameter is a positive number, or a list of them: one learner for each."""
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -29,16 +29,17 @@ def hyperparameter(value: Any, name: str) -> Float64:
 class Baseline(abc.ABC):
     """Online learners over dense rows, one for each hyperparameter value and each class, in one pass.
 
-    A hyperparameter may be one number or a list. With a list there is a learner for each value, and predictions have
-    an axis for them. With `classes` there is a learner for each class 0 … classes − 1 against all others, and
-    predictions have a last axis for those: the largest is the predicted class. With neither, a prediction is a number.
+    A hyperparameter may be one number or a list. With a list there is a learner for each value, and predictions have an
+    axis for the values. With `classes` there is a learner for each class 0 … classes − 1 against all others, and
+    predictions have a last axis for the classes: the largest is the predicted class. Otherwise a prediction is a
+    number.
 
-    There is no intercept: give a column of ones. Learners do not influence each other: one whose numbers run away
-    predicts not-a-number from there, and the others go on.
+    There is no intercept: add a column of ones. Learners do not influence each other: if one diverges, its predictions
+    are NaN from then on, and the others continue.
     """
 
     unit_free: bool
-    """Whether predictions stay the same when features are multiplied by positive numbers, each by its own."""
+    """Whether predictions stay the same when each feature is multiplied by a positive number of its own."""
 
     binary: bool = True
     """Whether the label is one of two classes, written −1 and 1, 0 and 1, or as booleans."""
@@ -56,17 +57,17 @@ class Baseline(abc.ABC):
         self.shape: tuple[int, ...] = shape if classes is None else (*shape, classes)
         """The shape of one row's predictions."""
         self.columns: int | None = None
-        """How many features there are; None before the first row."""
+        """The number of features; None before the first row."""
         self._lane_values = {name: np.repeat(np.ravel(value), classes or 1) for name, value in values.items()}
         self._lanes = int(np.prod(self.shape))
         self._all = np.arange(self._lanes)
 
     def learn(self, x: Any, y: Any) -> Any:
-        """Learn from one row; gives the predictions made before."""
+        """Learn one row; returns the predictions made before."""
         return self._shaped(self.run(self._row(x), [y])[0])
 
     def predict(self, x: Any) -> Any:
-        """The predictions for one row, which change nothing."""
+        """Predict one row; changes nothing."""
         row = self._matrix(self._row(x))[0]
         if self.columns is None:
             return self._shaped(np.zeros(self._lanes))
@@ -74,9 +75,9 @@ class Baseline(abc.ABC):
             return self._shaped(self._predict(row))
 
     def run(self, X: Any, y: Any) -> Float64:
-        """Learn from rows in order; gives the predictions made before each, one row each.
+        """Learn rows in order; returns the predictions made before each row, one row of predictions for each.
 
-        Nothing is learned if any row is at fault.
+        If any row is invalid, nothing is learned.
         """
         rows = self._matrix(X)
         targets = self._targets(y, len(rows))
@@ -89,24 +90,26 @@ class Baseline(abc.ABC):
                 predictions[place] = self._learn(x, targets[place])
         return predictions.reshape(len(rows), *self.shape)
 
-    # ------------------------------------------------------------------------------------------ what an algorithm adds
+    # ------------------------------------------------------------------------------------- implemented by each
+    # algorithm
 
     @abc.abstractmethod
     def _begin(self, columns: int) -> None:
-        """The state before the first row."""
+        """Initialize the state before the first row."""
 
     @abc.abstractmethod
     def _predict(self, x: Float64) -> Float64:
-        """Each lane's prediction."""
+        """The prediction of each lane."""
 
     @abc.abstractmethod
     def _learn(self, x: Float64, y: Float64) -> Float64:
-        """Each lane's prediction, and then its update; y is each lane's label."""
+        """The prediction of each lane, followed by its update; y is the label of each lane."""
 
     def _shaped(self, predictions: Float64) -> Any:
         return predictions.reshape(self.shape) if self.shape else float(predictions.reshape(()))
 
-    # ------------------------------------------------------------------------------------------------- what is given
+    # -------------------------------------------------------------------------------------------------- checks of
+    # inputs
 
     def _row(self, x: Any) -> NDArray[Any]:
         row = inputs.as_array(x, "x")
@@ -128,7 +131,7 @@ class Baseline(abc.ABC):
         return rows
 
     def _targets(self, y: Any, rows: int) -> Float64:
-        """Each row's label for each lane."""
+        """The label of each row for each lane."""
         labels = inputs.vector(y, "y", rows)
         if self.classes is not None:
             wrong = np.flatnonzero(~np.isin(labels, np.arange(self.classes)))

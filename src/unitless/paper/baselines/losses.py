@@ -1,4 +1,4 @@
-"""The losses of the baselines that descend a gradient, over many predictions at once.
+"""The losses of the gradient-based baselines, over many predictions at once.
 
 The same losses as in `unitless.paper.algorithms`, whose slopes they are tested against; vSGD needs the curvature as
 well.
@@ -18,7 +18,7 @@ LossName: TypeAlias = Literal["squared", "logistic"]
 
 
 class Loss(abc.ABC):
-    """L(p, y) by its first two derivatives in p."""
+    """A loss L(p, y), given by its first two derivatives in p."""
 
     binary: bool
 
@@ -49,7 +49,7 @@ class Logistic(Loss):
     binary = True
 
     def slope(self, p: Float64, y: Float64) -> Float64:
-        return np.asarray(-y / (1 + np.exp(y * p)))  # where exp overflows, the slope is rightly 0
+        return np.asarray(-y / (1 + np.exp(y * p)))  # where exp overflows, the slope is correctly 0
 
     def curvature(self, p: Float64, y: Float64) -> Float64:
         tail = np.exp(-np.abs(p))
@@ -57,7 +57,7 @@ class Logistic(Loss):
 
 
 def by_name(name: LossName) -> Loss:
-    """The loss of that name."""
+    """The loss with a name."""
     if name == "squared":
         return Squared()
     if name == "logistic":

@@ -1,4 +1,4 @@
-"""Online Newton Step: the whole second-order matrix of the gradients."""
+"""Online Newton Step: second order, with the whole matrix of the gradients."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class OnlineNewtonStep(Baseline):
         η is the paper's 1/β. It has the unit of the loss. Logistic loss has none, and 1 is the natural step: the
             mean of g gᵀ is then the Hessian. For squared loss it is about the square of the label's noise.
         ε has the unit of g², that is (loss/weight)²; the paper's choice is 1/(βD)², D the diameter of the weights' set.
-        Π is the projection in the norm of A onto {w : |w·x| ≤ limit} for the row that is next to be predicted, which
-            has a closed form: w − A⁻¹x·(p − clip(p, −limit, limit))/(xᵀA⁻¹x). The paper projects onto one fixed set of
+        Π is the projection in the norm of A onto {w : |w·x| ≤ limit} for the next row, with the
+            closed form w − A⁻¹x·(p − clip(p, −limit, limit))/(xᵀA⁻¹x). The paper projects onto one fixed set of
             weights; this set, of all weights that predict nothing beyond the limit, is the one whose shape has no unit
             (Luo, Agarwal, Cesa-Bianchi, Langford 2016). With limit=None there is no projection.
 
     A row costs d² operations and the state d² numbers per lane.
 
-    **Unit-free?** No; but ε alone carries a unit. Without ε, x → Mx for any invertible M turns A into M A Mᵀ and w
-    into M⁻ᵀw, and w·x stays: the step itself knows neither units nor rotations. But A then has no inverse before d
-    independent rows have come, and what stands in for it, ε I (or a pseudo-inverse, the limit ε → 0), is a statement
-    about units: directions of small values count as unknown for longer. Rotations alone leave ε I as it is.
+    **Unit-free?** No, but only ε has a unit. Without ε, x → Mx for any invertible M turns A into M A Mᵀ and w
+    into M⁻ᵀw, and w·x stays: the step itself depends neither on units nor on rotations. But without ε, A has no inverse
+    before d independent rows, and its replacement, ε I (or a pseudo-inverse, the limit ε → 0), depends on units:
+    directions of small values count as unknown for longer. Rotations do not change ε I.
 
-    *Normalized Online Learning* says that ONS "has a regret bound independent of units". The bound as published,
+    *Normalized Online Learning* states that ONS "has a regret bound independent of units". The bound as published,
     5(1/α + GD) d log T, is not: G and D are Euclidean lengths of gradients and of weights, and their product is
     unchanged only when all features change by the same factor. But its proof needs GD just as a bound of
-    |g·(w − w*)|, which no unit changes; what is left is ε‖w*‖² and the ε in log det(A_T/ε). So the claim holds for an
-    initial matrix in the features' own units. That is what `scaled=True` builds: A begins with ε·x_i², x_i being the
+    |g·(w − w*)|, which no unit changes; what is left is ε‖w*‖² and the ε in log det(A_T/ε). So the claim is true for an
+    initial matrix in the features' own units. This is what `scaled=True` does: A begins with ε·x_i², x_i being the
     feature's first non-zero value. Then predictions are the same under every change of units, though not under
     rotations.
 
@@ -46,7 +46,7 @@ class OnlineNewtonStep(Baseline):
         rate: η.
         epsilon: ε.
         limit: the largest prediction, or None.
-        scaled: begin in the features' own units.
+        scaled: begin A in the features' own units. Default: False.
         classes: see `Baseline`.
 
     Example:

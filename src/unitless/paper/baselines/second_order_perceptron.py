@@ -22,19 +22,19 @@ class SecondOrderPerceptron(Baseline):
         X has the rows of mistakes as columns; the row to be predicted counts as well, mistake or not.
         a has the unit of x².
 
-    Settled: p = 0 is a mistake. Computed: with A = a I + X Xᵀ, w = A⁻¹v and q = xᵀA⁻¹x, it is p = w·x/(1 + q), and on a
-    mistake w ← w + A⁻¹x (y − w·x)/(1 + q): ridge regression on the mistakes alone.
+    Where the paper is silent: p = 0 is a mistake. The implementation uses A = a I + X Xᵀ, w = A⁻¹v and q = xᵀA⁻¹x: then
+    p = w·x/(1 + q), and on a mistake w ← w + A⁻¹x (y − w·x)/(1 + q). This is ridge regression on the mistakes.
 
     A row costs d² operations and the state d² numbers per lane.
 
-    **Unit-free?** No: a alone carries a unit, the square of the features'. For a → 0 with the pseudo-inverse, which
+    **Unit-free?** No: a has a unit, the square of the features'. For a → 0 with the pseudo-inverse, which
     the authors give as a variant without parameters (it is not built here), p depends on no unit and no rotation,
     because both v and x lie in the span of A. With `scaled=True` A begins with a·x_i², x_i being the feature's first
     non-zero value: then predictions are the same under every change of units, though not under rotations.
 
     Args:
-        a: how much the matrix begins with; how much like the perceptron the learner remains.
-        scaled: begin in the features' own units.
+        a: the initial value of the matrix's diagonal; with a larger value the learner is closer to the perceptron.
+        scaled: begin the matrix in the features' own units. Default: False.
         classes: see `Baseline`.
 
     Example:
@@ -83,14 +83,14 @@ class DiagonalSecondOrderPerceptron(Baseline):
 
     where A_i is a at first.
 
-    Settled: p = 0 is a mistake. A row costs d operations per lane.
+    Where the paper is silent: p = 0 is a mistake. A row costs d operations per lane.
 
-    **Unit-free?** No: a alone carries a unit, the square of the features'. With `scaled=True` A_i begins with a·x_i²,
+    **Unit-free?** No: a has a unit, the square of the features'. With `scaled=True` A_i begins with a·x_i²,
     x_i being the feature's first non-zero value, and predictions are the same under every change of units.
 
     Args:
-        a: how much the diagonal begins with.
-        scaled: begin in the features' own units.
+        a: the initial value of the diagonal.
+        scaled: begin the matrix in the features' own units. Default: False.
         classes: see `Baseline`.
 
     Example:

@@ -1,4 +1,4 @@
-"""vSGD-l: gradient descent whose rates follow from the gradients' mean and spread."""
+"""vSGD-l: gradient descent with learning rates from the gradients' mean and variance."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class VSGD(Baseline):
 
     where:
         g_i = L'(p) x_i is the gradient and h_i = L''(p) x_i² the curvature, exact for a linear model.
-        τ_i is the memory, in rows: long where gradients are noise, short where they agree.
+            τ_i is the memory, in rows: long where the gradients are noise, short where they agree.
 
-    Slow start: the first n_0 rows are only averaged into ḡ, v̄ and h̄, with no step; τ_i begins as n_0. Then v̄ and h̄
-    are overestimated by the factor C, by default d/10 and at least 1, which makes the first steps small.
+    Slow start: the first n_0 rows are only averaged into ḡ, v̄ and h̄, without a step; τ_i begins as n_0. Then v̄ and
+    h̄ are multiplied by the factor C, by default d/10 and at least 1, which makes the first steps small.
 
-    Settled: where the authors' programs add an epsilon, which would have a unit, nothing is added: a weight whose
-    gradients were all 0 has h̄ v̄ = 0 and is left alone. A feature that has its first gradient after the slow start is
-    overestimated then.
+    Where the paper is silent: the authors' programs add an epsilon, which would have a unit. Here nothing is added: a
+    weight whose gradients were all 0 has h̄ v̄ = 0 and is not changed. For a feature whose first gradient comes after
+    the slow start, the factor C is applied then.
 
-    **Unit-free?** Yes, under every change of units: ḡ² is in units of x², h̄ v̄ of x⁴, η of 1/x² as the weight's
-    gradient step must be, and n_0, C and τ have none. Not under rotations: rates are of each weight alone. That is
-    also its weakness here: each rate is right if its weight moves alone, and together they overshoot where features
+    **Unit-free?** Yes, under every change of units: ḡ² has the unit of x², h̄ v̄ that of x⁴, and η that of 1/x², as a
+    gradient step needs; n_0, C and τ have no unit. No under rotations, because each weight has its own rate. That is
+    also its weakness: each rate is right if only its weight changes, and together the steps overshoot where features
     are correlated.
 
     Args:

@@ -1,8 +1,8 @@
-"""Data that comes with the package, as an example.
+"""Example data that is part of the package.
 
 shuttle.parquet is the training part of Statlog (Shuttle): 43,500 × 9 readings of the space shuttle's radiator system,
 label 1 to 7. Source: Statlog (Shuttle) [Dataset], UCI Machine Learning Repository, https://doi.org/10.24432/C5WS31,
-CC BY 4.0; donated by Jason Catlett, from NASA. Nothing was changed but the file's format.
+CC BY 4.0; donated by Jason Catlett, from NASA. Only the file format was changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The paper's experiments, recomputed: its datasets, tables and figures, bounds, and the comparison that it asked for.
+"""The paper's experiments, recomputed: its datasets, tables and figures, bounds, and the comparison that it proposed.
 
-`unitless paper` is this as a command. In Python:
+The command `unitless paper` runs them. In Python:
 
     >>> from unitless.paper import experiments
     >>> lab = experiments.Lab(datasets=["shuttle"], shuffles=1)

@@ -1,4 +1,4 @@
-"""A file out of an archive that may hold archives itself."""
+"""Extract a file from an archive that may contain further archives."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import IO, Any
 from ...errors import DatasetError
 
 _DEEPEST = 4
-MOST_UNPACKED = 8 << 30  # bytes in all; the largest dataset's file has less than a tenth of it
+MOST_UNPACKED = 8 << 30  # total bytes; the largest dataset's file has less than a tenth of it
 _ENDINGS = (".zip", ".tar", ".tgz", ".gz")
 
 
 def extract(archive: pathlib.Path, name: str, folder: pathlib.Path) -> pathlib.Path:
-    """Copy the first file of this name, at any depth of zip, tar and gzip, into the folder.
+    """Copy the first file with this name, at any depth of zip, tar and gzip, into the folder.
 
-    Only the last part of a member's path is looked at, so that nothing is ever written outside the folder.
+    Only the last part of a member's path is used, so nothing is written outside the folder.
     """
     try:
         found = _search(archive, archive.name, name, folder, 1, _Room(MOST_UNPACKED))
@@ -32,16 +32,16 @@ def extract(archive: pathlib.Path, name: str, folder: pathlib.Path) -> pathlib.P
 
 
 class _Room:
-    """How much may still be unpacked: a small archive can hold files of any size."""
+    """The remaining number of bytes that may be unpacked: a small archive can contain files of any size."""
 
     def __init__(self, size: int) -> None:
         self._size = self._left = size
 
     def take(self, size: int) -> None:
-        """So much of it, or an error before it is written."""
+        """Reserve bytes, or raise an error before they are written."""
         self._left -= size
         if self._left < 0:
-            raise DatasetError(f"the archive holds more than {self._size:,} bytes, the most that is unpacked of one")
+            raise DatasetError(f"the archive contains more than {self._size:,} bytes, the most that is unpacked of one")
 
 
 def _search(

@@ -1,4 +1,4 @@
-"""Regret beside every bound of the paper, on random and adversarial sequences; and the scaling adversary at work."""
+"""Regrets compared with every bound of the paper, on random and adversarial sequences; and the scaling adversary."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def _truncated(X: Float64, y: Float64, loss: Loss, ball: Ball) -> Run:
 
 
 def _squares(X: Float64, y: Float64) -> Float64:
-    """G of linear losses, whatever the weights."""
+    """The squared gradients G for linear losses, which do not depend on the weights."""
     return np.asarray(((y[:, None] * X) ** 2).sum(axis=0))
 
 
-# By name: q of the ball, the learner, its bound, and whether it holds for other losses than linear ones as well.
+# By name: q of the ball, the learner, its bound, and whether it is valid for losses other than linear ones.
 _FOR_THE_BALL: dict[str, tuple[int, Learn, Bound, bool]] = {
     "Lemma 2, p = ∞": (1, _worst_case_hindsight, theory.lemma_2, False),
     "Lemma 2, p = 2": (2, _worst_case_hindsight, theory.lemma_2, False),
@@ -78,32 +78,32 @@ STEPS = len(_FOR_THE_BALL) + len(_FOR_ONE_PREDICTOR) + 3
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """How close a bound came to what was measured."""
+    """A bound, compared with measured regrets."""
 
     bound: str
     losses: str
     sequences: int
     violations: int
-    """How often the regret was above the bound, by more than rounding and the comparator's certified gap."""
+    """How often the regret exceeded the bound by more than rounding and the comparator's certified gap."""
     largest_ratio: float
     """The largest regret/bound."""
     median_ratio: float
     worst_kind: str
-    """The kind of sequence that has the largest."""
+    """The kind of sequence with the largest regret/bound."""
     ratios: tuple[float, ...] = dataclasses.field(repr=False, default=())
 
     @property
     def misprinted(self) -> bool:
-        """Is it known to be false?"""
+        """Whether the bound is known to be false."""
         return self.bound.endswith("as printed")
 
     def asdict(self) -> dict[str, Any]:
-        """For JSON, without every single ratio."""
+        """The result as JSON-compatible values, without the single ratios."""
         return {key: value for key, value in dataclasses.asdict(self).items() if key != "ratios"}
 
 
 def every_bound(sequences: int | None = None, told: Told | None = None) -> list[Tested]:
-    """Every bound on so many sequences."""
+    """Test every bound on a number of sequences."""
     sequences = SEQUENCES if sequences is None else sequences
     found = []
     for name in _FOR_ONE_PREDICTOR:
@@ -130,7 +130,7 @@ def _kind(seed: int) -> str:
 
 
 def _one_predictor(name: str, seed: int) -> Trial:
-    """Against the corner of the box that the gradients point away from."""
+    """A trial against one predictor: the corner of the box opposite to the gradients."""
     learner, bound = _FOR_ONE_PREDICTOR[name]
     X, y = sequence(seed)
     scale = theory.largest(X)
@@ -159,7 +159,10 @@ def _convex(name: str, loss: str, seed: int) -> Trial:
 
 
 def _corollary(seed: int) -> Trial:
-    """Hinge loss, whose single examples cost at most C + 1; the certified gap is that of its comparator."""
+    """A trial of Corollary 1 with hinge loss, whose examples cost at most C + 1.
+
+    It uses the comparator's certified gap.
+    """
     X, y = sequence(seed, "classes")
     ball = _ball(X, 1, C=1.0)
     loss = Hinge()
@@ -173,7 +176,7 @@ def _ball(X: Float64, q: int, C: float) -> Ball:
 
 
 def _linear_regret(run: Run, ball: Ball) -> float:
-    """For linear losses the best of the ball has −C‖S^(1/2) Σ g‖_p."""
+    """The regret for linear losses, where the loss of the best predictor of the ball is −C‖S^(1/2) Σ g‖_p."""
     return float(run.losses.sum()) + ball.support(run.gradients.sum(axis=0))
 
 
@@ -203,15 +206,15 @@ class Attack:
     """The scaling adversary against AG and NAG: their regrets at the best rate in hindsight."""
 
     exponents: tuple[int, ...]
-    """One of two features is multiplied by 2^k."""
+    """The exponents k: one of two features is multiplied by 2^k."""
     adaptive: tuple[float, ...]
     normalized: tuple[float, ...]
     searched_adaptive: tuple[float, ...]
-    """Along a search through the units of five features, each step of which made AG's regret larger."""
+    """AG's regrets along a search through the units of five features; each step made the regret larger."""
     searched_normalized: tuple[float, ...]
 
     def asdict(self) -> dict[str, Any]:
-        """The result as JSON can keep it."""
+        """The result as JSON-compatible values."""
         return dataclasses.asdict(self)
 
 
@@ -234,7 +237,7 @@ def attack(seed: int = 1, rows: int = 500, trials: int = 60) -> Attack:
 
 
 def results(kept: Kept, told: Told | None = None) -> tuple[list[Tested], Attack]:
-    """Every bound and the attack, kept."""
+    """The results for every bound and the attack, from the cache if possible."""
 
     def compute() -> dict[str, Any]:
         found = [dataclasses.asdict(one) for one in every_bound(told=told)]
@@ -248,7 +251,7 @@ def results(kept: Kept, told: Told | None = None) -> tuple[list[Tested], Attack]
 
 @figures.styled
 def plot(tested: Sequence[Tested], attacked: Attack) -> Figure:
-    """Draw the share of each bound that was reached, and the regret of AG and NAG against the unit of one feature."""
+    """Draw the largest share of each bound that was reached, and the regrets of AG and NAG by one feature's unit."""
     figure, (left, right) = figures.panels(2, width=6.2, height=4.8)
     shown = [one for one in tested if one.losses in ("linear", "hinge") and not one.misprinted]
     for place, one in enumerate(reversed(shown)):

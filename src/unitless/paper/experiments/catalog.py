@@ -124,7 +124,7 @@ def _far(one: Result) -> str:
     return " and ".join(["LOSS"] * (not one.near_loss) + ["RATE"] * (not one.near_rate)) + " far"
 
 
-# What was tried where a number was not met: by table, dataset, whether pre-normalized, and rule.
+# Explanations of numbers that were not reproduced: by table, dataset, whether pre-normalized, and rule.
 _TRIED = {
     (2, "shuttle", True, "ag"): (
         " Tried once, over five orders: no constant feature (best at 6.0), plain steps (5.0), unordered pairs (7.4), "
@@ -136,7 +136,7 @@ _TRIED = {
 
 
 def _far_note(one: Result) -> str:
-    """The remark on a number of the paper that was not reproduced."""
+    """The note on a printed number that was not reproduced."""
     tried = _TRIED.get((one.table, one.dataset, one.normalized, one.rule), "")
     where = f"{one.dataset}{', pre-normalized' if one.normalized else ''}, {RULE_NAMES[one.rule]}"
     at = one.loss_at_printed_rate
@@ -149,19 +149,19 @@ def _far_note(one: Result) -> str:
 
 @_timed
 def table2(lab: Lab) -> Section:
-    """NAG against AG."""
+    """Table 2: NAG against AG."""
     return _rate_table(lab, 2)
 
 
 @_timed
 def table3(lab: Lab) -> Section:
-    """sNAG against AG."""
+    """Table 3: sNAG against AG."""
     return _rate_table(lab, 3)
 
 
 @_timed
 def figure1(lab: Lab) -> Section:
-    """One feature in other units."""
+    """Figure 1: one feature in other units."""
     curves = figure1_experiment.figure1(told=lab.told)
     cells = [
         [
@@ -190,7 +190,7 @@ def figure1(lab: Lab) -> Section:
 
 @_timed
 def figure2(lab: Lab) -> Section:
-    """Normalized rules on raw data beside AG on pre-normalized data."""
+    """Figure 2: normalized rules on raw data against AG on pre-normalized data."""
     points = figures.figure2_points(_results(lab, 2) + _results(lab, 3))
     cells = [
         [
@@ -217,7 +217,7 @@ def figure2(lab: Lab) -> Section:
 
 @_timed
 def figure3(lab: Lab) -> Section:
-    """The range of best rates."""
+    """Figure 3: the range of best rates."""
     ranges = figures.figure3_ranges(_results(lab, 2) + _results(lab, 3))
     cells = [
         [
@@ -244,7 +244,7 @@ def figure3(lab: Lab) -> Section:
 
 @_timed
 def conclusions(lab: Lab) -> Section:
-    """What the paper concludes, tested on our numbers."""
+    """The paper's conclusions, tested on our numbers."""
     found = claims(_results(lab, 2) + _results(lab, 3))
     cells = [[one.claim, "holds" if one.holds else "DOES NOT HOLD", one.because] for one in found]
     return Section(
@@ -257,7 +257,7 @@ def conclusions(lab: Lab) -> Section:
 
 @_timed
 def bounds(lab: Lab) -> Section:
-    """Regret beside every bound."""
+    """Regrets compared with every bound."""
     tested, attacked = bounds_experiment.results(lab.kept, lab.told)
     cells = [
         [
@@ -277,11 +277,11 @@ def bounds(lab: Lab) -> Section:
         "The bounds and the scaling adversary",
         {"rows": [one.asdict() for one in tested], "adversary": attacked.asdict()},
         text=[
-            "The regret of each learner of the analysis beside its bound, on random and adversarial sequences (of "
-            "eight kinds, in units from 10⁻⁶ to 10⁶). Misprints of the paper are corrected; `unitless.paper.theory` "
-            "says which, and by which construction each bound is reached or how nearly. For linear losses the best "
-            "predictor is known in closed form, for others with a certified gap. Lemma 1 as printed is false, and is "
-            "here to show it."
+            "The regret of each learner of the analysis, compared with its bound, on random and adversarial sequences "
+            "(of eight kinds, in units from 10⁻⁶ to 10⁶). Misprints are corrected; `unitless.paper.theory` "
+            "lists them, and the construction that reaches each bound or comes closest to it. For linear losses the "
+            "best predictor is known in closed form, for others with a certified gap. Lemma 1 as printed is false; the "
+            "table includes it to show this."
         ],
         tables=[Table(header, cells, left=2)],
         figures={"bounds": bounds_experiment.plot(tested, attacked)},
@@ -298,7 +298,7 @@ def bounds(lab: Lab) -> Section:
 
 @_timed
 def comparison(lab: Lab) -> Section:
-    """All rules and the learners that the paper names."""
+    """The comparison of all rules and the learners that the paper names."""
     results = [result for prepared in lab.prepared() for result in _compared(lab, prepared)]
     cells = [
         [
@@ -335,7 +335,7 @@ def comparison(lab: Lab) -> Section:
 
 
 def _compared(lab: Lab, prepared: Prepared) -> list[comparison_experiment.Result]:
-    """The results of one dataset, kept."""
+    """The results of one dataset, from the cache if possible."""
     question = {"comparison": prepared.content, "rows": lab.comparison_rows}
 
     def compute() -> list[dict[str, Any]]:
@@ -366,7 +366,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def steps(name: str, lab: Lab) -> int:
-    """About how many times an experiment reports."""
+    """The approximate number of progress reports of an experiment."""
     datasets = len(lab.loaded())
     per_search = 1 + len(lab.seeds)
     if name in ("table2", "table3"):
@@ -384,12 +384,12 @@ def _absent(lab: Lab) -> list[str]:
 
 
 def opening(lab: Lab) -> list[str]:
-    """What stands at the top of the report."""
+    """The introduction of the report."""
     samples = [f"{one.dataset.title}: {one.sample_note}" for one in lab.loaded() if one.is_sample]
     whole = [one.dataset.title for one in lab.loaded() if not one.is_sample]
     text = [
         "Ross, Mineiro, Langford: *Normalized Online Learning* (2013), its tables, figures and bounds computed anew "
-        "from the data, beside what it prints.",
+        "from the data, next to the printed ones.",
         f"Whole datasets: {', '.join(whole)}.",
     ]
     if samples:
@@ -400,7 +400,7 @@ def opening(lab: Lab) -> list[str]:
 
 
 def all_experiments(lab: Lab, begun: Callable[[str, int], Any] | None = None) -> list[Section]:
-    """Every one, in the order of the report."""
+    """All experiments, in the order of the report."""
     sections = []
     for name, experiment in EXPERIMENTS.items():
         if begun is not None:

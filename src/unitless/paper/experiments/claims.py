@@ -1,4 +1,4 @@
-"""What the paper concludes from its Tables 2 and 3, tested on the recomputed ones."""
+"""The paper's conclusions from its Tables 2 and 3, tested on the recomputed tables."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ LEAST_RATE, GREATEST_RATE = 0.01, 20.0
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A sentence, whether it is true of our numbers, and which numbers."""
+    """A conclusion, whether it is true for our numbers, and for which numbers."""
 
     claim: str
     holds: bool
     because: str
 
     def asdict(self) -> dict[str, Any]:
-        """The result as JSON can keep it."""
+        """The result as JSON-compatible values."""
         return dataclasses.asdict(self)
 
 
 def claims(results: Sequence[Result]) -> list[Claim]:
-    """All claims, on the datasets that are whole."""
+    """All claims, tested on the datasets that are complete."""
     whole = [one for one in results if not one.sample]
     if not whole:
         return []

@@ -1,9 +1,10 @@
-"""All learners that the paper names, on the same rows, in the data's units and in others.
+"""Compare all learners that the paper names, on the same rows, in the data's units and in others.
 
-Section 1.1 names Online Newton Step, the second-order perceptron, AROW and vSGD beside gradient descent and adaptive
-gradient, and closes: "A comparative analysis of empirical performance would be interesting to observe." This makes it.
-Every learner runs on the rows as they are and on a copy whose columns are multiplied by numbers between 10⁻³ and 10³,
-as if each had been measured in another unit. Each is given its best hyperparameter in hindsight, from a grid.
+Section 1.1 names Online Newton Step, the second-order perceptron, AROW and vSGD in addition to gradient descent and
+adaptive gradient, and ends: "A comparative analysis of empirical performance would be interesting to observe." This is
+that analysis. Every learner runs on the original rows and on a copy whose columns are multiplied by numbers between
+10⁻³ and 10³, as if each were measured in another unit. Each learner uses its best hyperparameter in hindsight, from a
+grid.
 
     >>> import numpy as np
     >>> from unitless.paper.experiments import comparison
@@ -35,7 +36,7 @@ from ...inputs import Float64
 from .contenders import Contender, Rows, Setting, Task, contenders
 
 MATRIX_WORK = 4e9
-"""Rows × columns² × classes, beyond which rows are left out so that the learners with a whole matrix come to an end."""
+"""The limit of rows × columns² × classes; rows beyond it are left out, because of the learners with a whole matrix."""
 
 LARGEST_FACTOR = 1000.0
 """Columns are multiplied by up to this number or its inverse."""
@@ -43,7 +44,7 @@ LARGEST_FACTOR = 1000.0
 
 @dataclass(frozen=True)
 class Dataset:
-    """Data that is ready to be learned from."""
+    """Data for the comparison."""
 
     name: str
     X: Float64
@@ -55,33 +56,33 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Result:
-    """One learner on one dataset. A loss is infinite where the numbers ran away."""
+    """The result of one learner on one dataset. A loss is infinite if the learner diverged."""
 
     dataset: str
     task: Task
     rows: int
-    """How many were learned, the same for all learners of a dataset."""
+    """The number of learned rows, the same for all learners of a dataset."""
     features: int
     rule: str
     unit_free: bool
     hyperparameter: str | None
-    """What was tuned; None if nothing."""
+    """The name of the tuned hyperparameter; None if there is none."""
     raw_loss: float | None = None
     """Progressive 0-1 loss, or for numbers the squared loss over the squared range of labels."""
     raw_best: Setting | None = None
     """The hyperparameter of that loss, the best of the grid."""
     rescaled_loss: float | None = None
-    """With columns rescaled, and the hyperparameter chosen anew."""
+    """The loss with columns rescaled, and the hyperparameter tuned again."""
     rescaled_best: Setting | None = None
     rescaled_loss_at_raw_best: float | None = None
-    """With columns rescaled, and the hyperparameter that was best before: units changed, and nobody noticed."""
+    """The loss with columns rescaled, and the hyperparameter that was best for the original units."""
     seconds: float = 0.0
-    """For both copies and the whole grid."""
+    """The time for both copies and the whole grid."""
     skipped: str | None = None
-    """Why the learner was not run, if so."""
+    """The reason why the learner was not run, or None."""
 
     def asdict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """The result as JSON-compatible values."""
         return dataclasses.asdict(self)
 
 
@@ -95,15 +96,16 @@ def compare(
 ) -> list[Result]:
     """Run all learners over all datasets, each in one pass over the same shuffled rows.
 
-    All have a constant feature, which is not rescaled, and no products of features. Numbers are learned as
-    (y − least)/(largest − least), and predictions held between 0 and 1 when they are judged.
+    All learners have a constant feature, which is not rescaled, and no products of features. Numbers are learned as (y
+    − smallest)/(largest − smallest), and predictions are limited to 0 and 1 for the evaluation.
 
     Args:
-        datasets: what to learn.
-        rows: how many at most. Fewer of wide data: rows × columns² × classes is at most `MATRIX_WORK`.
-        rules: which learners, by name; all by default, see `contenders`.
-        seed: of the shuffle and of the factors.
-        progress: told what runs next.
+        datasets: the datasets to learn.
+        rows: the largest number of rows. For wide data it is smaller: rows × columns² × classes is at most
+            `MATRIX_WORK`.
+        rules: the names of the learners; see `contenders`. Default: all.
+        seed: the random seed of the order and the factors.
+        progress: called with the name of each learner before it runs.
     """
     chosen = _chosen(rules)
     if rows < 1:

@@ -1,4 +1,4 @@
-"""The learners of the comparison, each with the grid that its hyperparameter is chosen from."""
+"""The learners of the comparison, each with the grid of its hyperparameter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Setting: TypeAlias = float | tuple[float, float]
 """A value of one hyperparameter, or of two."""
 
 RATES = tuple(10.0 ** (k / 2) for k in range(-32, 5))
-"""Learning rates, from 10⁻¹⁶, which values of 10⁸ ask of gradient descent, to 100."""
+"""Learning rates from 10⁻¹⁶, which gradient descent needs for values of 10⁸, to 100."""
 
 IN_UNITS = tuple(10.0**k for k in range(-4, 10, 2))
 """Values of a and r where they have the unit of x²."""
@@ -39,10 +39,13 @@ WITHOUT_UNITS = tuple(10.0**k for k in range(-6, 4, 2))
 """Values of a and r where they have none."""
 
 NEWTON_IN_UNITS = tuple((10.0**k, limit) for limit in (2.0, 8.0) for k in range(-4, 6, 2))
-"""Values of ε and of the limit: no one limit serves all data, and without any, all is often lost at the start."""
+"""Values of ε and of the limit.
+
+No single limit suits all data, and without a limit some learners diverge at the start.
+"""
 
 NEWTON_WITHOUT_UNITS = tuple((10.0**k, limit) for limit in (2.0, 8.0) for k in range(-4, 2, 2))
-"""The same where ε has no unit."""
+"""Values of ε and of the limit where ε has no unit."""
 
 OVERESTIMATES = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
 """The constant C of vSGD."""
@@ -50,24 +53,24 @@ OVERESTIMATES = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
 
 @dataclass(frozen=True)
 class Rows:
-    """What all learners see, in the order in which they see it."""
+    """The rows of a comparison, in the order in which all learners see them."""
 
     X: Float64
     """The inputs with a column of ones."""
     y: NDArray[Any]
-    """±1, class numbers from 0, or labels brought to the range from 0 to 1."""
+    """±1, class numbers from 0, or labels scaled to the range from 0 to 1."""
     task: Task
     classes: int | None
 
     @property
     def loss(self) -> Literal["squared", "logistic"]:
-        """What gradients are taken of."""
+        """The loss whose gradients are used."""
         return "squared" if self.task == "number" else "logistic"
 
     def judge(self, predictions: Float64) -> Float64:
-        """The mean loss of each column of predictions; of classes they are scores, on a last axis.
+        """The mean loss of each column of predictions; for classes these are scores, on a last axis.
 
-        Infinite where the numbers ran away.
+        It is infinite for learners that diverged.
         """
         finite = np.isfinite(predictions).all(axis=(0, 2) if self.task == "classes" else 0)
         y = self.y[:, None]
@@ -89,7 +92,7 @@ class Contender:
     hyperparameter: str | None
     grid: tuple[Setting, ...]
     losses: Callable[[Rows], Float64]
-    """The loss of each value of the grid; one if there is no grid."""
+    """The loss of each value of the grid; a single one if there is no grid."""
     numbers: bool = True
     """Whether it can learn numbers."""
 
@@ -100,11 +103,11 @@ CLASSIFIERS = (
     ("arow", "r", AROW),
     ("diagonal arow", "r", DiagonalAROW),
 )
-"""Name, hyperparameter and class of the learners that learn from hinge loss or mistakes alone."""
+"""The name, hyperparameter and class of learners that need hinge loss or mistakes, and so learn only classes."""
 
 
 def contenders() -> list[Contender]:
-    """All learners: the paper's, and those it names."""
+    """All learners: those of the paper, and those that it names."""
     rules: tuple[Rule, ...] = ("nag", "snag", "ng", "ag", "gd")
     found = [Contender("nag, auto rate", True, None, (), _automatic)]
     for rule in rules:
@@ -127,7 +130,7 @@ def _automatic(rows: Rows) -> Float64:
 
 
 def _swept(rule: Rule, rows: Rows) -> Float64:
-    """A rule of the compiled core, at all rates."""
+    """The losses of a rule of the compiled core, at all rates."""
     if rows.classes is None:
         return rows.judge(Sweep(RATES, rule, rows.loss, bias=False).learn(rows.X, rows.y))
     found = Sweep(RATES, rule, rows.loss, classes=range(rows.classes), bias=False).learn(rows.X, rows.y)
@@ -135,7 +138,10 @@ def _swept(rule: Rule, rows: Rows) -> Float64:
 
 
 def _newton(grid: tuple[tuple[float, float], ...], scaled: bool, rows: Rows) -> Float64:
-    """Online Newton Step at its natural rate: 1 of logistic loss, 0.1 of labels from 0 to 1, whose noise is below ½."""
+    """The losses of Online Newton Step with its natural rate: 1 for logistic loss.
+
+    0.1 for labels from 0 to 1, whose noise is below ½.
+    """
     epsilon, limit = zip(*grid, strict=True)
     rate = 0.1 if rows.task == "number" else 1.0
     learner = OnlineNewtonStep(rows.loss, rate, epsilon, limit=limit, scaled=scaled, classes=rows.classes)

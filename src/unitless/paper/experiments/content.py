@@ -1,4 +1,4 @@
-"""What a table holds, whatever the file it came from: its digest, and whether it is the dataset that it should be."""
+"""The content of a table, whatever its file format: its digest, and whether it is the expected dataset."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .records import Dataset, Sample
 def digest(table: Any) -> str:
     """SHA-256 of the content of a pyarrow table, in hexadecimal.
 
-    Over the number of rows and then each column in order: its name, and its values as float64 in little-endian order,
-    or for text the distinct values in order and the place of each row's value among them. So compression, chunks,
-    dictionaries and the width of integers make no difference; a column in float32 is another one than in float64,
-    unless each of its values is the same.
+    The digest covers the number of rows and then each column in order: its name, and its values as float64 in
+    little-endian order, or for text the distinct values in order and the index of each row's value among them. So
+    compression, chunks, dictionaries and the width of integers make no difference. A column in float32 differs from one
+    in float64, unless each of its values is the same.
     """
     total = hashlib.sha256(f"{table.num_rows} rows".encode())
     for name in table.column_names:
@@ -37,15 +37,15 @@ def digest(table: Any) -> str:
 
 
 def scales(table: Any, columns: tuple[str, ...]) -> NDArray[np.float64]:
-    """The greatest absolute value of each of these columns of numbers."""
+    """The largest absolute value of each of these columns of numbers."""
     return np.array([np.abs(table.column(name).to_numpy().astype(np.float64)).max() for name in columns])
 
 
 def check(table: Any, dataset: Dataset, part: Sample | None = None) -> None:
-    """Whether this is the dataset, or that known part of it: otherwise a DatasetError says what is different.
+    """Check that a table is a dataset, or a known part of it; otherwise a DatasetError names the difference.
 
-    With a digest every value is checked. The whole of MSD and of CT Slice has none; there the number of rows, the
-    columns, the labels and what is known of the ranges must do.
+    With a digest every value is checked. MSD and CT Slice have no digest for the whole; there the number of rows, the
+    columns, the labels and the known ranges are checked.
     """
     _check_columns(table, dataset)
     rows = part.rows if part else dataset.rows
@@ -73,11 +73,11 @@ def _is_text(type_: Any) -> bool:
 
 
 def _text(column: Any) -> tuple[list[str], NDArray[np.int64]]:
-    """The distinct values in order, and the place of each row's value among them."""
+    """The distinct values in order, and the index of each row's value among them."""
     encoded = column if pyarrow("types").is_dictionary(column.type) else column.dictionary_encode()
     whole = encoded.unify_dictionaries().combine_chunks()
     texts, codes = whole.dictionary.to_pylist(), whole.indices.to_numpy()
-    values = sorted({texts[code] for code in np.unique(codes)})  # a dictionary may have more than occur
+    values = sorted({texts[code] for code in np.unique(codes)})  # a dictionary may have more values than the column
     places = {text: place for place, text in enumerate(values)}
     return values, np.array([places.get(text, -1) for text in texts], np.int64)[codes]
 
@@ -117,9 +117,9 @@ def _check_values(table: Any, dataset: Dataset) -> None:
 
 
 def _check_range(table: Any, dataset: Dataset) -> None:
-    """The range of scales, to the digits that the paper prints.
+    """Check the range of scales, to the digits that the paper prints.
 
-    The lower end of CT Slice is left out: it hangs on what the authors did with columns that are hardly ever used.
+    The lower end of CT Slice is not checked: it depends on how the authors treated columns that are almost always zero.
     """
     low, high = dataset.printed_scale
     found = scales(table, dataset.features)

@@ -1,4 +1,4 @@
-"""The paper's six datasets: found in a directory, downloaded, or bundled; checked; and given as tables.
+"""The paper's six datasets as tables: found in a directory, downloaded, or bundled; and checked.
 
 >>> loaded = load("shuttle")
 >>> loaded.rows, loaded.dataset.title, loaded.is_sample
@@ -26,7 +26,7 @@ __all__ = ["DATASETS", "Dataset", "Found", "Loaded", "categorical_columns", "fin
 
 @dataclass(frozen=True)
 class Found:
-    """A file of a dataset: of the whole, or of a known sample."""
+    """A file of a dataset: the whole dataset, or a known sample."""
 
     path: pathlib.Path
     sample: Sample | None = None
@@ -49,7 +49,7 @@ class Loaded:
 
 
 def numeric_columns(loaded: Loaded) -> list[str]:
-    """The features that are numbers: those that Table 1 counts. Cast them to float before arithmetic."""
+    """The numeric features, which Table 1 counts. Cast them to float before arithmetic."""
     return [name for name in loaded.dataset.features if name not in loaded.dataset.text_features]
 
 
@@ -59,7 +59,10 @@ def categorical_columns(loaded: Loaded) -> list[str]:
 
 
 def find(key: str, directory: str | os.PathLike[str]) -> Found | None:
-    """The file of a dataset in a directory: the whole in Parquet or as UCI has it, else the known sample, else None."""
+    """Find the file of a dataset in a directory.
+
+    The whole as Parquet or as UCI's file, else the known sample, else None.
+    """
     dataset, folder = _dataset(key), pathlib.Path(directory)
     for name in dataset.whole_files:
         if (folder / name).is_file():
@@ -76,11 +79,11 @@ def load(
     cache: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Loaded:
-    """A dataset by its key: bank, census, covertype, ctslice, msd or shuttle.
+    """Load a dataset by its key: bank, census, covertype, ctslice, msd or shuttle.
 
-    It is looked for in `directory`, by default the one that the environment variable UNITLESS_DATA names, and then
-    among earlier downloads; the first place that has it is taken. Shuttle is bundled. With `download` a sample does
-    not do, and what is nowhere whole is fetched from UCI; `progress(bytes, total)` is told how far that is.
+    It is searched in `directory`, by default the value of the environment variable UNITLESS_DATA, and then among
+    earlier downloads; the first match is used. Shuttle is bundled. With `download`, samples are not used, and a dataset
+    that is not found is fetched from UCI; `progress(bytes, total)` is called during the download.
     """
     dataset = _dataset(key)
     named = directory or os.environ.get("UNITLESS_DATA")

@@ -1,8 +1,8 @@
-"""The paper's datasets from UCI, into a cache of Parquet files.
+"""Download the paper's datasets from UCI, into a cache of Parquet files.
 
-What UCI's archives hash to is not known here, so the content is checked instead, once it is a table. Of Bank, Census
-and Covertype every value is checked against a digest. For MSD and CT Slice there is none: their rows, columns, labels
-and ranges are checked, and the digest of what came is kept beside the file, so that a later change would be noticed.
+The digests of UCI's archives are not known, so the content of the table is checked instead. Every value of Bank, Census
+and Covertype is checked by a digest. MSD and CT Slice have none: their rows, columns, labels and ranges are checked,
+and the digest of the downloaded file is stored next to it, so that a later change is noticed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UCI = "https://archive.ics.uci.edu/static/public"
 
 
 def cache_directory(cache: str | os.PathLike[str] | None = None) -> pathlib.Path:
-    """Where downloads are kept: the argument, or what UNITLESS_CACHE says, or the system's place for such things."""
+    """The folder for downloads: the argument, or the value of UNITLESS_CACHE, or the system's cache folder."""
     chosen = cache or os.environ.get("UNITLESS_CACHE")
     if chosen:
         return pathlib.Path(chosen)
@@ -39,7 +39,7 @@ def cache_directory(cache: str | os.PathLike[str] | None = None) -> pathlib.Path
 
 
 def address(dataset: Dataset, base_url: str | None = None) -> str:
-    """Where the archive is: at UCI, or at the mirror that the argument or UNITLESS_UCI names."""
+    """The address of the archive: at UCI, or at the mirror that the argument or UNITLESS_UCI names."""
     return f"{(base_url or os.environ.get('UNITLESS_UCI') or UCI).rstrip('/')}/{dataset.archive}"
 
 
@@ -49,9 +49,9 @@ def fetch(
     base_url: str | None = None,
     progress: Progress | None = None,
 ) -> pathlib.Path:
-    """Download a dataset into the cache, unless it is there, and give the path of its Parquet file.
+    """Download a dataset into the cache, unless it is there; returns the path of its Parquet file.
 
-    An archive that arrives but does not hold the dataset is refused and kept aside, with ".refused" in its name.
+    An archive that does not contain the dataset is refused and stored with ".refused" in its name.
     """
     if dataset.key == "shuttle":
         raise DatasetError("Shuttle comes with the package and is not downloaded")
@@ -69,25 +69,25 @@ def fetch(
     except TransferError as error:
         raise DatasetError(f"{dataset.title} cannot be downloaded: {error}. {placing(dataset, folder)}") from None
     except OSError as error:
-        raise DatasetError(f"{dataset.title} cannot be kept in {folder}: {error.strerror or error}") from None
+        raise DatasetError(f"{dataset.title} cannot be stored in {folder}: {error.strerror or error}") from None
     return target
 
 
 def placing(dataset: Dataset, folder: pathlib.Path) -> str:
-    """How to get a dataset without a download by this package."""
+    """Instructions for getting a dataset without this package."""
     names = f"{dataset.original} or the archive {dataset.archive_file}"
     return f"To do without, place {names} of https://doi.org/{dataset.doi} in {folder}"
 
 
 def check_unchanged(table: Any, path: pathlib.Path) -> None:
-    """Whether a downloaded file is still what came, if that was noted beside it."""
+    """Check that a downloaded file has not changed, if its digest was stored."""
     note = _note(path)
     if not note.exists():
         return
     try:
         noted = json.loads(note.read_text(encoding="utf-8"))["sha256"]
     except (ValueError, KeyError, TypeError):
-        raise DatasetError(f"{note.name}, beside it, is damaged") from None
+        raise DatasetError(f"{note.name} in the same folder is damaged") from None
     if noted != content.digest(table):
         raise DatasetError("it has changed since it was downloaded")
 
@@ -102,7 +102,7 @@ def _table(dataset: Dataset, archive: pathlib.Path) -> Any:
         os.replace(archive, refused)
         raise DatasetError(
             f"what came is not the {dataset.title} dataset: {error}. "
-            f"It is kept as {refused}; try again, or see whether UCI has changed the file"
+            f"It is stored as {refused}; try again, or see whether UCI has changed the file"
         ) from None
     return table
 

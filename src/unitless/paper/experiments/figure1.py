@@ -1,9 +1,9 @@
-"""Figure 1: what happens to a learner when one of two features is measured in another unit.
+"""Figure 1: the loss of a learner when one of two features is measured in another unit.
 
 The paper does not say how its data was made or what its vertical axis is. Here x is uniform on [-1, 1]², the learner
-is fed (2^k x₁, x₂) for k from -20 to 20, and predicts y = x₁ + x₂ + noise (squared loss) or the sign of x₁ + x₂ (0-1
-loss). At every scale the best rate of the grid is shown, and the rate that is best at scale 1: what happens if the unit
-changes and nobody tunes again.
+gets (2^k x₁, x₂) for k from -20 to 20, and predicts y = x₁ + x₂ + noise (squared loss) or the sign of x₁ + x₂ (0-1
+loss). For every scale the figure shows the best rate of the grid, and the rate that is best at scale 1, that is, the
+result if the unit changes and the rate is not tuned again.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ class Curve:
     best_loss: tuple[float, ...]
     best_rate: tuple[float, ...]
     fixed_loss: tuple[float, ...]
-    """At the rate that is best at scale 1."""
+    """The losses at the rate that is best at scale 1."""
     fixed_rate: float
     flat: bool
-    """Is every loss, of every rate, the same to the last bit at every scale?"""
+    """Whether the losses of all rates are the same to the last bit at every scale."""
 
     def asdict(self) -> dict[str, Any]:
-        """The result as JSON can keep it."""
+        """The result as JSON-compatible values."""
         return dataclasses.asdict(self)
 
 
 def data(task: Task, rows: int, seed: int) -> tuple[Float64, Any]:
-    """Two features of the same scale, and what is to be predicted from them."""
+    """Two features of equal scale, and labels that depend on them."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(rows, 2))
     if task == "classification":

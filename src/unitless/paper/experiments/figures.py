@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def figure2_points(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """For each dataset and normalized rule: its loss on raw data, and the loss of AG on pre-normalized data."""
+    """For each dataset and normalized rule: the rule's loss on raw data, and AG's loss on pre-normalized data."""
     results = list(results)
     points = []
     for ours in results:
@@ -38,7 +38,7 @@ def figure2_points(results: Iterable[Result]) -> list[dict[str, Any]]:
 
 @figures.styled
 def figure2(points: Sequence[dict[str, Any]]) -> Figure:
-    """NAG on raw data against AG on pre-normalized data: on the diagonal, pre-normalizing is not needed."""
+    """Draw NAG on raw data against AG on pre-normalized data: on the diagonal, pre-normalization is not needed."""
     figure, (panel,) = figures.panels(1)
     both = [point[key] for point in points for key in ("loss", "pre_normalised_ag_loss")]
     low, high = min(both) / 1.5, max(both) * 1.5
@@ -77,8 +77,8 @@ def figure3_ranges(results: Iterable[Result]) -> list[dict[str, Any]]:
     """For each rule and kind of data: the best rate of each dataset, as computed and as printed."""
     kinds: dict[str, list[Result]] = {}
     for one in results:
-        normalisation = {2: "max-norm", 3: "rms"}[one.table] if one.normalized else "raw"
-        kind = f"{RULE_NAMES[one.rule]}, {normalisation}"
+        normalization = {2: "max-norm", 3: "rms"}[one.table] if one.normalized else "raw"
+        kind = f"{RULE_NAMES[one.rule]}, {normalization}"
         found = kinds.setdefault(kind, [])
         if one.dataset not in {other.dataset for other in found}:
             found.append(one)
@@ -99,7 +99,7 @@ def figure3_ranges(results: Iterable[Result]) -> list[dict[str, Any]]:
 
 @figures.styled
 def figure3(ranges: Sequence[dict[str, Any]]) -> Figure:
-    """The range of best rates over datasets: for the normalized rules it is small and near 1."""
+    """Draw the range of best rates over datasets: for the normalized rules it is small and near 1."""
     figure, (panel,) = figures.panels(1, width=6.5)
     for place, one in enumerate(ranges):
         height = len(ranges) - place

@@ -1,4 +1,4 @@
-"""Results that took long, kept by what they were computed from, so that an interrupted run goes on where it was."""
+"""A cache of results, by what they were computed from, so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from ...version import __version__
 
 
 class Kept:
-    """A folder of results. Each is named by a digest of all that it depends on: data, options, seeds, this program."""
+    """A folder of results.
+
+    The name of each result is a digest of everything it depends on: data, options, seeds, this program.
+    """
 
     def __init__(self, folder: pathlib.Path | None) -> None:
         self._folder = folder
         self._known: dict[str, Any] = {}
 
     def get(self, question: dict[str, Any], compute: Callable[[], Any]) -> Any:
-        """The answer that was kept, or else a new one, which is kept; without a folder only for as long as this is."""
+        """The stored result, or a new one, which is then stored; without a folder it is stored in memory only."""
         name = digest({**question, "program": program()})
         if name not in self._known:
             self._known[name] = self._computed(name, question, compute)
@@ -41,13 +44,13 @@ class Kept:
 
 
 def digest(question: dict[str, Any]) -> str:
-    """A short name for a question."""
+    """A short name for a computation."""
     return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()[:32]
 
 
 @functools.cache
 def program() -> str:
-    """What computes: the version, the compiled core, and the files on which kept results depend, to the byte."""
+    """The version of the program: its number, the compiled core, and the files that results depend on, to the byte."""
     content = hashlib.sha256(__version__.encode())
     here = pathlib.Path(__file__).parent
     own = ("preparation.py", "rate_search.py", "bounds.py", "comparison.py", "contenders.py")
@@ -58,7 +61,7 @@ def program() -> str:
 
 
 def _read(path: pathlib.Path) -> dict[str, Any] | None:
-    """A kept answer; what cannot be read counts as not there."""
+    """Read a stored result; an unreadable one counts as missing."""
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError):

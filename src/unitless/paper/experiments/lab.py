@@ -1,4 +1,4 @@
-"""What all experiments share: where the data comes from, the orders of rows, what was computed before, who is told."""
+"""The common settings of all experiments: data, orders of rows, earlier results, progress messages."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .transfer import Progress
 
 
 def _key(name: str) -> str:
-    """A dataset's key, from that or from its title."""
+    """A dataset's key, from its key or title."""
     return name.lower().replace(" ", "")
 
 
 class Lab:
-    """Data, seeds and earlier results.
+    """The data, seeds and earlier results of a run.
 
     Args:
         data: the directory with the datasets; see `datasets.load`.
-        download: fetch from UCI what is not there.
-        datasets: only these; by default all that can be had.
-        shuffles: over how many orders of the rows a loss is averaged; their seeds are 1, 2, …
-        comparison_rows: at most so many rows of each dataset are compared over.
-        cache: where results and downloads are kept; None for the usual place.
-        keep: whether to use and keep results at all.
-        told: called with a few words after every piece of work.
-        transferred: called with bytes and their total in a download.
+        download: fetch missing datasets from UCI.
+        datasets: the datasets to use. Default: all that are available.
+        shuffles: the number of orders of the rows over which a loss is averaged; their seeds are 1, 2, …
+        comparison_rows: the most rows of each dataset in the comparison.
+        cache: the folder for results and downloads. Default: None, the system's cache folder.
+        keep: whether to use and store results.
+        told: called with a short text after every step.
+        transferred: called with the bytes so far and their total during a download.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Lab:
         self.kept = Kept(cache_directory(cache) / "paper" if keep else None)
         self.told = told
         self.missing: dict[str, str] = {}
-        """Why a dataset that was asked for is not there."""
+        """By dataset: why a requested dataset is not available."""
         self._named = datasets is not None
         self._where: dict[str, Any] = {
             "directory": data,
@@ -77,7 +77,7 @@ class Lab:
         self._prepared: dict[str, Prepared] = {}
 
     def loaded(self) -> list[Loaded]:
-        """All datasets that can be had. One that was asked for by name and is not there is an error."""
+        """All available datasets. A dataset that was requested by name and is missing is an error."""
         for key in self.asked:
             if key in self._loaded or key in self.missing:
                 continue
@@ -85,13 +85,13 @@ class Lab:
                 self._loaded[key] = load(key, **self._where)
             except DatasetError as error:
                 absent = isinstance(error, MissingDatasetError) or self._where["download"]
-                if self._named or not absent:  # a file that is there but damaged is not to be passed over
+                if self._named or not absent:  # a damaged file must not be skipped silently
                     raise
                 self.missing[key] = str(error)
         return [self._loaded[key] for key in self.asked if key in self._loaded]
 
     def prepared(self) -> list[Prepared]:
-        """The same, as the authors fed them to their learners."""
+        """All available datasets, prepared as the authors did."""
         for one in self.loaded():
             if one.dataset.key not in self._prepared:
                 self._prepared[one.dataset.key] = prepare(one)

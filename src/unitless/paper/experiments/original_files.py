@@ -1,4 +1,4 @@
-"""The files of UCI, as they are, to tables: the label first, text without the blank that stands before it."""
+"""Read the original UCI files as tables: the label first, text without its leading blank."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .records import Dataset
 
 @dataclass(frozen=True)
 class Format:
-    """How a file is written: the delimiter, where the label is, and what its texts mean if it is not a number."""
+    """The format of a file: its delimiter, the position of the label, and the meaning of text labels."""
 
     delimiter: str
-    label: str  # its name in the header, or "first" or "last" where there is none
+    label: str  # its name in the header, or "first" or "last" without a header
     meanings: tuple[str, str] | None = None  # the texts of labels 0 and 1
     left_out: tuple[str, ...] = ()  # columns of the header that are not features
 
     @property
     def header(self) -> bool:
-        """Does the first line name the columns?"""
+        """Whether the first line has the names of the columns."""
         return self.label not in {"first", "last"}
 
 
@@ -37,7 +37,7 @@ _FORMATS = {
 
 
 def read(dataset: Dataset, path: str | os.PathLike[str]) -> Any:
-    """A table of the dataset's file, which may be compressed with gzip."""
+    """Read a dataset's file, which may be compressed with gzip."""
     pa, csv = pyarrow(), pyarrow("csv")
     form = _FORMATS[dataset.key]
     names = _names_in_file(dataset, form)
@@ -48,7 +48,7 @@ def read(dataset: Dataset, path: str | os.PathLike[str]) -> Any:
             parse_options=csv.ParseOptions(delimiter=form.delimiter, quote_char='"' if form.header else False),
             convert_options=csv.ConvertOptions(
                 column_types={name: _type(dataset, form, name) for name in names},
-                null_values=[],  # "NA" is an answer in Census, and no number is missing anywhere
+                null_values=[],  # "NA" is a value in Census, and no number is missing in any file
             ),
         )
     except (pa.ArrowInvalid, OSError) as error:
@@ -81,7 +81,7 @@ def _type(dataset: Dataset, form: Format, name: str) -> Any:
 
 
 def _without_blanks(column: Any) -> Any:
-    """Without the one blank after the comma; a blank at the end is part of some values of Census."""
+    """Remove the one blank after the comma; a blank at the end is part of some values of Census."""
     pa = pyarrow()
     whole = column.unify_dictionaries().combine_chunks()
     texts = pa.array([text.removeprefix(" ") for text in whole.dictionary.to_pylist()], pa.string())

@@ -1,9 +1,10 @@
-"""The data as the authors fed it to their learners, and pre-normalized as in their tables.
+"""The data as the authors gave it to their learners, and pre-normalized as in their tables.
 
-What they ran is known from the demo that they put beside their code: every row is the sparse set of its features, all
-ordered pairs of which are features too. Numeric columns of Bank and Census count only where they are positive, those of
-the other sets where they are not zero; each value of a categorical column is an indicator. CT Slice marks what lies
-outside the image by -0.25, which becomes an indicator of its own. Regression labels are shifted to around zero.
+The preparation is known from the demo that the authors published with their code: every row is the sparse set of its
+features, and all ordered pairs of features are features too. Numeric columns of Bank and Census count only where they
+are positive, those of the other sets where they are not zero; each value of a categorical column is an indicator. CT
+Slice marks values outside the image by -0.25, which becomes an indicator of its own. Regression labels are shifted to
+around zero.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .records import OUTSIDE
 if TYPE_CHECKING:
     from .datasets import Loaded
 
-Normalisation = Literal["raw", "max", "rms"]
+Normalization = Literal["raw", "max", "rms"]
 
 _POSITIVE_ONLY = ("bank", "census")
 _LABEL_SHIFT = {"ctslice": 47.0, "msd": 1998.0}
@@ -31,14 +32,14 @@ _LABEL_SHIFT = {"ctslice": 47.0, "msd": 1998.0}
 
 @dataclass(frozen=True)
 class Prepared:
-    """Rows to learn from, as a SciPy CSR matrix, and what is to be predicted."""
+    """Prepared rows as a SciPy CSR matrix, with their labels."""
 
     key: str
     title: str
     X: Any
     y: NDArray[Any]
     numeric: NDArray[np.bool_] = field(repr=False)
-    """Which columns of X hold values rather than indicators of a categorical column's value."""
+    """Which columns of X contain values rather than indicators of a categorical column's value."""
     loss: Loss = "squared"
     classes: tuple[int, ...] | None = None
     sample_note: str = ""
@@ -50,25 +51,25 @@ class Prepared:
 
     @cached_property
     def content(self) -> str:
-        """A digest of all that a learner sees."""
+        """A digest of everything that a learner sees."""
         digest = hashlib.sha256(repr((self.X.shape, self.loss, self.classes)).encode())
         for array in (self.X.indptr, self.X.indices, self.X.data, self.y):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def scaled(self, normalisation: Normalisation) -> Any:
-        """X as it is, or with numeric columns divided by their largest absolute value or root mean square.
+    def scaled(self, normalization: Normalization) -> Any:
+        """X itself, or with numeric columns divided by their largest absolute value or root mean square.
 
-        Indicators of categorical values stay 1. For the largest value that makes no difference. For the mean square it
-        does, and only so come the printed numbers for AG out: Bank 0.097 at 0.033 and Census 0.048 at 0.0016. With
-        indicators divided too, the best rates were a fifth of these. Covertype's 0/1 columns are columns of numbers in
-        its file, and are divided.
+        Indicators of categorical values stay 1. For the largest value this makes no difference. For the mean square it
+        does, and only this choice reproduces the printed numbers for AG: Bank 0.097 at 0.033 and Census 0.048 at
+        0.0016. With indicators divided too, the best rates were a fifth of these. Covertype's 0/1 columns are numeric
+        columns in its file, and are divided.
         """
-        if normalisation == "raw":
+        if normalization == "raw":
             return self.X
         import scipy.sparse  # noqa: PLC0415  (an optional dependency)
 
-        if normalisation == "max":
+        if normalization == "max":
             scales = abs(self.X).max(axis=0).toarray().ravel()
         else:
             scales = np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=0)).ravel() / self.rows)
@@ -77,7 +78,7 @@ class Prepared:
 
 
 def prepare(loaded: Loaded) -> Prepared:
-    """A dataset as the authors prepared it, rows in the order of the file."""
+    """Prepare a dataset as the authors did, with rows in the order of the file."""
     import scipy.sparse  # noqa: PLC0415
 
     key = loaded.dataset.key
@@ -104,12 +105,12 @@ def prepare(loaded: Loaded) -> Prepared:
 
 
 def shuffled(prepared: Prepared, seed: int) -> NDArray[np.intp]:
-    """An order of the rows."""
+    """A random order of the rows."""
     return np.random.default_rng(seed).permutation(prepared.rows)
 
 
 def _columns(key: str, column: Any) -> tuple[Any, list[bool]]:
-    """One column of the table as columns of features, and which of these hold values."""
+    """Convert a column of the table to feature columns; returns also which of these contain numbers."""
     import pyarrow as pa  # noqa: PLC0415
     import scipy.sparse  # noqa: PLC0415
 

@@ -1,4 +1,7 @@
-"""What the paper prints: the names of its rules; best rates and losses of Tables 2 and 3, and which losses are bold."""
+"""The numbers that the paper prints.
+
+Best rates and losses of Tables 2 and 3, with the bold ones, and names of rules.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,17 @@ class Cell(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line of a table: the normalized rule beside AG; bold is the normalized rule's loss, or none."""
+    """One line of a table: the normalized rule and AG.
+
+    `bold` tells whether the normalized rule's loss is bold, or neither.
+    """
 
     normalized: Cell
     ag: Cell
     bold: bool = False
 
 
-# By dataset: the line on the data as it is, and the line on the same data with every feature divided by its scale.
+# By dataset: the line for the raw data, and the line for the data with every feature divided by its scale.
 TABLE2 = {
     "bank": (Line(Cell(0.55, 0.098), Cell(5.5e-5, 0.109), True), Line(Cell(0.55, 0.099), Cell(0.061, 0.099))),
     "census": (Line(Cell(0.2, 0.050), Cell(1.2e-6, 0.054), True), Line(Cell(0.25, 0.050), Cell(8.3e-3, 0.051))),

@@ -1,8 +1,8 @@
 """The best learning rate in hindsight, on the paper's grid exp(0.2 k), by `Sweep`.
 
-All best rates that the paper prints lie on this grid. It is searched in two steps: first every fifth rate from
-exp(-18) to exp(4) over one order of the rows; then every rate around the best of these, over several orders, and on
-beyond for as long as the best lies near the end of what was tried.
+All best rates that the paper prints are on this grid. It is searched in two steps: first every fifth rate from exp(-18)
+to exp(4) over one order of the rows; then every rate around the best of these, over several orders. The second step
+continues while the best rate is near the end of the tried rates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...inputs import Float64
 from ...models.sweep import Sweep
 from ...options import Rule
 from .kept_results import Kept
-from .preparation import Normalisation, Prepared, shuffled
+from .preparation import Normalization, Prepared, shuffled
 
 STEP = 0.2
 COARSE = range(-90, 21, 5)
@@ -39,7 +39,7 @@ class Search:
     losses: Float64
     """One row for each order of the rows, one column for each rate."""
     coarse: dict[int, float]
-    """The loss of every fifth rate, over one order."""
+    """The loss of every fifth rate, over one order of the rows."""
     seconds: float
 
     @property
@@ -49,12 +49,12 @@ class Search:
 
     @property
     def best(self) -> int:
-        """Where the mean is least."""
+        """The index of the rate with the smallest mean loss."""
         return int(np.argmin(self.mean))
 
     @property
     def rate(self) -> float:
-        """The rate whose mean loss is least."""
+        """The rate with the smallest mean loss."""
         return math.exp(STEP * self.exponents[self.best])
 
     @property
@@ -64,38 +64,43 @@ class Search:
 
     @property
     def at_best(self) -> Float64:
-        """Its loss in each order."""
+        """The loss of the best rate in each order."""
         return np.asarray(self.losses[:, self.best])
 
     def flat(self, tolerance: float) -> tuple[float, float]:
-        """The rates from the least to the greatest whose mean loss is at most so much (say 0.01) above the best."""
+        """The smallest and the largest rate whose mean loss exceeds the best by at most a fraction `tolerance` (say
+        0.01).
+        """
         good = [k for k, loss in zip(self.exponents, self.mean, strict=True) if loss <= self.loss * (1 + tolerance)]
         return math.exp(STEP * good[0]), math.exp(STEP * good[-1])
 
     def loss_at(self, rate: float) -> float | None:
-        """The mean loss of the rate of the grid that is nearest to this one, if it was tried."""
+        """The mean loss of the grid rate that is nearest to a given rate, if it was tried."""
         k = round(math.log(rate) / STEP)
         return float(self.mean[self.exponents.index(k)]) if k in self.exponents else None
 
 
 def search(
     prepared: Prepared,
-    normalisation: Normalisation,
+    normalization: Normalization,
     rule: Rule,
     seeds: Iterable[int],
     kept: Kept,
     told: Told | None = None,
 ) -> Search:
-    """Find the rate with the least progressive loss: wrong predictions for classes, normalized squares for numbers."""
+    """Find the rate with the smallest progressive loss.
+
+    Error rate for classes, normalized squared error for numbers.
+    """
     seeds = list(seeds)
     seconds = 0.0
-    scaled: Any = None  # pre-normalized when first needed: often all answers are there already
+    scaled: Any = None  # pre-normalized when first needed: often all results are already stored
 
     def losses(exponents: list[int], seed: int, what: str) -> list[float]:
         nonlocal seconds, scaled
         question = {
             "data": prepared.content,
-            "normalisation": normalisation,
+            "normalization": normalization,
             "rule": rule,
             "exponents": exponents,
             "seed": seed,
@@ -103,7 +108,7 @@ def search(
 
         def compute() -> dict[str, Any]:
             nonlocal scaled
-            scaled = prepared.scaled(normalisation) if scaled is None else scaled
+            scaled = prepared.scaled(normalization) if scaled is None else scaled
             start = time.perf_counter()
             found = one_pass(prepared, scaled, rule, [math.exp(STEP * k) for k in exponents], seed)
             return {"losses": found, "seconds": time.perf_counter() - start}
@@ -111,7 +116,7 @@ def search(
         answer = kept.get(question, compute)
         seconds += answer["seconds"]
         if told is not None:
-            told(f"{prepared.title}, {normalisation}, {rule}: {what}")
+            told(f"{prepared.title}, {normalization}, {rule}: {what}")
         return [float(loss) for loss in answer["losses"]]
 
     coarse = dict(zip(COARSE, losses(list(COARSE), seeds[0], "every fifth rate"), strict=True))
@@ -128,7 +133,7 @@ def search(
 
 
 def passes(seeds: int) -> int:
-    """How often `search` reports at least."""
+    """The smallest number of times that `search` reports progress."""
     return 1 + seeds
 
 
@@ -148,7 +153,7 @@ def one_pass(prepared: Prepared, X: Any, rule: Rule, rates: list[float], seed: i
 
 
 def _beyond(exponents: list[int], mean: Float64) -> list[int] | None:
-    """Further rates to try, if the best is near the end of those that were."""
+    """Further rates to try, if the best is near the end of the tried ones."""
     best = int(np.argmin(mean))
     if best < EDGE and exponents[0] > FURTHEST[0]:
         return list(range(exponents[0] - REACH, exponents[0]))

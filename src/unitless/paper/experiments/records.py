@@ -1,7 +1,7 @@
-"""What is known of the paper's six datasets: their columns and labels, where they come from, what Table 1 prints.
+"""Facts about the paper's six datasets: columns and labels, origin, and the numbers in Table 1.
 
-The digests (see `content.digest`) are those of the whole UCI files, where these were at hand. The whole of MSD and of
-CT Slice was not, so their digest is None: of them the rows, columns, labels and ranges can be checked, not each value.
+The digests (see `content.digest`) are those of the whole UCI files, where these were available. For MSD and CT Slice
+they were not, so the digest is None: the rows, columns, labels and ranges can be checked, but not each value.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 OUTSIDE = -0.25
-"""What CT Slice has in place of a value where a bin lies outside of the image."""
+"""The value in CT Slice for a bin that lies outside of the image."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A known part of a dataset, for where the whole is not to be had."""
+    """A known part of a dataset, used if the whole is not available."""
 
     file: str
     rows: int
@@ -38,11 +38,11 @@ class Dataset:
     rows: int
     features: tuple[str, ...]
     text_features: tuple[str, ...]
-    fractional: tuple[str, ...]  # columns, perhaps the label, whose numbers are not all whole
-    labels: tuple[float, float]  # the least and the greatest that occur; whole numbers unless the label is fractional
-    original: str  # the file of UCI that has the rows
-    original_rows: int  # of which the first `rows` are used
-    archive: str  # where UCI has it, below its address for archives
+    fractional: tuple[str, ...]  # columns, perhaps the label, that have fractional numbers
+    labels: tuple[float, float]  # the smallest and the largest value; whole numbers unless the label is in `fractional`
+    original: str  # the UCI file that contains the rows
+    original_rows: int  # only the first `rows` of these are used
+    archive: str  # its path at UCI, below the address for archives
     digest: str | None = None
     sample: Sample | None = None
 
@@ -63,12 +63,12 @@ class Dataset:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a table of it: the label first."""
+        """The columns of the dataset's table: the label first."""
         return ("label", *self.features)
 
     @property
     def whole_files(self) -> tuple[str, ...]:
-        """The names under which it is looked for in a directory, the best first."""
+        """The file names to look for in a directory, the best first."""
         return (self.file, self.original, f"{self.original}.gz", self.archive_file)
 
 

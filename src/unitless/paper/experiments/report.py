@@ -31,7 +31,7 @@ img { max-width: 100%; height: auto; } code { background: #f4f4f4; padding: 0 .2
 
 
 def facts(seeds: Sequence[int], seconds: float) -> dict[str, Any]:
-    """What the numbers depend on: versions, seeds, the machine's kind; and how long they took."""
+    """The facts that the numbers depend on: versions, seeds, the kind of machine; and the time they took."""
     import numpy  # noqa: PLC0415
     import scipy  # noqa: PLC0415
 
@@ -47,7 +47,7 @@ def facts(seeds: Sequence[int], seconds: float) -> dict[str, Any]:
 
 
 def write(folder: pathlib.Path, sections: Sequence[Section], about: dict[str, Any], opening: Sequence[str]) -> None:
-    """Everything into a folder: index.html, report.md, report.json, figures."""
+    """Write everything into a folder: index.html, report.md, report.json, figures."""
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
         write_figures(folder, section)
@@ -58,12 +58,12 @@ def write(folder: pathlib.Path, sections: Sequence[Section], about: dict[str, An
 
 
 def as_json(sections: Iterable[Section], about: dict[str, Any]) -> str:
-    """All data of the report."""
+    """The data of the report as JSON."""
     return json.dumps({"about": about, "experiments": {one.name: one.asdict() for one in sections}}, indent=2)
 
 
 def write_figures(folder: pathlib.Path, section: Section) -> list[pathlib.Path]:
-    """The pictures of one section, each in PNG and SVG."""
+    """Write the pictures of one section, each as PNG and SVG."""
     written = []
     for name, figure in section.figures.items():
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def write_figures(folder: pathlib.Path, section: Section) -> list[pathlib.Path]:
 
 
 def check_folder(folder: pathlib.Path) -> None:
-    """Before long work: can anything be written there?"""
+    """Check, before long work, that the folder can be written to."""
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"nothing can be written to {str(folder)!r}: it is a file")
     try:
@@ -103,7 +103,7 @@ def markdown(sections: Iterable[Section], about: dict[str, Any], opening: Sequen
 
 
 def as_html(page: str) -> str:
-    """A page in Markdown as one in HTML."""
+    """Convert a Markdown page to HTML."""
     from markdown_it import MarkdownIt  # noqa: PLC0415  (comes with rich)
 
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)

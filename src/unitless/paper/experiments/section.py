@@ -1,4 +1,4 @@
-"""A part of the report: what was found, as data, as tables to read, and as pictures."""
+"""A part of the report: data, tables and pictures."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Rows of cells that are text already."""
+    """A table whose cells are text."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str = ""
     left: int = 1
-    """How many of the first columns hold words; the others hold numbers."""
+    """The number of columns with words, from the left; the others contain numbers."""
 
 
 @dataclasses.dataclass
 class Section:
-    """What one experiment found."""
+    """The result of one experiment."""
 
     name: str
     title: str
     data: dict[str, Any]
     text: Sequence[str] = ()
-    """Paragraphs to stand above the tables."""
+    """Paragraphs above the tables."""
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
-    """Paragraphs to stand below them."""
+    """Paragraphs below the tables."""
     figures: dict[str, Figure] = dataclasses.field(default_factory=dict)
     captions: dict[str, str] = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
 
     def asdict(self) -> dict[str, Any]:
-        """The data for JSON, in which not-a-number becomes null."""
+        """The data for JSON, in which NaN becomes null."""
         found: dict[str, Any] = _finite({"experiment": self.name, **self.data})
         return found
 

@@ -1,12 +1,12 @@
 """Table 1 recomputed: the size of each dataset, its numeric features and the range of their scales.
 
-The scale of a feature is the greatest absolute value that it has. Four of the six are exact: Bank (whose printed size
-counts the header line as an example), Census, Covertype and Shuttle. The features counted are the numeric columns;
-Census has 28 of text beside its 13 of numbers, some of which are codes (industry, occupation, own business, veterans).
+The scale of a feature is its largest absolute value. Four of the six are exact: Bank (whose printed size counts the
+header line as an example), Census, Covertype and Shuttle. Numeric columns count as features; Census has 28 text columns
+and 13 numeric ones, some of which are codes (industry, occupation, own business, veterans).
 
-In CT Slice −0.25 stands for a histogram bin outside of the image. The authors made an indicator of it, so it is no
-value of the feature here either, and a column with nothing but zeros left is not a feature: zeros were not written out.
-Of UCI's 384 columns the paper counts 360, which this reading may explain, but a sample can neither show nor refute it.
+In CT Slice −0.25 stands for a histogram bin outside of the image. The authors made an indicator of it, so it is not a
+value of the feature here either, and a column with only zeros left is not a feature: zeros were not written to their
+files. The paper counts 360 of UCI's 384 columns; this reading may explain it, but a sample cannot confirm or refute it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .records import OUTSIDE
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One dataset: recomputed, and as printed. A sample never matches; its `note` says what it is."""
+    """One dataset: recomputed and printed numbers. A sample never matches; `note` describes the sample."""
 
     dataset: str
     rows: int
@@ -39,12 +39,12 @@ class Row:
     note: str
 
     def asdict(self) -> dict[str, Any]:
-        """The result as JSON can keep it."""
+        """The result as JSON-compatible values."""
         return dataclasses.asdict(self)
 
 
 def row(loaded: Loaded) -> Row:
-    """The row of Table 1 that belongs to a dataset."""
+    """The row of Table 1 for a dataset."""
     dataset = loaded.dataset
     scales = _scales(loaded)
     scales = scales[scales > 0]
@@ -53,7 +53,7 @@ def row(loaded: Loaded) -> Row:
     agreements = (
         loaded.rows + _header_lines(loaded) == dataset.printed_rows,
         len(scales) == dataset.printed_features,
-        abs(low - printed_low) < dataset.printed_unit,  # cut or rounded, both print as that
+        abs(low - printed_low) < dataset.printed_unit,  # rounded or cut off, both print as this value
         abs(high - printed_high) < dataset.printed_unit,
     )
     return Row(

@@ -9,7 +9,7 @@ from typing import Any
 from ...metrics.intervals import chernoff_interval
 from ...options import Rule
 from .kept_results import Kept
-from .preparation import Normalisation, Prepared
+from .preparation import Normalization, Prepared
 from .printed import TABLE2, TABLE3, Cell
 from .rate_search import Search, Told, search
 
@@ -20,7 +20,7 @@ FLAT = 0.02
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """One cell of a table beside what the paper prints."""
+    """One cell of a table, with the number that the paper prints."""
 
     table: int
     dataset: str
@@ -31,8 +31,10 @@ class Result:
     printed_rate: float
     printed_loss: float
     significant: bool
-    """Whether this rule's loss is below the other's on the same data by more than chance: the Chernoff bounds of both,
-    which fail together with a probability of at most 0.1, do not overlap."""
+    """Whether this rule's loss is significantly below the other's on the same data.
+
+    The Chernoff bounds of both do not overlap; they fail together with a probability of at most 0.1.
+    """
     printed_significant: bool
     losses: tuple[float, ...]
     """The loss at this rate in each order of the rows."""
@@ -42,21 +44,21 @@ class Result:
     """Our loss at the rate that the paper found best, if it was tried."""
     rows: int
     sample: str
-    """What sample this is, if it is not the whole dataset."""
+    """The description of the sample, if it is not the whole dataset."""
     seconds: float
 
     @property
     def near_loss(self) -> bool:
-        """Is the loss within 8% of the printed one?"""
+        """Whether the loss is within 8% of the printed one."""
         return abs(self.loss / self.printed_loss - 1) <= LOSS_TOLERANCE
 
     @property
     def near_rate(self) -> bool:
-        """Is the best rate within a factor of 2.5 of the printed one?"""
+        """Whether the best rate is within a factor of 2.5 of the printed one."""
         return 1 / RATE_FACTOR <= self.rate / self.printed_rate <= RATE_FACTOR
 
     def asdict(self) -> dict[str, Any]:
-        """The result as JSON can keep it."""
+        """The result as JSON-compatible values."""
         return {
             **dataclasses.asdict(self),
             "spread": [min(self.losses), max(self.losses)],
@@ -67,10 +69,10 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """What a table of the paper compares."""
+    """The rules and normalization that a table of the paper compares."""
 
     rule: Rule
-    normalisation: Normalisation
+    normalization: Normalization
     printed: dict[str, Any]
 
 
@@ -85,10 +87,10 @@ def table(
     results: list[Result] = []
     for prepared in datasets:
         for normalized in (False, True):
-            normalisation = plan.normalisation if normalized else "raw"
+            normalization = plan.normalization if normalized else "raw"
             line = plan.printed[prepared.key][normalized]
-            ours = search(prepared, normalisation, plan.rule, seeds, kept, told)
-            theirs = search(prepared, normalisation, "ag", seeds, kept, told)
+            ours = search(prepared, normalization, plan.rule, seeds, kept, told)
+            theirs = search(prepared, normalization, "ag", seeds, kept, told)
             better = _significant(ours.loss, theirs.loss, prepared.rows)
             worse = _significant(theirs.loss, ours.loss, prepared.rows)
             results.append(_result(number, prepared, normalized, plan.rule, ours, line.normalized, better, line.bold))
@@ -97,18 +99,18 @@ def table(
 
 
 def other(results: Iterable[Result], one: Result, rule: str, normalized: bool) -> Result:
-    """The result of another rule, or on the other data, from the same table and dataset."""
+    """The result of the other rule or the other data, from the same table and dataset."""
     wanted = (one.table, one.dataset, rule, normalized)
     return next(found for found in results if (found.table, found.dataset, found.rule, found.normalized) == wanted)
 
 
 def searches(datasets: int) -> int:
-    """How many searches a table takes."""
+    """The number of rate searches that a table needs."""
     return 4 * datasets
 
 
 def _significant(loss: float, other: float, rows: int) -> bool:
-    """Is a loss below another by more than chance?"""
+    """Whether a loss is significantly below another."""
     return chernoff_interval(loss, rows)[1] < chernoff_interval(other, rows)[0]
 
 

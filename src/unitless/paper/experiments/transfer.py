@@ -1,4 +1,4 @@
-"""A file over HTTP: in pieces, with patience for a server's bad moments, going on where an earlier attempt ended."""
+"""Download a file over HTTP: in pieces, with retries, continuing where an earlier attempt ended."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from typing import Any
 Progress = Callable[[int, int | None], None]
 
 TIMEOUT = 30.0  # seconds without an answer or a byte
-PAUSES = (0.5, 2.0, 5.0)  # seconds between attempts that bring nothing new
+PAUSES = (0.5, 2.0, 5.0)  # seconds between attempts that transfer nothing
 _PIECE = 1 << 17
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 _BEYOND_THE_END = 416
 
 
 class TransferError(Exception):
-    """Why a file could not be had."""
+    """Raised if a file cannot be downloaded."""
 
 
 class _BrokenOffError(Exception):
-    """Why an attempt ended, where another one may help."""
+    """Raised if an attempt ended and another one may succeed."""
 
 
 def transfer(url: str, target: pathlib.Path, progress: Progress | None = None) -> None:
-    """Fetch a file. It takes its name when all of it is there; until then, and after an error, the part that came
-    waits beside it under the name with ".part", and the next call goes on from there if the server can.
+    """Download a file. Until it is complete, and after an error, the received part is stored under the name with
+    ".part"; the next call continues from there if the server supports it.
 
-    `progress` is called with the bytes that are there and how many there will be, if the server says so.
+    `progress` is called with the received bytes and the total, if the server reports it.
     """
     host = urllib.parse.urlsplit(url).netloc
     if urllib.parse.urlsplit(url).scheme not in {"http", "https"} or not host:
@@ -68,7 +68,7 @@ def _attempt(url: str, host: str, part: pathlib.Path, progress: Progress | None)
         error.close()
         if error.code == _BEYOND_THE_END and have:
             if error.headers.get("Content-Range") == f"bytes */{have}":
-                return  # all of it was there already
+                return  # the file was already complete
             part.unlink()
             raise _BrokenOffError(f"{host} has another file than before") from None
         message = f"{host} answered {error.code} ({error.reason}) for {url}"
@@ -111,7 +111,7 @@ def _next_piece(response: Any, host: str) -> bytes:
 
 
 def _remember_version(response: Any, part: pathlib.Path) -> None:
-    """What tells this version of the file from another: a part is only added to if it is still the same."""
+    """Record the version of the file: a part is only continued if the version is the same."""
     tag = response.headers.get("ETag", "")
     version = tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
     if version:
@@ -129,7 +129,7 @@ def _size(part: pathlib.Path) -> int:
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """HTTP and HTTPS alone, also where a server sends one on: no ftp, no files."""
+    """An opener for HTTP and HTTPS only, also after redirects: no ftp and no local files."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler,

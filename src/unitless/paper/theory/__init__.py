@@ -1,7 +1,7 @@
-"""The analysis of the paper (sections 4 and 5) as things that run: conditioners, projections, bounds, adversaries.
+"""The analysis of the paper (sections 4 and 5) as code: conditioners, projections, bounds, adversaries.
 
-Everything is NumPy in float64, made to be read with the paper; the best predictor for hinge and quantile losses
-needs SciPy. For work use `unitless.Learner`.
+Everything is NumPy in float64, to be read together with the paper; the best predictor for hinge and quantile losses
+needs SciPy. For practical work use `unitless.Learner`.
 
     >>> import numpy as np
     >>> from unitless.paper import theory

@@ -1,4 +1,4 @@
-"""The scaling adversary of section 4, and how it drives adaptive gradient but not NAG into large regret.
+"""The scaling adversary of section 4, which causes large regret for adaptive gradient but not for NAG.
 
 >>> import numpy as np
 >>> from unitless.paper.theory import BoundedInputs, attack
@@ -34,14 +34,14 @@ from .scales import largest
 
 LossName = Literal["squared", "logistic", "hinge"]
 WIDE_RATES = rate_grid(-100, 75)
-"""Rates exp(k/5) from 2e-9 to 3e6: for AG to have its best one in all units within 2^±20."""
+"""Rates exp(k/5) from 2e-9 to 3e6, which contain the best rate of AG in all units within 2^±20."""
 
 _LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "hinge": Hinge()}
 
 
 @dataclass(frozen=True)
 class BoundedInputs:
-    """The adversary that has committed to a diagonal S: every input has ‖S^(1/2) x_t‖_p ≤ 1.
+    """The adversary with a fixed diagonal S: every input has ‖S^(1/2) x_t‖_p ≤ 1.
 
     Attributes:
         scale: s = S^(−1/2), all positive; not shown to the learner.
@@ -55,7 +55,7 @@ class BoundedInputs:
         _check_scale(self.scale)
 
     def choose(self, wishes: Float64) -> Float64:
-        """Inputs x_t = s·z_t along the rows z_t that it wishes for, which are shortened to ‖z_t‖_p ≤ 1."""
+        """The inputs x_t = s·z_t for the wished rows z_t, which are shortened to ‖z_t‖_p ≤ 1."""
         lengths = np.linalg.norm(wishes, self.p, axis=1, keepdims=True)
         return np.asarray(wishes / np.maximum(lengths, 1.0) * self.scale)
 
@@ -77,7 +77,7 @@ class UnitSecondMoment:
         _check_scale(self.scale)
 
     def choose(self, wishes: Float64) -> Float64:
-        """Inputs proportional to the columns that it wishes for, none of which may be zero throughout."""
+        """Inputs proportional to the wished columns, none of which may be zero everywhere."""
         moments = np.sqrt((wishes**2).mean(axis=0))
         if not (moments > 0).all():
             raise InputError("a feature that is always zero has no second moment")
@@ -95,10 +95,10 @@ def _check_scale(scale: Float64) -> None:
 
 @dataclass(frozen=True)
 class Regrets:
-    """What one change of units after another does: one entry for each.
+    """The regrets for a sequence of changes of units: one entry for each.
 
     Attributes:
-        units: what the features were multiplied by, one row for each.
+        units: the factors of the features, one row for each change.
         adaptive: the regret of adaptive gradient (AG) at its best rate in hindsight.
         adaptive_rates: that rate.
         normalized: the regret of NAG at its best rate in hindsight.
@@ -122,8 +122,8 @@ def regrets(
 ) -> Regrets:
     """The regrets of AG and of NAG (Algorithm 2) when the features are multiplied by each row of `units`.
 
-    Both learn by plain gradient steps from w = 0, without projection, and both are given the best of the rates (by
-    default `WIDE_RATES`: AG needs them). The comparator is the best of {w : Σ_i max_t|x_ti| |w_i| ≤ C}, whose
+    Both learners take plain gradient steps from w = 0, without projection, and both use the best of the rates (by
+    default `WIDE_RATES`, which AG needs). The comparator is the best of {w : Σ_i max_t|x_ti| |w_i| ≤ C}, whose
     predictions do not depend on units. Units 2^k of one feature give the curves of Figure 1.
     """
     X, y, units = (np.asarray(given, dtype=np.float64) for given in (X, y, units))
@@ -144,17 +144,17 @@ def attack(
     loss: LossName = "squared",
     rates: Iterable[float] = WIDE_RATES,
 ) -> Regrets:
-    """Climb towards the units, powers of two, in which AG's regret is largest.
+    """Search for the units, powers of two, in which AG's regret is largest.
 
-    Each trial changes the exponent of one feature at random and is kept if AG does worse. The result has an entry
-    for the units given and one for each trial that was kept, so that `adaptive` rises.
+    Each trial changes the exponent of one feature at random; it is accepted if AG's regret grows. The result has an
+    entry for the given units and one for each accepted trial, so that `adaptive` increases.
 
     Args:
         X: inputs, one in each row.
         y: labels.
         C: bound on the comparator's predictions.
         rng: the source of randomness.
-        trials: how many changes to try.
+        trials: the number of trials.
         reach: exponents stay within ±reach.
         loss: see `unitless.Learner`.
         rates: see `regrets`.
@@ -176,7 +176,7 @@ def attack(
 def _best_rate(
     rule: Literal["ag", "nag"], X: Float64, y: Float64, loss: LossName, rates: list[float]
 ) -> tuple[float, float]:
-    """The least total progressive loss over the rates, and the rate that has it."""
+    """The smallest total progressive loss over the rates, and the rate that has it."""
     sweep = Sweep(rates, rule, loss, importance_aware=False, bias=False)
     sweep.learn(X, y)
     place = int(np.argmin(sweep.losses))

@@ -1,4 +1,4 @@
-"""The class of predictors that the analysis competes against (section 4.1)."""
+"""The class of predictors that regret is measured against (section 4.1)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The paper's regret bounds as functions of a realised run.
+"""The paper's regret bounds as functions of the record of a run.
 
-A bound is on R = Σ_t L(ŷ_t, y_t) − Σ_t L(w*·x_t, y_t). The first four are for one w*; the others hold for every w* of
-the ball at once. All but `zinkevich` and `adaptive_gradient_bound` are the same whatever the units of the features.
-Each says which learner it is for, and how close to it a regret was found: "met" means that some sequences reach it.
+A bound is on R = Σ_t L(ŷ_t, y_t) − Σ_t L(w*·x_t, y_t). The first four are for one w*; the others are valid for every w*
+of the ball at once. All but `zinkevich` and `adaptive_gradient_bound` do not depend on the units of the features. Each
+docstring names the learner of the bound, and how close regrets come to it: "met" means that some sequences reach it.
 
 G_i = Σ_t g_ti² throughout, and s = S^(−1/2).
 """
@@ -24,7 +24,7 @@ from .scales import largest
 def zinkevich(run: Run, w_star: Float64) -> float:
     """√T ‖w*‖₂ max_t ‖g_t‖₂ (section 1.1), for gradient descent with the best fixed rate in hindsight.
 
-    Depends on units through both factors. Met by gradients of equal size with |Σ_t g_t| = √T max‖g_t‖ along −w*.
+    Both factors depend on units. The bound is met by gradients of equal size with |Σ_t g_t| = √T max‖g_t‖ along −w*.
     """
     sizes = np.linalg.norm(run.gradients, axis=1)
     return float(math.sqrt(len(sizes)) * np.linalg.norm(w_star) * sizes.max(initial=0.0))
@@ -37,8 +37,8 @@ def adaptive_gradient_bound(run: Run, w_star: Float64, full: bool = False) -> fl
     (`full`) it is (tr M^(1/2))²/d with M = Σ_t g_t g_tᵀ: never more, but then for a learner with a full conditioner
     (a diagonal one in the axes of M).
 
-    The paper gives it as an order. With the factor 1 it holds for `adaptive_gradient`. Met in one dimension; over d
-    equal features a regret of (1/2)(1 + 1/d) of it was constructed (w* along one axis).
+    The paper states the order of this bound. With the factor 1 it is valid for `adaptive_gradient`. It is met in one
+    dimension; for d equal features a regret of (1/2)(1 + 1/d) of it was constructed (w* along one axis).
     """
     if full:
         spectrum = np.linalg.eigvalsh(run.gradients.T @ run.gradients)
@@ -47,16 +47,16 @@ def adaptive_gradient_bound(run: Run, w_star: Float64, full: bool = False) -> fl
 
 
 def lemma_1(run: Run, w_star: Float64) -> float:
-    """Lemma 1, for every run without projection, and with projections onto sets that hold w*.
+    """Lemma 1, for every run without projection, and with projections onto sets that contain w*.
 
     2R ≤ ‖w_1 − w*‖²_{A_1} + Σ_{t=1}^{T−1} ‖w_{t+1} − w*‖²_{A_{t+1} − A_t} + Σ_t g_tᵀ A_t⁻¹ g_t.
 
     Misprint: the paper has w_t for w_{t+1} in the middle sum, see `lemma_1_as_printed`. The proof: the update gives
-    ‖w_{t+1} − w*‖²_{A_t} ≤ ‖w_t − w*‖²_{A_t} − 2g_t·(w_t − w*) + g_tᵀA_t⁻¹g_t, and going on from A_t to A_{t+1}
-    happens at w_{t+1}. The theorems, which bound the distance of all weights alike, are not affected.
+    ‖w_{t+1} − w*‖²_{A_t} ≤ ‖w_t − w*‖²_{A_t} − 2g_t·(w_t − w*) + g_tᵀA_t⁻¹g_t, and A_t is
+    replaced by A_{t+1} at w_{t+1}. The theorems, which bound the distance of all weights alike, are not affected.
 
-    For linear losses without projection the two sides differ by the dropped ‖w_{T+1} − w*‖²_{A_T} alone: met when
-    the run ends at w*.
+    For linear losses without projection the two sides differ only by the dropped ‖w_{T+1} − w*‖²_{A_T}: the
+    bound is met when the run ends at w*.
     """
     return _lemma_1(run, w_star, run.weights[1:-1])
 
@@ -64,7 +64,7 @@ def lemma_1(run: Run, w_star: Float64) -> float:
 def lemma_1_as_printed(run: Run, w_star: Float64) -> float:
     """Lemma 1 with the middle term as the paper prints it, (w_t − w*)ᵀ(A_{t+1} − A_t)(w_t − w*): false.
 
-    With d = 1, w_1 = w* = 0, A = (1, 100) and g = (1, −1), it says 2R ≤ 1.01, and 2R is 2. (A_{T+1}, which the
+    With d = 1, w_1 = w* = 0, A = (1, 100) and g = (1, −1), it states 2R ≤ 1.01, but 2R is 2. (A_{T+1}, which the
     printed sum needs, is taken to be A_T.)
     """
     return _lemma_1(run, w_star, run.weights[:-2])
@@ -80,16 +80,19 @@ def _lemma_1(run: Run, w_star: Float64, at_the_changes: Float64) -> float:
 
 
 def hindsight_bound(run: Run, w_star: Float64) -> float:
-    """Σ_i |w*_i| √G_i (section 5.1), for `hindsight`. Met, in any dimension, where |Σ_t g_ti| = √G_i against w*_i."""
+    """Σ_i |w*_i| √G_i (section 5.1), for `hindsight`.
+
+    It is met, in any dimension, where |Σ_t g_ti| = √G_i with the sign opposite to w*_i.
+    """
     return float((np.abs(w_star) * np.sqrt(run.squares)).sum())
 
 
 def lemma_2(run: Run, ball: Ball) -> float:
     """C Σ_i √(S_ii G_i) (Lemma 2), for `worst_case_hindsight`; for p = ∞, C Σ_i √G_i/max_t|x_ti|.
 
-    What the lemma calls *the* solution of its minimax problem is one for q = ∞ only. For q ≤ 2 it holds but is not
-    the least: see `sharper_lemma_2`. Met in one dimension; over d equal features the constructed worst case has
-    (1/2)(1 + 1/d) of it.
+    The lemma calls this *the* solution of its minimax problem, which is true only for q = ∞. For q ≤ 2 it is valid but
+    not the smallest: see `sharper_lemma_2`. It is met in one dimension; for d equal features the constructed worst case
+    has (1/2)(1 + 1/d) of it.
     """
     return ball.C * float(_normalized(run, ball).sum())
 
@@ -97,7 +100,7 @@ def lemma_2(run: Run, ball: Ball) -> float:
 def p2_bound(run: Run, ball: Ball) -> float:
     """C √d √(Σ_t g′_t²) (section 5.2), for `worst_case_hindsight` with p = 2. It is at least `lemma_2`.
 
-    d counts features that are ever non-zero. As loose as Lemma 2; without its √d it would be above
+    d counts features that are ever non-zero. The bound is as loose as Lemma 2; without its √d it would be above
     `sharper_lemma_2` still.
     """
     d = int((ball.scale > 0).sum())
@@ -109,7 +112,7 @@ def sharper_lemma_2(run: Run, ball: Ball) -> float:
 
     Over the ball, Σ_i A_ii w_i² is at most C² max_i A_ii S_ii, at one axis. So the best A has all A_ii S_ii equal, and
     the value is never more than Lemma 2's, and as little as 1/√d of it: O(√(dT)) where the paper has O(d√T) for
-    p = ∞, and at most C √(Σ g′²) for p = 2, without √d. Met in any dimension.
+    p = ∞, and at most C √(Σ g′²) for p = 2, without √d. It is met in any dimension.
     """
     return ball.C * float(np.linalg.norm(_normalized(run, ball)))
 
@@ -186,7 +189,7 @@ def _first_values(x: Float64) -> Float64:
 
 
 def _largest_over(x: Float64, earlier: Float64) -> Float64:
-    """Δ_i; 1 for a feature that is always zero, infinite if only the earlier value is."""
+    """The ratio Δ_i; 1 for a feature that is always zero, infinite if only the earlier value is zero."""
     top = largest(x)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(top > 0, top / earlier, 1.0)

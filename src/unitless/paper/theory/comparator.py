@@ -1,11 +1,11 @@
-"""The best predictor in hindsight over a ball, with a proof of how good it is, and the regret against it.
+"""The best predictor in hindsight over a ball, with a certified accuracy, and the regret against it.
 
 Regrets that are compared with bounds must not be too small. So the comparator's loss is bounded from below: for any
 multipliers α_t, by convexity and the ball's support function,
 
     min_{w ∈ W} Σ_t L(w·x_t, y_t) ≥ −Σ_t L*(α_t) − C ‖S^(1/2) Σ_t α_t x_t‖_p,
 
-where L* is the conjugate of L. The α come out of the solver, but the bound holds however they were found.
+where L* is the conjugate of L. The solver gives the α, but the bound is valid for any α.
 
     >>> import numpy as np
     >>> from unitless.paper.algorithms import Squared
@@ -37,7 +37,7 @@ from .losses import Linear, slopes, values
 
 @dataclass(frozen=True)
 class Comparator:
-    """A predictor of the ball, its total loss, and what no predictor of the ball falls below.
+    """A predictor of the ball, its total loss, and a lower bound of the loss of all predictors of the ball.
 
     Attributes:
         w: the predictor.
@@ -51,7 +51,7 @@ class Comparator:
 
     @property
     def gap(self) -> float:
-        """How far `loss` may be from the minimum."""
+        """The largest possible distance of `loss` from the minimum."""
         return self.loss - self.lower_bound
 
 
@@ -68,7 +68,7 @@ def best_predictor(X: Float64, y: Float64, loss: Loss, ball: Ball, gap: float = 
         ball: the class of predictors.
         gap: stop when the total loss is proven to be within gap·(1 + |total loss|) of the minimum.
     """
-    # In the units v = s·w the ball is plain, and features that are always zero are left out.
+    # In the units v = s·w the ball is a plain L_q ball; features that are always zero are left out.
     used = ball.scale > 0
     Z = X[:, used] / ball.scale[used]
     plain = Ball(np.ones(int(used.sum())), ball.C, ball.q)
@@ -88,12 +88,12 @@ def best_predictor(X: Float64, y: Float64, loss: Loss, ball: Ball, gap: float = 
 
 
 def regret(run: Run, comparator: Comparator) -> float:
-    """R_T of section 4.1, at least: it exceeds the true regret by no more than the comparator's gap."""
+    """The regret R_T of section 4.1; it exceeds the true regret by at most the comparator's gap."""
     return float(run.losses.sum()) - comparator.lower_bound
 
 
 def _against(direction: Float64, ball: Ball) -> Float64:
-    """The point of the plain ball with the least inner product with the direction."""
+    """The point of the plain ball with the smallest inner product with the direction."""
     if not direction.any():
         return np.zeros(len(direction))
     if ball.q == 2:

@@ -1,4 +1,4 @@
-"""The update of section 5, w_{t+1} = Π(w_t − A_t⁻¹ g_t), and the record of a run of it.
+"""The update of section 5, w_{t+1} = Π(w_t − A_t⁻¹ g_t), and the record of a run.
 
 >>> import numpy as np
 >>> from unitless.paper.theory import Linear, descend
@@ -27,13 +27,13 @@ Conditioner: TypeAlias = Callable[[int, Float64], Float64]
 
 @dataclass(frozen=True)
 class Run:
-    """All that happened in a run of T rounds over d features: the bounds are functions of it.
+    """The record of a run of T rounds over d features; the bounds are functions of it.
 
     Attributes:
         loss: L.
         x: the inputs, (T, d).
         y: the labels, (T,).
-        predictions: ŷ_t as they are scored: truncated, if asked for.
+        predictions: ŷ_t as used for the losses: truncated, if requested.
         slopes: g′_t, see `truncated_slope`.
         gradients: g_t = g′_t x_t, (T, d).
         weights: w_1 to w_{T+1}, (T + 1, d).
@@ -65,16 +65,16 @@ def descend(
     balls: Sequence[Ball] | None = None,
     truncate: float | None = None,
 ) -> Run:
-    """From w_1 = 0, in each round predict w_t·x_t, take the gradient g_t, and move to Π(w_t − A_t⁻¹ g_t).
+    """Run the update: from w_1 = 0, predict w_t·x_t, take the gradient g_t, and move to Π(w_t − A_t⁻¹ g_t).
 
-    Settled: a feature whose gradients are all zero so far is not moved (0/0 → 0).
+    Where the paper is silent: a feature whose gradients are all zero so far is not moved (0/0 → 0).
 
     Args:
         X: inputs, one in each row.
         y: labels.
         loss: a convex loss of the prediction.
-        conditioner: gives the diagonal of A_t; an infinite entry keeps its weight where it is.
-        balls: for each round the ball onto which it projects in the norm of A_t; without, no projection.
+        conditioner: returns the diagonal of A_t; an infinite entry keeps its weight unchanged.
+        balls: for each round the ball to project onto, in the norm of A_t. Default: no projection.
         truncate: C, to score predictions truncated to [−C, C], with the gradients of `truncated_slope`.
     """
     T, d = X.shape

@@ -12,14 +12,14 @@
 | `streaming` | √G_i(t) s_i(t)/(Cη) | Eq. 3 | `theorem_2`, `corollary_1` |
 | `sharper_transductive` | s_i² √(Σ_j G_j(t)/s_j²)/(Cη) | beyond | `sharper_theorem_1` |
 
-s = S^(−1/2) is the scale, G the sum of squared gradients, over all rounds or (t) up to now. None of them is
-Algorithm 2 (NAG), which neither knows C nor projects, squashes weights when a scale grows and normalizes by N: the
-paper proves no bound for that one. It is in `unitless.paper.algorithms`.
+s = S^(−1/2) is the scale, G the sum of squared gradients, over all rounds or (t) up to now. None of these learners is
+Algorithm 2 (NAG), which does not know C, does not project, squashes weights when a scale grows, and normalizes by N:
+the paper proves no bound for it. It is in `unitless.paper.algorithms`.
 
-The first five are told G in advance. But gradients depend on the weights, and so on A: the circle is cut by giving
-the squared gradients of an earlier run. For linear losses, whose gradients do not depend on the weights, any run will
-do and the bounds hold as they stand. For others the realised gradients differ from those that A was made from, and
-`lemma_1` is the bound that holds.
+The first five need G in advance. But gradients depend on the weights, and so on A. The solution is to use the squared
+gradients of an earlier run. For linear losses, whose gradients do not depend on the weights, any run gives the right G
+and the bounds are valid. For other losses the actual gradients differ from those that A was made from, and only the
+bound `lemma_1` is valid.
 
     >>> import numpy as np
     >>> from unitless.paper.theory import Ball, Linear, largest, lemma_2, transductive, worst_case_hindsight
@@ -56,7 +56,10 @@ def gradient_descent(X: Float64, y: Float64, loss: Loss, w_star: Float64, square
 
 
 def adaptive_gradient(X: Float64, y: Float64, loss: Loss, w_star: Float64, squares: Float64) -> Run:
-    """AG's conditioner in hindsight (section 1.1): A_ii = √G_i/‖w*‖₂, blind to how ‖w*‖₂ spreads over features."""
+    """AG's conditioner in hindsight (section 1.1).
+
+    A_ii = √G_i/‖w*‖₂, which ignores how ‖w*‖₂ is divided among features.
+    """
     return descend(X, y, loss, _fixed(_for_weights_of_size(np.linalg.norm(w_star), squares)))
 
 
@@ -71,8 +74,8 @@ def hindsight(
 ) -> Run:
     """The best fixed diagonal conditioner for a known w* (section 5.1): A_ii = √G_i/|w*_i|.
 
-    A weight with w*_i = 0 stays 0. With a ball, which must hold w*, it projects onto it; `truncate` is the bound C on
-    predictions, and must be one on those of w*.
+    A weight with w*_i = 0 stays 0. With a ball, which must contain w*, it projects onto the ball; `truncate` is the
+    bound C on predictions, and must also bound those of w*.
     """
     balls = [ball] * len(X) if ball else None
     return descend(X, y, loss, _fixed(_for_weights_of_size(np.abs(w_star), squares)), balls, truncate)
@@ -103,7 +106,7 @@ def online(
     """Equation 1: A_t,ii = (1/C) √(G_i(t)/S_ii(t)), with S^(t) from the inputs so far.
 
     For q = 2 a minimum-volume ellipsoid is computed in every round, and the balls need not be nested: a comparator of
-    the last one may lie outside an earlier one, so that with projection not even Lemma 1 is certain to hold.
+    the last one may lie outside an earlier one, so that with projection not even Lemma 1 is certain to be valid.
     """
     scales = running_largest(X) if q == 1 else np.array([ellipsoid(X[: t + 1]).scale for t in range(len(X))])
     return _following(X, y, loss, scales, C, q, 1.0, project, truncate)
@@ -167,7 +170,10 @@ def _following(
     project: bool,
     truncate: bool,
 ) -> Run:
-    """Equations 1 to 3: the conditioner follows the gradients, and S the rows of `scales`."""
+    """The learners of Equations 1 to 3.
+
+    The conditioner is computed from the gradients so far, and S from the rows of `scales`.
+    """
 
     def conditioner(t: int, G: Float64) -> Float64:
         return np.asarray(np.sqrt(G) * scales[t] / (C * eta))
@@ -194,5 +200,5 @@ def _isotropic(squares: Float64, ball: Ball) -> Float64:
 
 
 def _for_weights_of_size(size: Float64 | np.floating[Any], squares: Float64) -> Float64:
-    """√G_i/size; infinite where the size is 0, so that the weight stays there."""
+    """The conditioner √G_i/size; infinite where the size is 0, so that the weight stays 0."""
     return np.asarray(np.where(size > 0, np.sqrt(squares) / np.where(size > 0, size, 1.0), np.inf))

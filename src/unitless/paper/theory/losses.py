@@ -1,4 +1,4 @@
-"""What the analysis needs of a loss beyond `unitless.paper.algorithms`: linear losses, truncation, and R_max."""
+"""Losses for the analysis, beyond `unitless.paper.algorithms`: linear losses, truncation, and R_max."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..algorithms import Hinge, Logistic, Loss, Quantile, Squared
 
 
 class Linear(Loss):
-    """y·p: the label is the slope itself, which the adversary is then free to choose.
+    """The linear loss y·p: the label is the slope, which the adversary can choose.
 
-    For linear losses Lemma 1 loses nothing to convexity, so these are where the bounds are tightest.
+    For linear losses Lemma 1 loses nothing to convexity, so the bounds are tightest for them.
     """
 
     def value(self, p: float, y: float) -> float:
@@ -36,14 +36,14 @@ def slopes(loss: Loss, predictions: Float64, y: Float64) -> Float64:
 
 
 def truncated_slope(loss: Loss, p: float, y: float, C: float) -> float:
-    """The slope for which every regret bound still holds when predictions are truncated to [−C, C].
+    """The slope for which every regret bound is still valid when predictions are truncated to [−C, C].
 
     The slope at the truncated prediction, or 0 where the loss would have it go still further out:
     with p̄ = clip(p, −C, C),
 
         g′ = max(L′(C), 0) if p > C,    min(L′(−C), 0) if p < −C,    L′(p) otherwise.
 
-    Why: this is the slope of a convex function that equals L on [−C, C], and beyond goes on straight where L rises
+    Why: this is the slope of a convex function that equals L on [−C, C], and beyond continues straight where L rises
     and level where L falls. It is nowhere below L(p̄), so its regret is at least that of the truncated predictions;
     and it is L itself at every comparator, whose predictions are within [−C, C]. Lemma 1 and all that follows from it
     apply to it, whatever the convex loss and however large the labels.

@@ -4,8 +4,8 @@
 s = S^(−1/2). In the units v = s·w, B = A/s² it is a projection onto the plain L_q ball of radius C, and is computed
 there: no unit of a feature reaches a comparison or a sum.
 
-Settled: a feature with A_i = 0 moves for free, so it goes to 0 when the point has to move at all; one with s_i = 0 is
-not constrained and stays. A weight of 0 stays 0.
+Where the paper is silent: a feature with A_i = 0 moves without cost, so it becomes 0 if the point has to move at all; a
+feature with s_i = 0 is not constrained and does not move. A weight of 0 stays 0.
 
     >>> import numpy as np
     >>> from unitless.paper.theory import project_l1, project_l2
@@ -80,7 +80,7 @@ def project_l2(w: Float64, A: Float64, scale: Float64, C: float) -> Float64:
         return w
     size, freedom = _sizes(v, w, A, scale)
     moves = (v != 0) & np.isfinite(freedom)
-    if np.linalg.norm(size[moves]) <= C:  # what moves for free has gone to 0, and that was enough
+    if np.linalg.norm(size[moves]) <= C:  # features that move without cost are now 0, and that was enough
         return _weights(np.where(moves, size, 0.0), w, scale)
     u, c = size[moves], freedom[moves] / freedom[moves].max()
     lam = 0.0
@@ -102,7 +102,7 @@ def project_slab(w: Float64, A: Float64, x: Float64, C: float) -> Float64:
 
     Only features with x_i ≠ 0 move; give those alone (their w, A and x), and the cost is that of the input's non-zero
     values. Applied before each prediction it bounds every prediction as truncation does, but as a projection onto a
-    set that holds every w with |w·x_t| ≤ C for all t: the comparators of the paper's definition of regret
+    set that contains every w with |w·x_t| ≤ C for all t: the comparators of the paper's definition of regret
     (section 4.1), of which the norm ball is a part. After Luo, Agarwal, Cesa-Bianchi and Langford, *Efficient second
     order online learning by sketching* (2016).
 
@@ -124,18 +124,18 @@ def project_slab(w: Float64, A: Float64, x: Float64, C: float) -> Float64:
 
 
 def _sizes(v: Float64, w: Float64, A: Float64, scale: Float64) -> tuple[Float64, Float64]:
-    """|v′_i| and 1/B_i = s_i²/A_i: how much a unit of λ moves feature i."""
+    """|v′_i| and 1/B_i = s_i²/A_i, the movement of feature i for a unit of λ."""
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = np.where(v != 0, scale / A * scale, 1.0)
     return np.abs(v), freedom
 
 
 def _onto(size: Float64, C: float, q: int) -> Float64:
-    """Back by what rounding has left outside, which from a point far away is not small compared with C."""
+    """Correct the rounding error of a projection, which is not small compared with C for distant points."""
     norm = float(np.linalg.norm(size, q))
     return size * (C / norm) if norm > C else size
 
 
 def _weights(size: Float64, w: Float64, scale: Float64) -> Float64:
-    """From |v_i| back to w_i; what is not constrained (s_i = 0) is as it was."""
+    """Convert |v_i| to w_i; unconstrained features (s_i = 0) do not change."""
     return np.asarray(np.where(scale > 0, np.sign(w) * size / np.where(scale > 0, scale, 1.0), w))

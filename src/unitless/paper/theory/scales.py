@@ -1,11 +1,11 @@
-"""The empirical S of sections 4.1 and 5: the smallest axis-aligned L_p ball that holds every input.
+"""The empirical S of sections 4.1 and 5: the smallest axis-aligned L_p ball that contains every input.
 
 S is diagonal and appears here as the *scale* s = S^(−1/2), that is S_ii = 1/s_i²: the half-width of the ball
 {x : ‖S^(1/2) x‖_p ≤ 1} along feature i. It is finite where S is not: a feature that is always zero has s_i = 0.
 
-Misprint: the paper asks (Lemma 2, Theorems 1 and 2) for the S of *minimum* determinant with ‖S^(1/2) x_t‖_p ≤ 1 for
+Misprint: the paper requires (Lemma 2, Theorems 1 and 2) for the S of *minimum* determinant with ‖S^(1/2) x_t‖_p ≤ 1 for
 all t. The infimum is S = 0, which every input satisfies. The ball's volume is proportional to det(S)^(−1/2), so the
-minimum volume that the text speaks of is the *maximum* determinant, and that is what is computed here.
+minimum volume that the text mentions is the *maximum* determinant, and that is what is computed here.
 
     >>> import numpy as np
     >>> from unitless.paper.theory import ellipsoid, largest
@@ -40,7 +40,7 @@ def running_largest(X: Float64) -> Float64:
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """An axis-aligned ellipsoid {x : Σ_i x_i²/s_i² ≤ 1} that holds every input.
+    """An axis-aligned ellipsoid {x : Σ_i x_i²/s_i² ≤ 1} that contains every input.
 
     Attributes:
         scale: the half-widths s; 0 for a feature that is always zero.
@@ -58,9 +58,9 @@ def ellipsoid(X: Float64, gap: float = 1e-10) -> Ellipsoid:
 
     Its dual is Cover's log-optimal portfolio: max_u Σ_i log m_i with m_i = Σ_t u_t x_ti², u_t ≥ 0, Σ_t u_t = 1. Any
     such u gives the feasible S_ii = 1/(d m_i κ), where κ = max_t (1/d) Σ_i x_ti²/m_i ≥ 1, and that S is within
-    d log κ of the maximum. So the answer carries its own proof, however u was found. It is found by a primal-dual
-    interior-point method, which takes some 20 solves of d equations for twelve digits; Cover's own multiplicative
-    update takes thousands of passes for six.
+    d log κ of the maximum. So the result contains a proof of its accuracy, however u was found. It is found by a
+    primal-dual interior-point method, which takes about 20 solves of d equations for twelve digits; Cover's own
+    multiplicative update takes thousands of passes for six.
 
     Features are first divided by their largest value, which the answer commutes with; d counts those that are ever
     non-zero.
@@ -94,7 +94,7 @@ def ellipsoid(X: Float64, gap: float = 1e-10) -> Ellipsoid:
 
 
 def _multipliers(Z: Float64) -> Iterator[Float64]:
-    """The multipliers λ_t of the constraints, better and better: d times Cover's u. Z holds the squares x_ti².
+    """The multipliers λ_t of the constraints, in increasing accuracy: d times Cover's u. Z contains the squares x_ti².
 
     Newton's method on 1/S_i = Σ_t λ_t z_ti, Σ_i S_i z_ti + slack_t = 1 and λ_t slack_t = μ, for a falling μ. The
     slacks are variables of their own: as differences they would lose all digits where a constraint is met.

@@ -1,4 +1,4 @@
-"""Sequences that make life hard for the learners of the analysis."""
+"""Sequences that are difficult for the learners of the analysis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KINDS = ("random", "signs", "alternating", "one-sided", "heavy", "late", "growin
 
 
 def sequence(seed: int, labels: str = "slopes") -> tuple[Float64, Float64]:
-    """Inputs in wild units and labels; the kinds take turns, so that a range of seeds has them all."""
+    """Inputs in extreme units and labels; the kinds alternate, so that a range of seeds contains all kinds."""
     rng = np.random.default_rng(seed)
     kind = KINDS[seed % len(KINDS)]
     T, d = int(rng.integers(1, 24)), int(rng.integers(1, 5))

@@ -35,7 +35,7 @@ const BEFORE = `mean of ${SMOOTH} seconds, each row predicted before it was lear
 
 const charts = {
   loss: new Chart({ title: "Loss", about: "", format: number, robust: true, always: true }),
-  accuracy: new Chart({ title: "Accuracy", about: `${BEFORE}; large is good`, format: percent, most: 1 }),
+  accuracy: new Chart({ title: "Accuracy", about: `${BEFORE}; larger is better`, format: percent, most: 1 }),
   throughput: new Chart({ title: "Throughput", about: "rows per second", format: rate, tick: (value) => number(value, 2), zero: true, always: true }),
   drift: new Chart({ title: "Drift", about: "loss compared with all rows; 1 is usual", format: number, level: 1, robust: true }),
   scales: new Chart({ title: "Scales that grew", about: "features with a value larger than all before", format: count, zero: true, bars: true, whole: true }),
@@ -114,7 +114,7 @@ function announce(model) {
 /** Names the charts of the loss, and gives a function for its values: a squared loss becomes the RMSE, in the unit of the labels. */
 function inUnitOfLabels(models) {
   const squared = models.length > 0 && models.every((model) => model.loss === "squared");
-  charts.loss.rename(squared ? "RMSE" : "Loss", `${BEFORE}; small is good`);
+  charts.loss.rename(squared ? "RMSE" : "Loss", `${BEFORE}; smaller is better`);
   charts.life.rename("Since the beginning", `${squared ? "RMSE" : "loss"} by the number of rows learned`);
   return (values) => (squared ? values.map((value) => (value == null ? null : Math.sqrt(value))) : values);
 }

@@ -4,14 +4,14 @@ import { byId, make, setText } from "./elements.js";
 import { count, metric, metricName, number, percent, rate, scores } from "./numbers.js";
 
 const RECENT = 1000; // rows over which the recent value of a metric is computed, at least
-const LAST_LABEL = "repeat the last label"; // one of the baselines; the other is the constant one
+const LAST_LABEL = "last_label"; // one of the baselines; the other is the constant one
 const BEFORE = "Of predictions that were made before their row was learned";
 
 const abouts = {
-  accuracy: `Share of rows that were predicted correctly. ${BEFORE}. Large is good.`,
-  rmse: `Root of the mean squared error, in the unit of the labels. ${BEFORE}. Small is good.`,
-  mae: `Mean absolute error, in the unit of the labels. ${BEFORE}. Small is good.`,
-  loss: `What training minimizes. ${BEFORE}. Small is good.`,
+  accuracy: `Share of rows that were predicted correctly. ${BEFORE}. Larger is better.`,
+  rmse: `Root of the mean squared error, in the unit of the labels. ${BEFORE}. Smaller is better.`,
+  mae: `Mean absolute error, in the unit of the labels. ${BEFORE}. Smaller is better.`,
+  loss: `What training minimizes. ${BEFORE}. Smaller is better.`,
 };
 
 /** Shows the tiles of a model: `now` is the state of its stream, `metrics` the last answer of /metrics (or null). */
@@ -30,11 +30,11 @@ export function showTiles(model, history, now, metrics) {
 
 /** The constant answer and the share of its error that the model removes, both of the same moment. */
 function showBaseline(main, metrics) {
-  const [name, baseline] = Object.entries(metrics?.baseline ?? {}).find(([one]) => one !== LAST_LABEL) ?? [];
+  const [, baseline] = Object.entries(metrics?.baseline ?? {}).find(([one]) => one !== LAST_LABEL) ?? [];
   const [theirs, ours] = [scores(baseline)[main], scores(metrics?.progressive)[main]];
   if (theirs == null || ours == null) return removeTiles("baseline", "skill");
   const classes = main === "accuracy";
-  const answer = classes ? "most frequent class" : name;
+  const answer = classes ? "most frequent class" : "mean so far";
   tile("baseline", "Baseline", metric(main, theirs), answer, `${metricName(main)} of an answer that ignores the features: the ${answer}. A useful model is better.`);
   const error = (value) => (classes ? 1 - value : main === "rmse" ? value * value : value);
   const skill = 1 - error(ours) / error(theirs);

@@ -266,7 +266,7 @@ class ServedModel:
         assert self.model is not None
         self._session.count_pending()
         level = checked_level(level)
-        reach = quantiles_of(self.model).reach(level)
+        reach = quantiles_of(self.model).known_reach(level, latest=True)
         if self.task == "regression":
             low, high = bounds(np.array([predicted.prediction]), reach, self._loss.smallest_label)
             ends = [float(end[0]) if math.isfinite(end[0]) else None for end in (low, high)]

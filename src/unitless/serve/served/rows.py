@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-import numpy as np
-
 from ... import inputs
 from ...data.columns.policy import Policy
-from ...data.columns.row_reader import NamedRowReader, NumberRowReader
+from ...data.columns.row_reader import NamedRowReader
 from ...errors import InputError
 from ...inference.predictor import Predictor
-from ...inference.row_learning import RowLearning
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...training.first_row import learn_first_row
 from .known_names import ColumnNames, KnownNames
 
 # The methods of the core, bound once: a lookup for each row would cost time.
-_learn_one: Any = Learner.learn_one
-_predict_one: Any = Learner.predict_one
+_learn_features: Any = Learner._learn_features
+_predict_features: Any = Learner._predict_features
 
-_NUMBERS = NumberRowReader()
 _DATE_PARTS = 8  # largest number of features that a date becomes
 
 
@@ -55,7 +51,7 @@ class NamedFeatures:
     """
 
     def __init__(self, model: Learner | OneVsAll, reader: NamedRowReader) -> None:
-        self.model, self._reader, self.columns = model, reader, reader.columns
+        self.model, self._reader, self.columns = model, reader, reader.texts
         self._several = model.task == "classes"
         self._direct = not reader.as_text and reader.policy.booleans == "indicator"
         self._known = KnownNames(model)
@@ -64,7 +60,7 @@ class NamedFeatures:
         model = self.model
         if self._direct:
             try:
-                score = model.predict_one(features) if self._several else _predict_one(model, features)
+                score = model._predict_features(features) if self._several else _predict_features(model, features)
                 return score, None if self._known.has_all(features) else self._known.unknown(features)
             except InputError:  # values other than numbers, or a real error, which is raised again below
                 pass
@@ -72,7 +68,7 @@ class NamedFeatures:
             assert self.columns is not None
             features = self.columns.read(features)
         row = self._plain(features)
-        score = model.predict_one(row)
+        score = model._predict_features(row)
         self._direct = False  # later rows will have such values too
         return score, self._known.unknown(row)
 
@@ -80,7 +76,7 @@ class NamedFeatures:
         model = self.model
         if self._direct and model.examples:
             try:
-                learn: Any = type(model).learn_one if self._several else _learn_one
+                learn: Any = type(model)._learn_features if self._several else _learn_features
                 score = learn(model, features, label, weight)
                 if not self._known.has_all(features):
                     self._known.add(features)
@@ -111,7 +107,7 @@ class NamedFeatures:
         row = self._plain(features)
         if not self.model.examples:
             return learn_first_row(self.model, row, label, weight), row
-        score = self.model.learn_one(row, label, weight)
+        score = self.model._learn_features(row, label, weight)
         self._direct = False  # later rows will have such values too
         return score, row
 
@@ -150,9 +146,8 @@ class TableColumns:
     """Rows of the table that the model was trained on. Text, dates and missing values are read as in training."""
 
     def __init__(self, predictor: Predictor) -> None:
-        self.predictor, self.learn = predictor, RowLearning(predictor).learn
-        assert predictor._rows is not None
-        self._reader = predictor._rows
+        self.predictor, self._reader = predictor, predictor._rows.reader
+        self.learn = predictor._rows.learn_numbered
         self._columns = ColumnNames((*predictor.schema.kinds, *predictor.schema.beside))
 
     def score(self, features: dict[str, Any]) -> tuple[Any, list[str] | None]:
@@ -164,13 +159,15 @@ class TableColumns:
     def most_names(self, features: Any) -> int:
         if not isinstance(features, dict):
             return 0  # the reader will refuse the row
-        kinds = self._reader.schema.kinds
+        kinds = self.predictor.schema.kinds
         texts = (value for name, value in features.items() if kinds.get(name) == "words" and isinstance(value, str))
         return _DATE_PARTS * len(kinds) + sum(map(len, texts))  # a text has fewer words and pairs of words than letters
 
     def names(self, features: Any) -> Iterable[str]:
         model = self.predictor.model
-        return map(str, self._reader.features(features, model._word_features))
+        data = self._reader.read(features)
+        assert isinstance(data, inputs.Frame)
+        return data.first_row(model._word_features)
 
     def together(self, features: list[Any]) -> inputs.Input | None:
         return None
@@ -180,7 +177,7 @@ class NumberedColumns:
     """Rows of a model that was trained on arrays: lists of numbers."""
 
     def __init__(self, predictor: Predictor) -> None:
-        self.predictor, self.model = predictor, predictor.model
+        self.predictor, self.learn = predictor, predictor._rows.learn_numbered
 
     def score(self, features: Any) -> tuple[Any, list[str] | None]:
         return self.predictor.score_one(features), None
@@ -194,16 +191,8 @@ class NumberedColumns:
     def names(self, features: Any) -> Iterable[str]:
         return ()
 
-    def learn(self, features: Any, label: Any, weight: float) -> Any:
-        return _plain(self.model.learn(_NUMBERS.read(features), [label], [weight])[0])
-
     def together(self, features: list[Any]) -> inputs.Input | None:
         return None
-
-
-def _plain(score: Any) -> Any:
-    """A single score as a Python float; several scores unchanged."""
-    return score if np.ndim(score) else float(score)
 
 
 def rows_of(model: Learner | OneVsAll, missing: str) -> Rows:
@@ -221,5 +210,5 @@ def rows_of(model: Learner | OneVsAll, missing: str) -> Rows:
         return TableColumns(predictor)
     if predictor.schema.family == "columns":
         return NumberedColumns(predictor)
-    assert isinstance(predictor._reader, NamedRowReader)
-    return NamedFeatures(model, predictor._reader)
+    assert isinstance(predictor._rows.reader, NamedRowReader)
+    return NamedFeatures(model, predictor._rows.reader)

@@ -1,5 +1,5 @@
 """A stream: one log and the models that learn from it."""
 
-from .stream import Created, Named, Outcome, Stream, encoded
+from .stream import Created, Named, Outcome, Refused, Stream, encoded
 
-__all__ = ["Created", "Named", "Outcome", "Stream", "encoded"]
+__all__ = ["Created", "Named", "Outcome", "Refused", "Stream", "encoded"]

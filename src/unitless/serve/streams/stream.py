@@ -62,6 +62,12 @@ class Created(msgspec.Struct, omit_defaults=True):
     limits: Limits | None = None  # of the stream that begins with this model
 
 
+class Refused(msgspec.Struct):
+    """Rows that were refused: the reason of each, by its sequence number."""
+
+    rows: dict[int, str]
+
+
 class Ticked(msgspec.Struct, omit_defaults=True):
     """Time has passed: ids older than these (in microseconds) are forgotten; how all scores were, in short."""
 
@@ -374,6 +380,9 @@ class Stream:
         for model in self.models.values():
             model.growth.limit(self.limits, model.name)
 
+    def _refused(self, record: Record) -> None:
+        """Do nothing: the record only reports what became of rows before it."""
+
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)
         self.join.expire(record.time, ticked.waiting_since, ticked.done_since, ticked.max_done)
@@ -500,7 +509,7 @@ def made(created: Created, time: int) -> ServedModel:
     return ServedModel(created.name, created.role, created.options, model, time)
 
 
-def encoded(content: Created | Named | Limits | Ticked) -> bytes:
+def encoded(content: Created | Named | Limits | Ticked | Refused) -> bytes:
     """The payload of a record about models or time."""
     return _pack(content)
 
@@ -526,4 +535,5 @@ _OF_STREAMS: dict[Kind, Callable[[Stream, Record], None]] = {
     Kind.promote: Stream._promote,
     Kind.delete: Stream._delete,
     Kind.limits: Stream._limit,
+    Kind.refused: Stream._refused,
 }

@@ -82,7 +82,7 @@ def features(result: TrainResult) -> Iterator[Html]:
     explanation = f"Importance is {what}. It has no unit, so features can be compared.{more}"
     if signs:
         binary = result.details.target.task == "binary"
-        down, up = (f"towards {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
+        down, up = (f"toward {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
         keys = [tag("span", "", class_="key"), f"large values move the prediction {up}"]
         keys += [tag("span", "", class_="key fall"), down]
         yield paragraph(explanation, kind="quiet")

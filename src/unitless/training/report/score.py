@@ -56,7 +56,7 @@ def _sentences(result: TrainResult) -> Iterator[Html]:
     end = f": the model's {of} is {result.skill:.1%} below the baseline's." if result.skill > 0 else "."
     yield paragraph(
         tag("span", joined(["The model ", tag("b", good), f", on {result.metrics_on}. "])),
-        f"The baseline, {words.baseline(result)}, {other}{end}" if other else "",
+        f"The baseline ({words.baseline(result)}) {other}{end}" if other else "",
         kind="lead",
     )
     if other and not result.skill > 0:
@@ -111,7 +111,7 @@ def _errors(result: TrainResult) -> Html:
         rows.append([name, bar(share, kind, whisker), write_out(value)])
     title = {"error_rate": "error rate", "rmse": "RMSE"}.get(by, f"{result.model.options.loss} loss")
     legend = [tag("small", "Thin lines: 90% confidence intervals.")] if by != "loss" else []
-    return joined([bar_table(["", f"{title} (short is good)", ""], rows), *legend])
+    return joined([bar_table(["", f"{title} (shorter is better)", ""], rows), *legend])
 
 
 def metrics(result: TrainResult) -> Iterator[Html]:
@@ -143,5 +143,5 @@ def metrics(result: TrainResult) -> Iterator[Html]:
 
 
 def _about(name: str, about: str, smaller_is_better: bool) -> Html:
-    better = "small is good" if smaller_is_better else "large is good"
+    better = "smaller is better" if smaller_is_better else "larger is better"
     return joined([name, tag("small", f"{about}; {better}")])

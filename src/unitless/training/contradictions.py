@@ -1,0 +1,79 @@
+"""Whether the metrics on held-out rows can be trusted: the model must not do worse on the rows that it has learned.
+
+In a list of all pairs of a name and a label, each pair once, the held-out rows have by construction the labels that the
+learned rows lack. Weights that do well on these held-out rows do badly on all others. Three checks find such data: the
+model is worse than the baseline on learned rows, it is worse there than on held-out rows beyond chance, or it ranks the
+held-out rows the wrong way round.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..errors import Phrase
+from ..metrics.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from .training import Training
+
+FEW = 50  # rows: fewer do not tell
+BEYOND_CHANCE = 4.0  # standard deviations of an AUC
+ADVICE = "rows with the same values may have different labels on purpose; do not rely on these metrics"
+
+
+def contradiction(training: Training) -> Phrase | None:
+    """A note if the metrics of a fit on learned rows and on held-out rows contradict each other."""
+    learned, held = training.findings.in_sample, training.findings.holdout
+    if not training.fitted or learned is None or held is None or min(learned.examples, held.examples) < FEW:
+        return None
+    by = learned.judged_by
+    if by not in learned.metrics or by not in held.metrics:
+        return None
+    title = {"error_rate": "error", "rmse": "RMSE"}.get(by, by)
+    form = ".2%" if by == "error_rate" else ".4g"
+    own, other = f"{learned.metrics[by]:{form}}", f"{held.metrics[by]:{form}}"
+    (low, _), (_, high) = learned.hold_out_interval(), held.hold_out_interval()
+    if low > _baseline(learned):
+        return Phrase(
+            f"the model predicts the rows that it has learned worse than the best constant does ({title} {own}, not "
+            f"{_baseline(learned):{form}}), though its {title} on held-out rows is {other}: {ADVICE}"
+        )
+    if low > high:
+        return Phrase(
+            f"the model predicts the rows that it has learned worse ({title} {own}) than the held-out rows ({other}), "
+            f"beyond chance: {ADVICE}"
+        )
+    if _ranks_backwards(held):
+        return Phrase(
+            f"the model ranks the held-out rows the wrong way round (AUC {held.metrics['auc']:.3f}, below 0.5 beyond "
+            f"chance): their labels contradict those of the learned rows; {ADVICE}"
+        )
+    return None
+
+
+def _baseline(evaluation: Evaluation) -> float:
+    """The error of the best constant answer for the same rows; infinite if it is not known."""
+    if evaluation.judged_by == "error_rate":
+        return 1 - max(_shares(evaluation), default=-math.inf)
+    metrics = evaluation.metrics
+    if evaluation.judged_by == "rmse" and metrics.get("r2", -math.inf) < 1:
+        return metrics["rmse"] / math.sqrt(1 - metrics["r2"])  # the standard deviation of the labels
+    return math.inf
+
+
+def _shares(evaluation: Evaluation) -> list[float]:
+    """The share of each class in the weight of the rows."""
+    if (ranking := evaluation.ranking) is not None:
+        share = float(ranking.by_score[2].sum()) / evaluation.weight
+        return [1 - share, share]
+    return [row["share"] for row in evaluation.per_class.values()]
+
+
+def _ranks_backwards(held: Evaluation) -> bool:
+    """Whether the AUC of two classes is below 1/2 beyond chance: by the variance of the rank sum of random scores."""
+    auc, shares = held.metrics.get("auc", math.nan), _shares(held)
+    if math.isnan(auc) or not all(shares):
+        return False
+    negative, positive = (share * held.examples for share in shares)
+    return auc < 0.5 - BEYOND_CHANCE * math.sqrt((positive + negative + 1) / (12 * positive * negative))
