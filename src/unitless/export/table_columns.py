@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..data.columns.schema import DATES, Kind
+from ..data.columns.schema import DATES, SPLIT, Kind
 from ..errors import Option, OptionError, Phrase
 
 AS_MATRIX = Phrase("use ", Option("inputs", "matrix"))
@@ -12,6 +12,6 @@ def check_column(name: str, kind: Kind) -> None:
     """Check that the values of a column can be inputs: one number, boolean or text for each row."""
     if kind in DATES:
         raise OptionError(f"column {name!r} contains dates, which stand for several features", advice=AS_MATRIX)
-    if kind == "words":
-        problem = f"column {name!r} contains words, which are separated when the data is read"
+    if kind in SPLIT:
+        problem = f"column {name!r} contains {SPLIT[kind]}, which are separated when the data is read"
         raise OptionError(problem, advice=AS_MATRIX)

@@ -87,7 +87,7 @@ from .foreign import is_vw_model
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
-    from .error_quantiles import ErrorQuantiles
+    from .error_quantiles import KnownErrors
     from .model import Model, State
 
 VERSION = 1
@@ -233,7 +233,7 @@ def _encoded(
     labels: list[Any] | None,
     training: dict[str, Any] | None,
     earlier: State | None,
-    errors: ErrorQuantiles | None,
+    errors: KnownErrors | None,
 ) -> bytes:
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
     arrays |= {_FORM + name: array for name, array in state["form"].items() if name != "settled"}
@@ -242,7 +242,7 @@ def _encoded(
     header: dict[str, Any] = {
         "version": VERSION,
         "kind": model._kind,
-        "options": model.options.asdict(),
+        "options": model.options.written(),
         "labels": labels,
         "open": model._open_to_classes(),
         "rates": None if (rates := model._own_rates()) is None else [float.hex(rate) for rate in rates],
@@ -303,7 +303,7 @@ def from_bytes(data: bytes) -> Any:
         model._training = training
         model._earlier = _earlier(arrays.pop(_EARLIER, None), header)
         if (errors := header["errors"]) is not None:
-            model._errors = _module("error_quantiles").ErrorQuantiles.read(errors)
+            model._errors = type(_module("prediction_errors").errors_known(model)).read(errors)
         plain = {key: header[key] for key in _PLAIN}
         suspended_at = None if (at := header["suspended_at"]) is None else float.fromhex(at)
         state = _core_snapshot(**arrays, form=form, suspended_at=suspended_at, **plain, **totals)
@@ -455,7 +455,7 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
 def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
     """Check every number: the digest protects against accidents, but not against forged files."""
     options, require = model.options, _require
-    require(set(header["options"]) == set(options.asdict()), "it does not have exactly the options of a learner")
+    require(set(header["options"]) == set(options.written()), "it does not have exactly the options of a learner")
     for name, kind in _ARRAYS.items():
         require(arrays[name].dtype == kind and arrays[name].ndim == 1, "arrays of the wrong type")
     slot, scale, v, H = (arrays[name] for name in ("slots", "scale", "v", "H"))

@@ -77,6 +77,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
             With a penalty the model is linear. Default: 0.
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        n_trees: the number of trees; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -109,6 +111,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         falling_scales: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -129,6 +133,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.falling_scales = falling_scales
         self.sparsity = sparsity
         self.l2 = l2
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
         if loss in losses.names(for_classes=True):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         self._begin(
@@ -151,6 +157,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
+            n_trees=n_trees,
+            max_leaves=max_leaves,
         )
         self._predicts_scores = LOSSES[loss].link is IDENTITY
 
@@ -184,15 +192,16 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
     def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> tuple[float, float]:
         """Predict an interval that contains the target of a row with a given probability; changes nothing.
 
-        The interval is the prediction ± a quantile of recent errors, from predictions made before rows were learned. It
-        is infinite while there are too few rows (9 for a level of 0.9, 99 for 0.99).
+        The interval is as wide as recent errors of similar predictions, which were made before rows were learned; its
+        lower limit is at least 0 if no target was negative. It is infinite while there are too few rows (9 for a level
+        of 0.9, 99 for 0.99).
 
         Args:
             x: a row.
             level: the probability that the interval contains the target. Default: 0.9.
         """
         reach = self._reach(level)
-        low, high = bounds(np.array([self.predict_one(x)]), reach, LOSSES[self.loss].smallest_label)
+        low, high = bounds(self._model, np.array([self.predict_one(x)]), reach)
         return float(low[0]), float(high[0])
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
