@@ -366,6 +366,14 @@ PLAN = (
         also=("test-size", "validation"),
     ),
     Flag(
+        "groups",
+        "A column of groups, such as customers: all rows of a group are learned, or all are held out. It is not a "
+        "feature. Default: no groups.",
+        panel=LEARNING,
+        metavar="COLUMN",
+        also=("group", "group-by"),
+    ),
+    Flag(
         "learn_holdout",
         "Add the held-out rows to training after the metrics have been computed.",
         bool,

@@ -170,14 +170,15 @@ class ReadOptions(Reading):
     on_error: Literal["fail", "skip"] = "fail"
     target: str | None = None
     weight: str | None = None
+    groups: str | None = None
     # The options that the model's training has set.
     remembered: frozenset[str] = field(default=frozenset(), compare=False)
     as_written: bool = False  # text keeps its blanks, and only empty text is missing, as for the rows of a server
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The columns of the rows that are not features: target, weight and offset, as far as they are named."""
-        return tuple(name for name in (self.target, self.weight, self.offset) if name is not None)
+        """The columns of the rows that are not features: target, weight, offset and groups, if they are named."""
+        return tuple(name for name in (self.target, self.weight, self.offset, self.groups) if name is not None)
 
     @property
     def policy(self) -> Policy:

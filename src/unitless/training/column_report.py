@@ -22,6 +22,7 @@ def column_report(training: Training) -> list[Phrase]:
         *training.reader.remarks,
         *_header(training),
         *_left_out(training),
+        *_groups(training),
         *_written(training),
         *_dates(training),
         *_words(training),
@@ -51,6 +52,11 @@ def _left_out(training: Training) -> Iterable[Phrase]:
         reasons.setdefault((why, kept_by), []).append(name)
     for (why, kept_by), names in reasons.items():
         yield Phrase(f"left out: {_listed(names)}, {why} (", Option(kept_by, names[0]), " to use it)")
+
+
+def _groups(training: Training) -> Iterable[Phrase]:
+    if training.schema.groups is not None:
+        yield Phrase(f"{training.schema.groups!r}: groups, which are held out as a whole; not a feature")
 
 
 def _written(training: Training) -> Iterable[Phrase]:

@@ -36,6 +36,11 @@ _ID = re.compile(
 _TIME = re.compile(r"(?i)year|month|week|day|date|time|hour|minute|second|epoch|quarter|^ts$|^t$|_at$|\bage\b|^yr")
 
 
+def is_identifier_name(name: str) -> bool:
+    """Return whether a column with this name is likely to identify something, such as `id` or `user_id`."""
+    return _ID.search(name) is not None
+
+
 @dataclass(frozen=True)
 class Inferred:
     """The inferred content of a column.

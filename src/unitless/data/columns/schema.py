@@ -33,7 +33,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns that are features, with their kinds; the columns of the target, the weights and the offsets.
+    """The columns that are features, with their kinds; the columns of target, weights, offsets and groups.
 
     Data that is not a table has no columns. A column of dates stands for its parts. A flag is a number that was 0 or 1
     in the first rows; because its offset has a meaning, it is never centered. `written` has the notation of text
@@ -50,6 +50,7 @@ class Schema:
     left_out: tuple[LeftOut, ...] = ()
     remarks: tuple[Phrase, ...] = field(default=(), compare=False)
     offset: str | None = None
+    groups: str | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return the schema in the form in which a model file stores it."""
@@ -62,6 +63,7 @@ class Schema:
             "written": {name: how.plain() for name, how in self.written.items()},
             "left_out": [list(one) for one in self.left_out],
             "offset": self.offset,
+            **({} if self.groups is None else {"groups": self.groups}),  # few trainings have groups
         }
 
     @classmethod
@@ -78,6 +80,7 @@ class Schema:
                 {name: Written.read(how) for name, how in plain["written"].items()},
                 tuple(LeftOut(*one) for one in plain["left_out"]),
                 offset=plain["offset"],
+                groups=plain.get("groups"),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             schema = None
@@ -94,7 +97,7 @@ class Schema:
             and len(set(names)) == len(names)
             and bool(names) == (self.family == "table")
             and all(kind in KINDS for _, kind in self.columns)
-            and all(isinstance(name, str | None) for name in (self.target, self.weight, self.offset))
+            and all(isinstance(name, str | None) for name in (self.target, self.weight, self.offset, self.groups))
             and self.target_kind in (None, "number", "flag", "text", "boolean")
             and all(name in (self.target, *names) for name in self.written)
             and all(type(text) is str for one in self.left_out for text in one)
@@ -107,8 +110,8 @@ class Schema:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The columns that belong to the rows but are not features: target, weight and offset, if they exist."""
-        return tuple(name for name in (self.target, self.weight, self.offset) if name is not None)
+        """The columns of the rows that are not features: target, weight, offset and groups, if they exist."""
+        return tuple(name for name in (self.target, self.weight, self.offset, self.groups) if name is not None)
 
     @property
     def kinds(self) -> dict[str, Kind]:

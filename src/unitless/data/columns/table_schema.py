@@ -42,11 +42,14 @@ def infer_schema(
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
-    named = {option: from_the_end(getattr(options, option), names) for option in ("target", "weight", "offset")}
+    beside = ("target", "weight", "offset", "groups")
+    named = {option: from_the_end(getattr(options, option), names) for option in beside}
     options = replace(options, **named)
-    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
+    for option, name in named.items():
         if name is not None and name not in names:
             raise OptionError(no_column(name, names, option), file=file)
+    if options.groups is not None and options.groups == options.target:
+        raise OptionError(f"is {options.groups!r}, which is the target; name another column", option="groups")
     if target_needed and options.target is None:
         which = Phrase("say which column to predict (", Option("target", "NAME"), f"); there are {_listed(names)}")
         raise OptionError(which, file=file)
@@ -91,7 +94,14 @@ def infer_schema(
     target_and_weight = options.target, target_kind, options.weight
     remarks = _remarks(columns, inferred)
     return Schema(
-        "table", tuple(columns), *target_and_weight, written, tuple(left_out), remarks=remarks, offset=options.offset
+        "table",
+        tuple(columns),
+        *target_and_weight,
+        written,
+        tuple(left_out),
+        remarks=remarks,
+        offset=options.offset,
+        groups=options.groups,
     )
 
 
