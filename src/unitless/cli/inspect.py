@@ -181,8 +181,8 @@ def _features(
     notes += [f"no feature but the bias, {BIAS}, has been other than zero"] if model.examples and not rows else []
     known = Facts([(name, display.short(value, 400)) for name, value in facts])
     weights = Section("Weights by feature", [Table(header, cells, left=2 if several else 1), Notes(notes)])
-    measured = importance_summary.section(importance, model.options.loss, max(1, len(rows)) if top else len(rows))
-    display.show([Section("", [known]), measured, weights])
+    columns = importance_summary.section(importance, model.options.loss, max(1, len(rows)) if top else len(rows))
+    display.show([Section("", [known]), columns, weights])
 
 
 def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tuple[list[dict[str, Any]], int]:

@@ -324,15 +324,16 @@ def column_values(data: inputs.Input, columns: FeatureColumns) -> dict[Feature, 
     if isinstance(data, inputs.Frame):
         for name, stored in zip(data.names, data.columns, strict=True):
             column = columns.of(name)
-            if columns.kinds.get(str(column)) in DATES:
-                if name == f"{column}.time":
-                    found[column] = date_parts.as_text(float(stored[0]), columns.kinds[str(column)])
-                continue
+            kind = columns.kinds.get(str(column))
             if isinstance(stored, inputs.TextColumn | inputs.WordsColumn):
                 text = (stored.texts if isinstance(stored, inputs.WordsColumn) else stored).first()
-                found[column] = math.nan if text is None else text
+                value: float | str = math.nan if text is None else text
             else:
-                found[column] = float((stored.numbers if isinstance(stored, inputs.FlagColumn) else stored)[0])
+                value = float((stored.numbers if isinstance(stored, inputs.FlagColumn) else stored)[0])
+            if kind not in DATES:
+                found[column] = value
+            elif name == f"{column}.time" and isinstance(value, float):
+                found[column] = date_parts.as_text(value, str(kind))
         return found
     several: dict[Feature, list[Any]] = {}
     for feature, x in entries(data, lambda column, text: []):

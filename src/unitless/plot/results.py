@@ -114,9 +114,7 @@ def importance(
     if found is not None:
         ax = figures.axis(ax, height=1.2 + 0.28 * max(4, min(most, len(found))))
         scale = 100.0 if found.metric == "error_rate" else 1.0
-        bars = [
-            (one.column, *(scale * value for value in (one.value, one.low, one.high))) for one in found.columns[:most]
-        ]
+        bars = [(one.column, scale * one.value, scale * one.low, scale * one.high) for one in found.columns[:most]]
         rises = importance_summary.rises(found.metric, model_of(model).options.loss)
         figures.importance(ax, bars, f"without the column, the {rises}")
         return ax
