@@ -304,7 +304,7 @@ def row_of(model: Learner | OneVsAll, source: Any, number: int, reading: Reading
     raise InputError(f"there is no row {number}; the data has {before:,}")
 
 
-def entries(data: inputs.Input, word_features: Callable[[str, str], list[str]]) -> list[tuple[Feature, float]]:
+def entries(data: inputs.Input, word_features: inputs.WordFeatures) -> list[tuple[Feature, float]]:
     """The features of the only row; `word_features` as for `inputs.Frame.first_row`."""
     if isinstance(data, inputs.Dense):
         return [(j, float(x)) for j, x in enumerate(data.array[0])]
@@ -336,7 +336,7 @@ def column_values(data: inputs.Input, columns: FeatureColumns) -> dict[Feature, 
                 found[column] = date_parts.as_text(value, str(kind))
         return found
     several: dict[Feature, list[Any]] = {}
-    for feature, x in entries(data, lambda column, text: []):
+    for feature, x in entries(data, lambda column, text, ngrams: []):
         column = columns.of(feature)
         several.setdefault(column, []).append(x if column == feature else str(feature)[len(str(column)) + 1 :])
     return {column: own[0] if len(own) == 1 else ", ".join(map(str, own)) for column, own in several.items()}
@@ -352,7 +352,7 @@ class _Row:
         self,
         reading: StateReading,
         data: inputs.Input,
-        word_features: Callable[[str, str], list[str]],
+        word_features: inputs.WordFeatures,
         columns: FeatureColumns,
     ) -> None:
         self._columns = columns
