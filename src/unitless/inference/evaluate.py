@@ -466,9 +466,7 @@ class EvaluateResult:
 
         several = self.per_class if self.evaluation.ranking is None else None
         figure = figures.score(self.curves, os.path.basename(self.source), several)
-        if path is not None:
-            figures.save(figure, path)
-        return figure
+        return figures.save(figure, path)
 
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

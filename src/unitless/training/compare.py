@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import html, notebook_bar
+from .. import html
 from .. import rules as update_rules
 from ..data import Batch
 from ..data.memory import memory_size
@@ -113,9 +113,7 @@ def compare(
         return Training(setup)
 
     contest = JudgedContest(rules, source, training, judged_by)
-    with notebook_bar.watching(progress) as watch:
-        notebook_bar.opened(watch, contest)
-        contest.go(watch)
+    contest.go(progress)
     return Comparison(contest)
 
 
@@ -143,22 +141,16 @@ class JudgedContest(Contest[Training]):
         return self._by or ("error_rate" if evaluation.judged_by == "error_rate" else "loss")
 
     def _take(self, batch: Batch) -> None:
-        counts = [_examples(one.training) for one in self.contenders]
         super()._take(batch)
-        new = [_examples(one.training) - before for one, before in zip(self.contenders, counts, strict=True)]
-        going = [(one, rows) for one, rows in zip(self.contenders, new, strict=True) if one.diverged is None]
-        if not going or not going[0][1]:  # rows of a further pass are not scored
-            return
         losses: dict[str, Float64] = {}
         weight: Float64 | None = None
-        for one, _ in going:
-            assert one.training.evaluation is not None
-            losses[one.rule], weight = one.training.evaluation.latest(self.judged_by)
-        self.paired.add(losses, weight)
-
-
-def _examples(training: Training) -> int:
-    return 0 if training.evaluation is None else training.evaluation.examples
+        for one in self.going:
+            evaluation = one.training.evaluation
+            if evaluation is None or evaluation.examples == self.paired.rows:  # rows of a further pass are not scored
+                return
+            losses[one.rule], weight = evaluation.latest(self.judged_by)
+        if losses:
+            self.paired.add(losses, weight)
 
 
 class Compared:
@@ -232,13 +224,13 @@ class Comparison:
     """The outcome of `compare`: `comparison["nag"]` is that of one rule, `comparison.best` the name of the best."""
 
     def __init__(self, contest: JudgedContest) -> None:
+        self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in contest.contenders}
+        self.source: str = contest.source.name
+        self.interrupted = contest.interrupted
+        self.seconds = contest.progress.seconds
         self._paired = contest.paired
         self.judged_by = contest.judged_by
         """The metric used for ranking: "error_rate" or "loss"."""
-        self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in contest.contenders}
-        self.source = contest.source.name
-        self.interrupted = contest.interrupted
-        self.seconds = contest.progress.seconds
         lasting = (contest.going or contest.contenders)[0]
         self.whole: TrainResult = self.learners[lasting.rule].result
         """What all learners have in common: how many rows were read, learned, held out or skipped."""
@@ -307,12 +299,9 @@ class Comparison:
         """
         from .. import figures  # noqa: PLC0415  (needs matplotlib)
 
-        curves = {rule: one.curve for rule, one in self.learners.items()}
-        loss, title = f"{self.whole.model.options.loss} loss", os.path.basename(self.source)
-        figure = figures.progress(curves, loss, title, recent=self.whole.details.target.task == "regression")
-        if path is not None:
-            figures.save(figure, path)
-        return figure
+        curves, loss = {rule: one.curve for rule, one in self.learners.items()}, self.whole.model.options.loss
+        title, numbers = os.path.basename(self.source), self.whole.details.target.task == "regression"
+        return figures.save(figures.progress(curves, f"{loss} loss", title, recent=numbers), path)
 
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
