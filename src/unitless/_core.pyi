@@ -409,9 +409,9 @@ class Mixture:
 ERROR_LEVELS: list[float]
 
 def error_reach(state: NDArray[np.float64], level: float, steady: bool) -> float:
-    """How far from a prediction the truth lies at most, with this probability; infinite if nobody can say.
+    """The quantile of |error| at a level; infinite if there are too few rows.
 
-    `steady`: by the mean of the quantiles over the last rows.
+    `steady`: the mean of the quantile over the last rows.
     """
 
 def follow_errors(
@@ -421,6 +421,27 @@ def follow_errors(
     level: float | None,
 ) -> NDArray[np.float64] | None:
     """Bring quantiles of |error| up to date, row after row; with a level, what `error_reach` was before each row."""
+
+NUMBER_INTERVALS_SIZE: int
+
+def number_limits(
+    state: NDArray[np.float64], predictions: NDArray[np.float64], reach: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The lower and the upper limits of prediction intervals; `reach` is the quantile of scaled errors."""
+
+def follow_numbers(
+    state: NDArray[np.float64],
+    predictions: NDArray[np.float64],
+    labels: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    level: float | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Updates the intervals of numbers, row after row. With a level, returns the limits before each row."""
+
+def scale_numbers(
+    state: NDArray[np.float64], predictions: NDArray[np.float64], labels: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Updates the scale of errors only. Returns the errors of the rows divided by the final scale."""
 
 class TextRows:
     """What a chunk of text gives: rows of named features with their labels, and the lines that are bad."""

@@ -30,10 +30,9 @@ from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
 from ..metrics.holdout_errors import HoldoutErrors
 from ..metrics.row_errors import RowErrors
-from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import has_errors
+from ..models.prediction_errors import errors_known, has_errors
 from . import checkpoint
 from .defaults import DataFacts
 from .interruption import interruptible
@@ -319,13 +318,13 @@ class Training:
         baseline.begin_scoring()
         self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors], scores)
         if finished and isinstance(findings.holdout.intervals, HoldoutErrors):
-            model._errors = findings.holdout.intervals.quantiles
+            model._errors = findings.holdout.intervals.calibrated
 
     def _scored_intervals(self, model: Learner | OneVsAll) -> Coverage | HoldoutErrors | None:
         """The counter of coverage; held-out rows calibrate the intervals of a fit, but not those of a stream."""
         if not has_errors(model):
             return None
-        known = model._errors or ErrorQuantiles()
+        known = errors_known(model)
         return HoldoutErrors(self.plan.level, known) if self.fitted else Coverage(self.plan.level, known)
 
     def save(self, path: str | None = None) -> None:
