@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import html
@@ -21,6 +21,7 @@ from ..data.memory import memory_size
 from ..data.read_options import Reading, given_reading
 from ..errors import OptionError
 from ..inputs import Float64
+from ..json_values import named, plain
 from ..metrics.history import Moment
 from ..metrics.paired import Difference, Paired
 from ..models.learner import Learner
@@ -306,37 +307,27 @@ class Comparison:
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         whole = self.whole.asdict()
-        shared = ("source", "task", "classes", "loss_function", "model_type", "rows", "learned", "skipped")
+        shared = ["source", "task", "classes", "loss_function", "model_type", "rows", "learned", "skipped"]
+        shared += ["skipped_rows", "unlabeled", "held_out", "passes", "missing", "features"]
         verdicts, differences = self.verdicts, self.differences
         learners = []
         for rule in self.ranked:
-            one = self.learners[rule]
-            plain = one.result.asdict()
-            found = {
-                "loss": one.loss if math.isfinite(one.loss) else None,
-                "metrics": plain["progressive"],
-                "metrics_ci": [edge if math.isfinite(edge) else None for edge in one.metrics_ci],
-                "holdout": plain["metrics"] if one.holdout is not None else None,
-                "learning_rate": plain["learning_rate"],
+            one, apart = self.learners[rule], differences.get(rule)
+            found = named(one, "loss", "metrics", "metrics_ci", "holdout", "learning_rate")
+            learner = {
+                **named(one, "rule", "diverged", "seconds"),
+                **(found if one.diverged is None else dict.fromkeys(found)),
+                "verdict": verdicts[rule],
+                "history": one.result.details.history,
+                "difference": None if apart is None else {"mean": apart.mean, "interval": (apart.low, apart.high)},
             }
-            found = dict.fromkeys(found) if one.diverged else found
-            found["history"] = plain["history"]
-            verdict = {"rule": rule, "verdict": verdicts[rule], "diverged": one.diverged, "seconds": one.seconds}
-            apart = _plain(differences.get(rule))
-            learners.append({**verdict, **found, "difference": apart})
+            learners.append(plain(learner))
         return {
-            **{
-                name: whole[name]
-                for name in (*shared, "skipped_rows", "unlabeled", "held_out", "passes", "missing", "features")
-            },
-            "baselines": _finite_all(self.baselines),
-            "best": self.best,
-            "judged_by": self.judged_by,
+            **{name: whole[name] for name in shared},
+            **named(self, "baselines", "best", "judged_by", "seconds", "interrupted"),
             "clearly_better_than": [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"],
             "no_difference_found_to": [rule for rule, verdict in verdicts.items() if verdict == "no difference found"],
             "learners": learners,
-            "seconds": self.seconds,
-            "interrupted": self.interrupted,
         }
 
     def _repr_html_(self) -> str:
@@ -348,19 +339,3 @@ class Comparison:
             for rule, one in ((rule, self.learners[rule]) for rule in self.ranked)
         )
         return f"<Comparison: {self.task}; {self.judged_by} {shown}>"
-
-
-def _finite_all(baselines: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
-    """Metrics with None for infinity, which JSON does not have."""
-    return {
-        name: {metric: value if math.isfinite(value) else None for metric, value in found.items()}
-        for name, found in baselines.items()
-    }
-
-
-def _plain(difference: Difference | None) -> dict[str, Any] | None:
-    """A difference with None for infinity, which JSON does not have."""
-    if difference is None:
-        return None
-    ends = [end if math.isfinite(end) else None for end in (difference.low, difference.high)]
-    return {"mean": difference.mean if math.isfinite(difference.mean) else None, "interval": ends}

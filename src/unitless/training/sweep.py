@@ -24,6 +24,7 @@ from ..data.read_options import Reading, given_reading
 from ..data.screening import usable
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..json_values import named, plain
 from ..losses import LOSSES
 from ..models.classes import Classes, Label
 from ..models.learner import Learner
@@ -282,6 +283,13 @@ class Swept:
         return self.rates[low], self.rates[high]
 
     @property
+    def _each_rate(self) -> list[dict[str, float | None]]:
+        """For each rate: its loss, and its error rate or RMSE; None for one that the task does not have."""
+        nothing = [None] * len(self.rates)
+        columns = zip(self.rates, self.losses, self.errors or nothing, self.rmse or nothing, strict=True)
+        return [dict(zip(("rate", "loss", "error_rate", "rmse"), row, strict=True)) for row in columns]
+
+    @property
     def model(self) -> Learner | OneVsAll:
         """The model of the best rate, the same as if it had been trained alone; it can be used and saved."""
         return self.sweep.best
@@ -330,39 +338,20 @@ class SweepResult:
 
     def asdict(self) -> dict[str, Any]:
         """All results as plain values, for JSON; None for the loss of a rate that diverged."""
-        best = self.best
-
-        def rows(one: Swept) -> list[dict[str, float | None]]:
-            nothing = [None] * len(one.rates)
-            columns = zip(one.rates, one.losses, one.errors or nothing, one.rmse or nothing, strict=True)
-            return [
-                {"rate": rate, "loss": _finite(loss), "error_rate": _finite(error), "rmse": _finite(rmse)}
-                for rate, loss, error, rmse in columns
-            ]
-
+        rule, rate = self.best or (None, None)
         return {
-            "source": self.source,
+            **named(
+                self, "source", "rows", "learned", "skipped", "skipped_rows", "unlabeled", "seconds", "interrupted"
+            ),
             "task": self.target.task,
             "loss_function": self.loss,
-            "rows": self.rows,
-            "learned": self.learned,
-            "skipped": self.skipped,
-            "skipped_rows": self.skipped_rows,
-            "unlabeled": self.unlabeled,
-            "rules": {rule: rows(one) for rule, one in self.rules.items()},
+            "rules": {name: plain(one._each_rate) for name, one in self.rules.items()},
             "best": {
-                rule: {
-                    "rate": one.best_rate,
-                    "loss": _finite(one.best_loss),
-                    "at_edge": one.at_edge,
-                    "diverged": one.diverged,
-                }
-                for rule, one in self.rules.items()
+                name: {"rate": one.best_rate, "loss": plain(one.best_loss), **named(one, "at_edge", "diverged")}
+                for name, one in self.rules.items()
             },
-            "best_rule": None if best is None else best[0],
-            "best_rate": None if best is None else best[1],
-            "seconds": self.seconds,
-            "interrupted": self.interrupted,
+            "best_rule": rule,
+            "best_rate": rate,
         }
 
     def _repr_html_(self) -> str:
@@ -374,7 +363,3 @@ class SweepResult:
             for rule, one in self.rules.items()
         )
         return f"<SweepResult: {self.task}; least loss: {shown}>"
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
