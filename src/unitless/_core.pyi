@@ -145,7 +145,10 @@ def gather_text(
     """
 
 class TableColumns:
-    """The columns of a table whose rows come one at a time: "number", "flag", "text", "words" or "boolean" each."""
+    """The columns of a table whose rows come one at a time.
+
+    Each is "number", "flag", "text", "words", "ngrams" or "boolean".
+    """
 
     def __init__(self, names: list[str], kinds: list[str], missing: str, marks: list[str], trim: bool) -> None: ...
 
@@ -245,7 +248,7 @@ class Learner:
     ) -> int | None:
         """The place of the class with the largest score."""
 
-    def _word_features(self, column: str, text: str) -> list[str]:
+    def _word_features(self, column: str, text: str, ngrams: bool) -> list[str]:
         """The names of a text's words in a column of words, known or not; one that words share is there for each."""
 
     def _access_rows_with(self, access: Any) -> None:

@@ -232,12 +232,13 @@ _READ = flags_of(
         "header": {"off": "--no-header", **_ADVANCED},
         "tail": {"also": ("follow",)},
         **dict.fromkeys(
-            ("offset", "words", "numbers", "dates", "decimal", "thousands", "encoding", "zero_based"), _ADVANCED
+            ("offset", "words", "ngrams", "numbers", "dates", "decimal", "thousands", "encoding", "zero_based"),
+            _ADVANCED,
         ),
     },
 )
 TAIL, ON_ERROR, IGNORE, ONLY = _READ["tail"], _READ["on_error"], _READ["ignore"], _READ["only"]
-TEXT, WORDS, DATES = _READ["text"], _READ["words"], _READ["dates"]
+TEXT, WORDS, NGRAMS, DATES = _READ["text"], _READ["words"], _READ["ngrams"], _READ["dates"]
 _OF_FILES = ("format", "delimiter", "header", "encoding", "zero_based")
 # How files are read: all commands that read data have these.
 FILES = tuple(_READ[name] for name in _OF_FILES)
@@ -293,13 +294,14 @@ _LEARNER = flags_of(
         "center": {"default": None, "off": "--no-center", "also": ("centre",), **_ADVANCED},
         "model_type": {"also": ("shape", "trees", "curves", "linear")},
         "ensemble": {"default": None, "off": "--no-ensemble", "also": ("experts", "members")},
-        **dict.fromkeys(("quantile", "schedule", "order", "clip", "l2"), _ADVANCED),
+        **dict.fromkeys(("quantile", "schedule", "order", "clip", "l2", "n_trees", "max_leaves"), _ADVANCED),
     },
 )
 RULE, LEARNING_RATE, ENSEMBLE = _LEARNER["rule"], _LEARNER["learning_rate"], _LEARNER["ensemble"]
-MODEL_TYPE = _LEARNER["model_type"]  # train and compare have it; sweep compares the rates of linear models
-_BY_THEMSELVES = ("rule", "learning_rate", "model_type", "ensemble", "target")  # train always learns the labels' unit
-# train, compare and sweep have these.
+# train and compare have these; sweep compares the rates of linear models
+MODEL_TYPE = tuple(_LEARNER[name] for name in ("model_type", "n_trees", "max_leaves"))
+_BY_THEMSELVES = ("rule", "learning_rate", *(flag.name for flag in MODEL_TYPE), "ensemble", "target")
+# train, compare and sweep have these; train always learns the labels' unit (target).
 MODEL = (TASK, POSITIVE, *(flag for name, flag in _LEARNER.items() if name not in _BY_THEMSELVES))
 
 
@@ -363,6 +365,14 @@ PLAN = (
         means=number_or("last", "holdout", float, "a fraction of the rows,"),
         panel=LEARNING,
         also=("test-size", "validation"),
+    ),
+    Flag(
+        "groups",
+        "A column of groups, such as customers: all rows of a group are learned, or all are held out. It is not a "
+        "feature. Default: no groups.",
+        panel=LEARNING,
+        metavar="COLUMN",
+        also=("group", "group-by"),
     ),
     Flag(
         "learn_holdout",

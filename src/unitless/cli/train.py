@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Option, OptionError, Phrase
@@ -39,9 +40,9 @@ unitless train more.csv --resume prices.unitless --output prices.unitless
 OPTIONS = (
     options.DATA,
     options.TARGET,
-    options.RULE,
+    replace(options.RULE, advanced=True),
     options.LEARNING_RATE,
-    options.MODEL_TYPE,
+    *options.MODEL_TYPE,
     options.ENSEMBLE,
     *options.MODEL,
     *options.PLAN,
@@ -101,7 +102,9 @@ def command(**given: Any) -> int:
             rule=given["rule"],
             output=given["output"],
             resume=given["resume"],
-            **arguments.passed_on(given, (options.LEARNING_RATE, options.MODEL_TYPE, options.ENSEMBLE, *options.MODEL)),
+            **arguments.passed_on(
+                given, (options.LEARNING_RATE, *options.MODEL_TYPE, options.ENSEMBLE, *options.MODEL)
+            ),
             **arguments.passed_on(given, (*options.PLAN, options.WEIGHT, options.CHECKPOINT, options.LEVEL)),
             reading=arguments.reading(given, (*options.COLUMNS, options.TAIL)),
             cluster=_cluster(given),

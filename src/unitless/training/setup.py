@@ -21,7 +21,7 @@ from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..options import check_names
+from ..options import ModelType, check_names
 from .cluster import Cluster
 from .defaults import DataFacts, new_model, resolve
 from .plan import Plan
@@ -50,9 +50,10 @@ class ModelRequest:
         """Whether the user's arguments determine the task."""
         return self.task is not None or self.positive is not None or "loss" in self.options
 
-    def model(self, target: Target, data: DataFacts) -> Learner | OneVsAll:
-        """A new model for a target."""
-        return new_model(resolve(target.task, data, self.options), target.task)
+    def model(self, target: Target, data: DataFacts, model_type: ModelType | None = None) -> Learner | OneVsAll:
+        """A new model for a target; of a given model type, or of that of the options."""
+        options = self.options if model_type is None else {**self.options, "model_type": model_type}
+        return new_model(resolve(target.task, data, options), target.task)
 
 
 @dataclass(frozen=True)
@@ -88,16 +89,17 @@ class Setup:
         resume: Any = None,
     ) -> Setup:
         """Make a setup from the arguments of `train`."""
-        given = {name: value for name, value in (("target", target), ("weight", weight)) if value is not None}
+        beside = (("target", target), ("weight", weight), ("groups", plan.groups))
+        given = {name: value for name, value in beside if value is not None}
         columns, arrays = names_and_values(given)
         model = model_file.load(resume) if isinstance(resume, str | os.PathLike) else getattr(resume, "model", resume)
         options = _read_options(model, {**columns, **reading})
         opened = open_source(source, options)
         if isinstance(opened, Arrays) and columns:
             opened, taken = opened.without(columns)
-            arrays, options = {**arrays, **taken}, replace(options, target=None, weight=None)
+            arrays, options = {**arrays, **taken}, replace(options, target=None, weight=None, groups=None)
         if arrays and opened.files:  # a pipe counts as a file
-            raise OptionError("for files, target and weight must be names of columns; arrays were given")
+            raise OptionError("for files, target, weight and groups must be names of columns; arrays were given")
         check_output(plan.output, opened.files, "the model")
         if model is not None:
             opened = _resumed_source(model, opened, options)
@@ -107,7 +109,15 @@ class Setup:
         schema = None if model is None else _resumed_schema(model, request, options)
         for name, value in arrays.items():
             arrays[name] = value if isinstance(value, list) else inputs.as_array(value, name)
-        reader = Reader(opened, options, schema, arrays.get("target"), arrays.get("weight"), drop_invalid=True)
+        reader = Reader(
+            opened,
+            options,
+            schema,
+            arrays.get("target"),
+            arrays.get("weight"),
+            drop_invalid=True,
+            groups=arrays.get("groups"),
+        )
         return cls(opened, reader, request, plan, fitted, model, {} if model is None else model._training or {})
 
 
@@ -125,7 +135,7 @@ def _resumed_schema(model: Learner | OneVsAll, request: ModelRequest, options: R
         given = next(iter(request.options), "task")
         raise OptionError("is determined by the model that is resumed; leave it out", option=given)
     schema = Schema.read(model._training["schema"])
-    for name in ("target", "weight", "offset"):
+    for name in ("target", "weight", "offset", "groups"):
         if getattr(options, name) not in (None, getattr(schema, name)):
             raise OptionError(
                 f"is {getattr(options, name)!r}, but the model was trained with {getattr(schema, name)!r}", option=name
@@ -143,6 +153,11 @@ def _read_options(resumed: Any, given: dict[str, Any]) -> ReadOptions:
 
 def _check_stream(plan: Plan, source: Source) -> None:
     """Refuse arguments that need more than one reading of a stream."""
+    if plan.groups is not None:
+        raise OptionError(
+            Phrase(f"{source.name} is a stream, from which no rows are held out at random; leave out ")
+            + Phrase(Option("groups"))
+        )
     if plan.passes == "auto":
         raise OptionError(Phrase(f"{source.name} is a stream; ", Option("passes"), " must be a number"))
     if (plan.passes or 1) > 1 and not source.repeatable:

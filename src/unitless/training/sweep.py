@@ -175,9 +175,9 @@ class SweepTraining(Training):
         self._rates, self._known = rates, classes
         self._blind_weight = 0.0  # the sample weight of the first row, which was predicted before any label was known
 
-    def new_model(self, target: Target, rows: inputs.Input) -> Any:
+    def new_model(self, target: Target, rows: inputs.Input, model_type: ModelType | None = None) -> Any:
         """A sweep with the options that a single model for this target and such rows would have."""
-        options = super().new_model(target, rows).options.asdict()
+        options = super().new_model(target, rows, model_type).options.asdict()
         del options["learning_rate"]
         classes = self._known.of(self, target) if target.task == "classes" else None
         return Sweep(self._rates, classes=classes, **options)

@@ -21,9 +21,11 @@ from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
 from ..data.progress import Progress
 from ..data.read_options import no_column
+from ..data.rows.kin import Held
 from ..data.sources.in_memory import Mappings
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
+from ..inference.importance import Importance
 from ..inputs import Float64
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
@@ -33,6 +35,7 @@ from ..metrics.row_errors import RowErrors
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import errors_known, has_errors
+from ..options import ModelType
 from . import checkpoint
 from .defaults import DataFacts
 from .interruption import interruptible
@@ -41,9 +44,11 @@ from .leaks import Leak
 from .notes import notes
 from .passes import Passes
 from .plan import Plan
+from .repeated_identifiers import RepeatedIdentifier
 from .result import TrainResult
 from .session import Session
 from .setup import Setup
+from .trial import needs_trial, take_trial
 from .watched import Watched
 
 
@@ -65,9 +70,12 @@ class Findings:
         in_sample: the metrics of the final model on a sample of the learned rows of a stream.
         drifting: whether errors differ along the data.
         leak: columns that give the target away.
+        identifier: a column whose rows with a known value are predicted far better than others.
+        importance: how much worse the predictions of the final model are without knowing a column.
         labels: the values of the target in all rows of a fit.
         read: how many rows a fit has read.
         shuffled: how the rows came into random order, in words.
+        kin: which rows of a fit were held out, and how many rows are duplicates; None for a stream.
         features_met: how many features a sparse model had met before it was pruned.
         remarks: what is worth knowing about the data.
         round_log: a record for each synchronization round of a cluster.
@@ -79,9 +87,12 @@ class Findings:
     in_sample: Evaluation | None = None
     drifting: bool = False
     leak: Leak | None = None
+    identifier: RepeatedIdentifier | None = None
+    importance: Importance | None = None
     labels: LabelValues = field(default_factory=LabelValues)
     read: int = 0
     shuffled: str = ""
+    kin: Held | None = None
     features_met: int | None = None
     remarks: list[Phrase] = field(default_factory=list)
     round_log: list[Any] = field(default_factory=list)
@@ -206,10 +217,32 @@ class Training:
         findings.remarks += check_labels(found, target, setup.request.names_task, setup.source.name, unlabeled)
         self.take(self.new_model(target, data), target)
 
-    def new_model(self, target: Target, rows: inputs.Input) -> Learner | OneVsAll:
-        """A new model for a target and rows such as these."""
-        facts = DataFacts(self.source.has_columns, self.fitted, target.met, rows)
-        return self.setup.request.model(target, facts)
+    def new_model(self, target: Target, rows: inputs.Input, model_type: ModelType | None = None) -> Learner | OneVsAll:
+        """A new model for a target and rows such as these; of the given model type, or of that of the options."""
+        return self.setup.request.model(target, DataFacts(self.source.has_columns, self.fitted, rows), model_type)
+
+    def choose_model_type(self, batches: Callable[[], Iterable[Batch]]) -> None:
+        """Before the first row of a fit is learned, choose the model type by a trial if there are many classes.
+
+        Args:
+            batches: returns the rows in the order of the fit, each time that it is called.
+        """
+        assert self.session is not None
+        target = self.session.target
+        if not needs_trial(self.session.model, target.met):
+            return
+        first = next(iter(batches())).data
+        trial = take_trial(
+            lambda model_type: self.new_model(target, first, model_type),
+            batches(),
+            lambda model: Session(model, target, on_error=self.reader.options.on_error),
+        )
+        if trial is None:
+            return
+        self.findings.remarks.append(trial.note)
+        if trial.model_type == "linear":
+            self.session.close()
+            self.take(self.new_model(target, first, "linear"), target)
 
     def take(self, model: Learner | OneVsAll, target: Target) -> None:
         """Begin a session with this model."""
@@ -226,6 +259,7 @@ class Training:
         """Copy the counts of another training that has read all rows into random order."""
         self.progress = copy.deepcopy(other.progress)
         self.findings.shuffled, self.findings.labels = other.findings.shuffled, other.findings.labels
+        self.findings.kin = other.findings.kin
 
     def begin_pass(self) -> None:
         """Begin another pass over the same rows."""
@@ -348,6 +382,17 @@ class Training:
         if not why and self.read:
             why = ": no row has a weight above 0"
         raise InputError(f"{self.source.name} has no rows to learn from{why}")
+
+    def check_groups(self) -> None:
+        """Refuse groups of which none can be held out."""
+        groups = None if self.findings.kin is None else self.findings.kin.groups
+        if groups is None or groups[0] > 1:
+            return
+        if groups[0] == 1:
+            raise OptionError("is the same for all rows, so that no group can be held out", option="groups")
+        if isinstance(self.source, Mappings) and self.source.first_keys and self.schema.groups is not None:
+            raise OptionError(no_column(self.schema.groups, self.source.first_keys, "groups"))
+        raise OptionError("has no value in any row", option="groups")
 
     def _raise_unlabeled(self) -> NoReturn:
         hint = "" if self.source.has_columns else "; in VW text a space must stand between the label and the bar"
