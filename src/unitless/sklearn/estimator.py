@@ -127,9 +127,8 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         shuffled = rows.RandomRows.shuffled(data, labels, weight, seed, wanted)
         held, passes = shuffled.held, Passes()
         if needs_trial(model, len(getattr(self, "classes_", ()))):
-            trial = take_trial(
-                lambda of: self._new_model(data, of), shuffled.batches(0, shuffled.learned), self._session
-            )
+            first = shuffled.batches(0, shuffled.learned)
+            trial = take_trial(lambda of: self._new_model(data, of), first, self._session)
             if trial is not None and trial.model_type == "linear":
                 model = self._new_model(data, "linear")
         session = self._session(model)
