@@ -113,7 +113,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         shuffled = rows.RandomRows(data, labels, weight, numbers[random_order.order(seed, 0, len(numbers))])
         held = plan.held_rows(shuffled.rows)
         held = held if held >= ENOUGH else 0
-        learned, passes, session = shuffled.rows - held, Passes(), self._session(model)
+        learned, passes, session = shuffled.rows - held, Passes(), Session(model)
 
         def learn_pass(number: int) -> bool:
             self._learn_pass(session, shuffled, learned, first=number == 1)
@@ -129,7 +129,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _learn_in_order(self, model: Learner | OneVsAll, given: rows.RandomRows) -> None:
         """Fit in the order of the rows."""
-        session, passes = self._session(model), self._passes(given.rows)
+        session, passes = Session(model), self._passes(given.rows)
         for number in range(passes):
             self._learn_pass(session, given, given.rows, first=number == 0)
         self.n_iter_ = passes
@@ -140,14 +140,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             if first:
                 self._note(scored)
 
-    def _session(self, model: Learner | OneVsAll) -> Session:
-        # Estimators encode two classes as 0 and 1.
-        return Session(model, Target("binary", ["0", "1"]) if model.task == "binary" else Target(model.task))
-
     def _learn_batch(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
         """Learn rows in their order for `partial_fit`, all or none; then the last weights predict."""
         with _errors_as_scikit_learn():
-            scored = self._session(model).learn(Batch(data, data.rows, labels, weight), "errors")
+            scored = Session(model).learn(Batch(data, data.rows, labels, weight), "errors")
         if model.options.average:
             model.keep("last")
         self._note(scored)
