@@ -111,7 +111,7 @@ class Session:
         scored = hide_unmet(Scored.of(model, scores, numbers, weight, batch.offset), heads)
         # Before the first label a model does not know the label's unit, so its first prediction is not counted.
         blind = empty and model.options.target is not None
-        self._count(scored, blind, counted)
+        self.count(scored, blind, counted)
         return scored
 
     def note(self, scores: Any, truth: float, weight: float, counted: Counted = "metrics") -> None:
@@ -122,10 +122,16 @@ class Session:
     def count_pending(self, counted: Counted = "metrics") -> None:
         """Count the rows that were learned one at a time."""
         for scored in self.pending.take(self.model):
-            self._count(scored, False, counted)
+            self.count(scored, counted=counted)
 
-    def _count(self, scored: Scored, blind: bool, counted: Counted) -> None:
-        """Count predictions after those of all earlier rows."""
+    def count(self, scored: Scored, blind: bool = False, counted: Counted = "metrics") -> None:
+        """Count predictions after those of all earlier rows.
+
+        Args:
+            scored: rows that were learned, with the scores made before.
+            blind: whether the first row was predicted before any label was known; its prediction is not counted.
+            counted: as for `learn`.
+        """
         if counted == "nothing":
             return
         self.count_pending(counted)
