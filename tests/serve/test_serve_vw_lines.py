@@ -94,6 +94,28 @@ def test_the_log_gives_the_same_state_again(tmp_path: Path) -> None:
     assert prints[0] == prints[1]
 
 
+@pytest.mark.parametrize("task", ["regression", "classes"])
+def test_lines_that_arrive_together_leave_the_state_of_lines_that_arrive_alone(tmp_path: Path, task: str) -> None:
+    """Among the lines are new classes, and lines with an initial prediction: both are counted in their own way."""
+    rng, lines, parts = np.random.default_rng(0), [], []
+    for number, (a, b) in enumerate(rng.normal(size=(100, 2)).round(3).tolist()):
+        label = f"{a - b:.3f} 1 {a:.2f}" if task == "regression" else str(int(rng.integers(0, 3 + number // 20)))
+        lines.append(f"{label} | a:{a} b:{b}\n")
+
+    for together in (1, 5, len(lines)):
+
+        async def talk(store: ModelStore, reader: Any, writer: Any, together: int = together) -> None:
+            for first in range(0, len(lines), together):
+                writer.write("".join(some := lines[first : first + together]).encode())
+                await answers(reader, len(some))
+            await store.drain()
+            model = store.streams["vw"].model()
+            parts.append((model.digest, model.evaluation.state(), model.baselines, model.file()))
+
+        served(tmp_path / str(together), talk, models={"vw": {"task": task}})
+    assert parts[0] == parts[1] == parts[2]
+
+
 def test_a_prediction_knows_the_lines_before_it_and_not_those_after_it(tmp_path: Path) -> None:
     async def talk(store: ModelStore, reader: Any, writer: Any) -> None:
         writer.write(b"|a x:1\n5 |a x:1\n|a x:1\n7 |a x:1\n")
