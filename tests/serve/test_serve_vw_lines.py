@@ -17,6 +17,8 @@ pytest.importorskip("msgspec")
 
 from unitless.serve import vw_lines
 from unitless.serve.events import Form, Kind
+from unitless.serve.served import ServedModel
+from unitless.serve.served.vw import VwText, work
 from unitless.serve.settings import Settings
 from unitless.serve.store import ModelStore
 
@@ -95,25 +97,18 @@ def test_the_log_gives_the_same_state_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["regression", "classes"])
-def test_lines_that_arrive_together_leave_the_state_of_lines_that_arrive_alone(tmp_path: Path, task: str) -> None:
-    """Among the lines are new classes, and lines with an initial prediction: both are counted in their own way."""
-    rng, lines, parts = np.random.default_rng(0), [], []
+def test_lines_learned_in_one_call_leave_the_state_of_lines_learned_alone(task: str) -> None:
+    """Among the lines are new classes, and lines with an initial prediction."""
+    rng, lines, found = np.random.default_rng(0), [], []
     for number, (a, b) in enumerate(rng.normal(size=(100, 2)).round(3).tolist()):
-        label = f"{a - b:.3f} 1 {a:.2f}" if task == "regression" else str(int(rng.integers(0, 3 + number // 20)))
-        lines.append(f"{label} | a:{a} b:{b}\n")
-
-    for together in (1, 5, len(lines)):
-
-        async def talk(store: ModelStore, reader: Any, writer: Any, together: int = together) -> None:
-            for first in range(0, len(lines), together):
-                writer.write("".join(some := lines[first : first + together]).encode())
-                await answers(reader, len(some))
-            await store.drain()
-            model = store.streams["vw"].model()
-            parts.append((model.digest, model.evaluation.state(), model.baselines, model.file()))
-
-        served(tmp_path / str(together), talk, models={"vw": {"task": task}})
-    assert parts[0] == parts[1] == parts[2]
+        label = f"{a - b:.3f} 1 {a:.2f}" if task == "regression" else str(rng.integers(0, 3 + number // 20))
+        lines.append(f"{label} | a:{a} b:{b}")
+    for at_once in (1, 5, 40, len(lines)):
+        model = ServedModel("m", "champion", {"task": task})
+        for first in range(0, len(lines), at_once):
+            work(model, VwText("\n".join(lines[first : first + at_once]).encode()))
+        found.append(model.parts())
+    assert all(parts == found[0] for parts in found)
 
 
 def test_a_prediction_knows_the_lines_before_it_and_not_those_after_it(tmp_path: Path) -> None:
