@@ -228,18 +228,13 @@ class Evaluator:
         if self.by is not None and not self._found_by:
             raise OptionError(no_column(self.by, [name for name, _ in self.schema.columns], "by"))
         if self.strange == self.scored:
-            known = ", ".join(map(repr, self._class_names[:5]))
+            classes = self.model._class_labels or ([] if self.target is None else self.target.classes)
+            known = ", ".join(repr(str(label)) for label in classes[:5])
             raise InputError(
                 f"no label is a class of the model: the labels are {', '.join(map(repr, self.strangers[:5]))}, "
                 f"the model's are {known}"
             )
         return EvaluateResult(self)
-
-    @property
-    def _class_names(self) -> list[str]:
-        if self.model.task == "classes":
-            return [label if isinstance(label, str) else number_text(label) for label in self.model._class_labels]
-        return [] if self.target is None else self.target.classes
 
     def _take(self, batch: Batch) -> None:
         if batch.labels is None:

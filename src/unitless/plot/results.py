@@ -91,13 +91,11 @@ def importance(model: Any, *, ax: Axes | None = None, most: int = 15, label: Any
         ['0', '2', '1']
     """
     model = model_of(model)
-    if model.task == "classes":
-        by_class = model._of_heads("importance")
-        chosen = by_class if label is None else [by_class[class_number(model, label)]]
-    elif label is not None:
-        raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
-    else:
-        chosen = [model.importance]
+    chosen = model._of_heads("importance")
+    if label is not None:
+        if model.task != "classes":
+            raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
+        chosen = [chosen[class_number(model, label)]]
     importance: dict[Any, float] = {}
     for one in chosen:
         for name, value in one.items():

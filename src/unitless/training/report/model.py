@@ -62,7 +62,7 @@ def features(result: TrainResult) -> Iterator[Html]:
         return
     several = result.model.task == "classes"
     signs: dict[str, float] = {}
-    if result.model.task != "classes" and not result.model._bends():
+    if not several and not result.model._bends():
         signs = {str(name): w for name, w in result.model._form_reading().directions().items()}
     largest = ranked[0][1]
     rows = [
