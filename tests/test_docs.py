@@ -58,6 +58,7 @@ MODULES = [
     "unitless.models.file",
     "unitless.merging.merge",
     "unitless.models.model",
+    "unitless.models.number_intervals",
     "unitless.paper.experiments.comparison",
     "unitless.paper.experiments.catalog",
     "unitless.page.charts",

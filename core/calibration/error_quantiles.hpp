@@ -8,7 +8,8 @@
 //
 // where r is the error of row n, R the mean size of the errors of about the last 1000 rows, and g the gain: 0.2, and
 // more in the first 50 rows. If q is too small, errors exceed it too often, and it rises. So the share of rows whose
-// errors exceed q tends to 1 - level, whatever the data is. Only R has the unit of the label.
+// errors exceed q tends to 1 - level, whatever the data is. Errors may have any unit; those of numbers are divided by
+// their scale before (number_intervals.hpp).
 //
 // Every row changes q. A caller that updates the quantiles after each row needs this q. For many predictions without
 // labels between them, the mean of q over the last rows is more accurate: S += (q - S) 2/min(n, 1000), the steady

@@ -33,7 +33,7 @@ std::optional<std::uint32_t> Encoder::feature(std::string_view name, bool grow) 
 std::optional<std::uint32_t> Encoder::word(std::string& name, std::size_t stem, bool grow) {
     if (hashed()) return feature(name, grow);
     const std::string_view start = std::string_view(name).substr(0, stem);
-    if (name.size() - stem <= WordCounts::longest) {
+    if (WordCounts::may_be_own(std::string_view(name).substr(stem))) {
         if (const auto known = feature(name, false)) return known;
         if (!known_->words.full(start, features().names())) return grow ? feature(name, true) : std::nullopt;
     }

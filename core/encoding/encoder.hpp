@@ -67,7 +67,7 @@ class Encoder {
     void use_columns(std::size_t count);
     // The number of a name, if it has one. With `grow`, a new name gets a number.
     std::optional<std::uint32_t> feature(std::string_view name, bool grow);
-    // The number of a word or pair of words in a column of free text. The name begins with a stem, "column=", of the
+    // The number of a word, pair of words or n-gram in a column of text. The name begins with a stem, "column=", of the
     // given size. If several words share the feature, `name` is replaced by the shared name.
     std::optional<std::uint32_t> word(std::string& name, std::size_t stem, bool grow);
 

@@ -22,16 +22,16 @@ TableSource::TableSource(const Table& table) : table_(table), numbers_(table.col
 void TableSource::forget_features() {
     for (std::size_t j = 0; j < numbers_.size(); ++j) {
         const TableColumn& column = table_.columns[j];
-        numbers_[j].assign(column.words ? 0 : column.is_text() ? column.values : 1);
+        numbers_[j].assign(column.is_split() ? 0 : column.is_text() ? column.values : 1);
     }
     missing_.assign(numbers_.size());
     dense_.reset();
 }
 
-// Columns of free text do not count as columns here, because curves and trees do not use words.
+// Columns of words and n-grams do not count as columns here, because curves and trees do not use them.
 DataKind TableSource::kind() const {
     const auto others = static_cast<std::size_t>(std::count_if(
-        table_.columns.begin(), table_.columns.end(), [](const TableColumn& column) { return !column.words; }));
+        table_.columns.begin(), table_.columns.end(), [](const TableColumn& column) { return !column.is_split(); }));
     return {others > 0 || table_.columns.empty(), others, others < table_.columns.size()};
 }
 
@@ -193,8 +193,9 @@ void TableSource::add_text(Encoder& to, std::size_t j, std::size_t row, const Ro
     const auto value = static_cast<std::size_t>(code);
     if (code < 0) {
         if (table_.indicators) add_category(to, missing_, j, column, missing_value, use);
-    } else if (column.words) {
-        if (add_words(to, column.name, column.value(value), use)) word_known_.store(true, std::memory_order_relaxed);
+    } else if (column.is_split()) {
+        if (add_words(to, column.name, column.value(value), column.parts, use))
+            word_known_.store(true, std::memory_order_relaxed);
     } else {
         add_category(to, numbers_[j], value, column, column.value(value), use);
     }

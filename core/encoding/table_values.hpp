@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "encoding/encoder.hpp"
+#include "rows/table.hpp"
 
 namespace unitless {
 
@@ -25,14 +26,15 @@ void add_number(Encoder& to, std::uint32_t feature, double x, Offset offset, con
     add_value(to, feature, x, use, name);
 }
 
-// Curves and trees do not use words, so words are not among the raw values. Returns whether any word has a feature.
-inline bool add_words(Encoder& to, std::string_view column, std::string_view text, const RowUse& use) {
+// Adds the words or n-grams of a text. Curves and trees do not use them, so they are not among the raw values. Returns
+// whether any of them has a feature.
+inline bool add_words(Encoder& to, std::string_view column, std::string_view text, TextParts parts, const RowUse& use) {
     const auto find = [&](std::string& name, std::size_t stem) {
         const auto feature = to.word(name, stem, use.learns());
         if (feature && to.notes()) to.note(*feature, name);
         return feature;
     };
-    const std::vector<std::uint32_t>& features = to.words.read(column, text, find);
+    const std::vector<std::uint32_t>& features = to.words.read(column, text, parts, find);
     for (const std::uint32_t feature : features) to.builder().add(feature, to.centered(feature, 1.0, use));
     return !features.empty();
 }

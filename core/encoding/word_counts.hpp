@@ -1,5 +1,6 @@
-// Words as features, in bounded memory. In a column of free text, the first words and pairs of words get features of
-// their own, `column=word`. Later ones, and long ones, share features `column=#12345` by their hashes.
+// Words and n-grams as features, in bounded memory. In a column of free text, the first words and pairs of words (or
+// n-grams) get features of their own, `column=word`. Later ones, long ones, and n-grams that begin with '#', share
+// features `column=#12345` by their hashes.
 //
 // The number of a column's own names follows from the names, so model files do not store it.
 #pragma once
@@ -20,7 +21,7 @@ namespace unitless {
 class WordCounts {
   public:
     static constexpr std::size_t most = std::size_t{1} << 18;  // a column's own names
-    static constexpr std::size_t longest = 64;                 // bytes of a word or pair that may have its own name
+    static constexpr std::size_t longest = 64;                 // bytes of a word that may have its own name
 
     // The number of shared features. A smaller number would make rare words, which are most words, look as common as
     // others.
@@ -44,6 +45,9 @@ class WordCounts {
             for (; count.seen > to; --count.seen) count.own -= is_own(names[count.seen - 1], stem);
     }
 
+    // Whether a word, pair or n-gram may have its own name.
+    static bool may_be_own(std::string_view word) { return word.size() <= longest && !word.starts_with('#'); }
+
     // The part of a shared feature's name after the stem.
     static std::string shared(std::string_view word) { return '#' + std::to_string(hash_name(word) % places); }
 
@@ -59,9 +63,8 @@ class WordCounts {
     std::unordered_map<std::string, Count, NameHash, std::equal_to<>> counts_;
     mutable std::mutex lock_;  // protects the counts, which `full` updates
 
-    // Words cannot begin with '#'.
     static bool is_own(std::string_view name, std::string_view stem) {
-        return name.starts_with(stem) && !name.substr(stem.size()).starts_with('#');
+        return name.starts_with(stem) && may_be_own(name.substr(stem.size()));
     }
 };
 

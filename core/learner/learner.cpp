@@ -271,10 +271,10 @@ void Learner::predict_locked(RowSource& rows, const PredictOptions& options, con
     rows.check_known(encoder_);
 }
 
-std::vector<std::string> Learner::word_names(std::string_view column, std::string_view text) {
+std::vector<std::string> Learner::word_names(std::string_view column, std::string_view text, TextParts parts) {
     std::vector<std::string> names;
     std::unordered_set<std::string> met;
-    encoder_.words.read(column, text, [&](std::string& name, std::size_t stem) -> std::optional<std::uint32_t> {
+    encoder_.words.read(column, text, parts, [&](std::string& name, std::size_t stem) -> std::optional<std::uint32_t> {
         if (!met.insert(name).second) return std::nullopt;
         encoder_.word(name, stem, false);
         names.push_back(name);

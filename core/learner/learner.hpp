@@ -64,8 +64,8 @@ class Learner {
     void predict_locked(RowSource& rows, const PredictOptions& options, const double* offset, Results& results);
     bool is_judging() const { return judging_.has_value(); }
     bool has_learned() const { return engine_->clock().examples > 0; }
-    // The names of the features of a free text, known or not. A shared feature is listed for each of its words.
-    std::vector<std::string> word_names(std::string_view column, std::string_view text);
+    // The names of the words or n-grams of a text, known or not. A shared feature is listed for each of them.
+    std::vector<std::string> word_names(std::string_view column, std::string_view text, TextParts parts);
     void load(const Snapshot& from) {
         load(from, [](Engine&, std::size_t) {});
     }

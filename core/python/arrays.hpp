@@ -145,7 +145,8 @@ inline DenseRows dense_rows(const Matrix& x, std::vector<Column>& columns) {
 }
 
 // A table's columns: arrays of numbers, or a tuple of one such array if the column is never centered; or (codes,
-// offsets, bytes) for text, in a tuple of one if the column is free text. Keeps the arrays alive.
+// offsets, bytes) for text. A column whose words are features is a tuple of such a text and False; one whose n-grams
+// are features, of the text and True. Keeps the arrays alive.
 class TableArrays {
   public:
     TableArrays(const std::vector<std::string>& names, const nb::list& listed, std::size_t rows, bool missing,
@@ -160,13 +161,13 @@ class TableArrays {
             nb::handle column = columns[j];
             TableColumn& to = table.columns.emplace_back();
             to.name = names[j];
-            if (nb::isinstance<nb::tuple>(column) && nb::len(column) == 1 && nb::isinstance<nb::tuple>(column[0])) {
-                to.words = true;
+            if (nb::isinstance<nb::tuple>(column) && nb::len(column) == 2 && nb::isinstance<nb::tuple>(column[0])) {
+                to.parts = nb::cast<bool>(column[1]) ? TextParts::ngrams : TextParts::words;
                 column = nb::borrow<nb::tuple>(column)[0];
             }
             const bool alone = !nb::isinstance<nb::tuple>(column);
             const nb::tuple parts = alone ? nb::make_tuple(column) : nb::cast<nb::tuple>(column);
-            if (to.words && parts.size() != 3) throw InputError("column '" + to.name + "' is malformed");
+            if (to.is_split() && parts.size() != 3) throw InputError("column '" + to.name + "' is malformed");
             if (parts.size() == 3) {
                 const auto text = nb::cast<Bytes>(parts[2]);
                 const Text& own = texts_.emplace_back(

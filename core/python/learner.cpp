@@ -107,7 +107,7 @@ void define_learner(nb::module_& m) {
                 return nb::int_(scores.largest());
             },
             "columns"_a, "row"_a.none(), "extrapolate"_a = false, "The place of the class with the largest score.")
-        .def("_word_features", &PyLearner::word_features, "column"_a, "text"_a)
+        .def("_word_features", &PyLearner::word_features, "column"_a, "text"_a, "ngrams"_a)
         .def("_access_rows_with", &PyLearner::access_rows_with, "access"_a.none())
         .def("_learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0,
              "offset"_a.none() = nb::none())

@@ -195,10 +195,10 @@ class PyLearner {
         const bool learned = learn_table_row(columns, x, RowLabel(y, weight, 0.0), new_classes, predictions);
         return learned ? predictions.array() : nb::none();
     }
-    // The names of the features of a free text, known or not. A shared feature is listed for each of its words.
-    std::vector<std::string> word_features(const std::string& column, const std::string& text) {
+    // The names of the words or n-grams of a text, known or not. A shared feature is listed for each of them.
+    std::vector<std::string> word_features(const std::string& column, const std::string& text, bool ngrams) {
         const auto guard = locked<std::unique_lock<Lock>>([] {});
-        return learner.word_names(column, text);
+        return learner.word_names(column, text, ngrams ? TextParts::ngrams : TextParts::words);
     }
     // From now on `learn_one` and `predict_one` leave their rows to this object; None removes it. It must not refer to
     // the learner, which would then never be freed.

@@ -1,7 +1,7 @@
 // One row of a table from Python: a dict of column names and values. The kind of the column decides the meaning of a
-// value: a number, a flag (a number that is 0 or 1), text (a feature `column=value`), words (a feature for each) or a
-// boolean (`column=true`, `column=false`). Keys that are not columns are ignored, and columns without a key have no
-// value.
+// value: a number, a flag (a number that is 0 or 1), text (a feature `column=value`), words or n-grams (a feature for
+// each) or a boolean (`column=true`, `column=false`). Keys that are not columns are ignored, and columns without a key
+// have no value.
 
 #pragma once
 
@@ -21,9 +21,9 @@ namespace unitless {
 
 class TableColumns {
   public:
-    // `kinds`: "number", "flag", "text", "words" or "boolean". `missing`: how a missing value is treated: "error",
-    // "absent" or "indicator", the feature `column=(missing)`. `marks`: texts that mean a missing value. `trim`: remove
-    // the blanks around text.
+    // `kinds`: "number", "flag", "text", "words", "ngrams" or "boolean". `missing`: how a missing value is treated:
+    // "error", "absent" or "indicator", the feature `column=(missing)`. `marks`: texts that mean a missing value.
+    // `trim`: remove the blanks around text.
     TableColumns(const std::vector<std::string>& names, const std::vector<std::string>& kinds,
                  const std::string& missing, const std::vector<std::string>& marks, bool trim)
         : may_miss_(missing != "error"), indicators_(missing == "indicator"), marks_(marks), trim_(trim) {
@@ -38,10 +38,11 @@ class TableColumns {
 
   private:
     friend class TableRowSource;
-    enum class Kind : unsigned char { number, flag, text, words, boolean };
+    enum class Kind : unsigned char { number, flag, text, words, ngrams, boolean };
     static Kind kind_named(std::string_view kind) {
         if (kind == "number" || kind == "flag") return kind == "flag" ? Kind::flag : Kind::number;
-        return kind == "text" ? Kind::text : kind == "words" ? Kind::words : Kind::boolean;
+        if (kind == "words" || kind == "ngrams") return kind == "words" ? Kind::words : Kind::ngrams;
+        return kind == "text" ? Kind::text : Kind::boolean;
     }
     struct Column {
         nb::object key;
@@ -49,6 +50,7 @@ class TableColumns {
         Kind kind;
         std::uint32_t features[3];  // cached features, by kind of value (What)
         bool is_number() const { return kind == Kind::number || kind == Kind::flag; }
+        bool is_split() const { return kind == Kind::words || kind == Kind::ngrams; }
     };
     enum What : unsigned char { number_or_false = 0, yes = 1, missing = 2 };
     struct Value {
@@ -131,8 +133,9 @@ class TableRowSource final : public RowSource {
 
     void add(Encoder& to, const TableColumns::Value& value, const RowUse& use) {
         TableColumns::Column& column = table_.columns_[value.column];
-        if (value.text && column.kind == TableColumns::Kind::words) {
-            add_words(to, column.name, letters_of(value.text), use);
+        if (value.text && column.is_split()) {
+            const bool words = column.kind == TableColumns::Kind::words;
+            add_words(to, column.name, letters_of(value.text), words ? TextParts::words : TextParts::ngrams, use);
             return;
         }
         const std::uint32_t feature = find(to, value, column, use.learns());
@@ -195,8 +198,8 @@ class TableRowSource final : public RowSource {
             keep(column, 1.0, object, TableColumns::number_or_false);
             return true;
         }
-        if (kind == Kind::words) {
-            // Only Python knows which letters beyond ASCII belong to words.
+        if (kind == Kind::words || kind == Kind::ngrams) {
+            // Only Python knows which letters beyond ASCII belong to words, and their lower case.
             if (!PyUnicode_CheckExact(object) || !PyUnicode_IS_COMPACT_ASCII(object)) return false;
             const std::string_view text = written::trimmed(letters_of(object));
             if (text.empty()) return false;

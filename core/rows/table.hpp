@@ -1,5 +1,6 @@
 // A table: columns of numbers, and columns of text. A text value becomes a feature `column=value`. In a column of free
-// text (a comment, a title), each word and each pair of neighboring words becomes a feature.
+// text (a comment, a title), each word and each pair of neighboring words becomes a feature; in a column of names or
+// codes, each character n-gram does.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,9 @@
 
 namespace unitless {
 
+// What becomes a feature in a column of text.
+enum class TextParts : unsigned char { whole, words, ngrams };
+
 struct TableColumn {
     std::string name;
     Column numbers{};                     // for a column of numbers
@@ -18,9 +22,10 @@ struct TableColumn {
     const char* text = nullptr;           // the concatenated values:
     const std::int64_t* ends = nullptr;   // value k is text[ends[k], ends[k + 1])
     std::size_t values = 0;
-    bool words = false;  // free text: features are words
+    TextParts parts = TextParts::whole;
 
     bool is_text() const { return codes != nullptr; }
+    bool is_split() const { return parts != TextParts::whole; }
     std::string_view value(std::size_t k) const {
         return {text + ends[k], static_cast<std::size_t>(ends[k + 1] - ends[k])};
     }

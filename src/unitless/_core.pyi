@@ -145,7 +145,10 @@ def gather_text(
     """
 
 class TableColumns:
-    """The columns of a table whose rows come one at a time: "number", "flag", "text", "words" or "boolean" each."""
+    """The columns of a table whose rows come one at a time.
+
+    Each is "number", "flag", "text", "words", "ngrams" or "boolean".
+    """
 
     def __init__(self, names: list[str], kinds: list[str], missing: str, marks: list[str], trim: bool) -> None: ...
 
@@ -245,7 +248,7 @@ class Learner:
     ) -> int | None:
         """The place of the class with the largest score."""
 
-    def _word_features(self, column: str, text: str) -> list[str]:
+    def _word_features(self, column: str, text: str, ngrams: bool) -> list[str]:
         """The names of a text's words in a column of words, known or not; one that words share is there for each."""
 
     def _access_rows_with(self, access: Any) -> None:
@@ -409,9 +412,9 @@ class Mixture:
 ERROR_LEVELS: list[float]
 
 def error_reach(state: NDArray[np.float64], level: float, steady: bool) -> float:
-    """How far from a prediction the truth lies at most, with this probability; infinite if nobody can say.
+    """The quantile of |error| at a level; infinite if there are too few rows.
 
-    `steady`: by the mean of the quantiles over the last rows.
+    `steady`: the mean of the quantile over the last rows.
     """
 
 def follow_errors(
@@ -421,6 +424,27 @@ def follow_errors(
     level: float | None,
 ) -> NDArray[np.float64] | None:
     """Bring quantiles of |error| up to date, row after row; with a level, what `error_reach` was before each row."""
+
+NUMBER_INTERVALS_SIZE: int
+
+def number_limits(
+    state: NDArray[np.float64], predictions: NDArray[np.float64], reach: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The lower and the upper limits of prediction intervals; `reach` is the quantile of scaled errors."""
+
+def follow_numbers(
+    state: NDArray[np.float64],
+    predictions: NDArray[np.float64],
+    labels: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    level: float | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Updates the intervals of numbers, row after row. With a level, returns the limits before each row."""
+
+def scale_numbers(
+    state: NDArray[np.float64], predictions: NDArray[np.float64], labels: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Updates the scale of errors only. Returns the errors of the rows divided by the final scale."""
 
 class TextRows:
     """What a chunk of text gives: rows of named features with their labels, and the lines that are bad."""

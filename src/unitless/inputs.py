@@ -59,7 +59,11 @@ class TextColumn(NamedTuple):
     def first(self) -> str | None:
         """Return the value of the first row; None if it has no value."""
         code = int(self.codes[0])
-        return None if code < 0 else self.text[self.ends[code] : self.ends[code + 1]].tobytes().decode()
+        return None if code < 0 else self.value(code)
+
+    def value(self, code: int) -> str:
+        """Return the value with this number."""
+        return self.text[self.ends[code] : self.ends[code + 1]].tobytes().decode()
 
 
 class FlagColumn(NamedTuple):
@@ -69,17 +73,22 @@ class FlagColumn(NamedTuple):
 
 
 class WordsColumn(NamedTuple):
-    """A column of text whose words, and pairs of neighboring words, are features; see data/columns/words.py."""
+    """A column of text whose words, and pairs of neighboring words, are features; or its character n-grams.
+
+    See data/columns/words.py and data/columns/ngrams.py.
+    """
 
     texts: TextColumn
+    ngrams: bool
 
 
 FrameColumn: TypeAlias = NDArray[Any] | TextColumn | WordsColumn | FlagColumn
+WordFeatures: TypeAlias = Callable[[str, str, bool], list[str]]
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Named columns: arrays of numbers, flags, text or words."""
+    """Named columns: arrays of numbers, flags, text, words or n-grams."""
 
     names: list[str]
     columns: list[FrameColumn]
@@ -88,12 +97,12 @@ class Frame:
     whole: bool = False  # no value is missing; spares a check
     indicators: bool = False  # a missing value becomes the feature `column=(missing)`
 
-    def first_row(self, word_features: Callable[[str, str], list[str]]) -> dict[str, float]:
+    def first_row(self, word_features: WordFeatures) -> dict[str, float]:
         """Return the features of the first row that have a value, by name.
 
         Args:
-            word_features: returns the features of a text in a column of words, as the model names them; called with the
-                column and the text.
+            word_features: returns the words or n-grams of a text, as the model names their features; called with the
+                column, the text, and whether n-grams are features.
         """
         found: dict[str, float] = {}
         for name, column in zip(self.names, self.columns, strict=True):
@@ -104,7 +113,7 @@ class Frame:
                     found[f"{name}={MISSING}"] = 1.0
             elif isinstance(column, WordsColumn):
                 if (text := column.texts.first()) is not None:
-                    found |= {word: float(n) for word, n in Counter(word_features(name, text)).items()}
+                    found |= {word: float(n) for word, n in Counter(word_features(name, text, column.ngrams)).items()}
                 elif self.indicators:
                     found[f"{name}={MISSING}"] = 1.0
             else:
@@ -227,7 +236,7 @@ def pick(data: Dense | Compressed | Frame, rows: NDArray[np.intp]) -> Dense | Co
             if isinstance(column, TextColumn):
                 columns.append(column._replace(codes=column.codes[rows]))
             elif isinstance(column, WordsColumn):
-                columns.append(WordsColumn(column.texts._replace(codes=column.texts.codes[rows])))
+                columns.append(column._replace(texts=column.texts._replace(codes=column.texts.codes[rows])))
             elif isinstance(column, FlagColumn):
                 columns.append(FlagColumn(column.numbers[rows]))
             else:

@@ -13,6 +13,7 @@
 #include "encoding/word_counts.hpp"
 #include "kinds.hpp"
 #include "learner/learner.hpp"
+#include "rows/ngrams.hpp"
 #include "rows/words.hpp"
 #include "simd/vec8.hpp"
 #include "supported_kernels.hpp"
@@ -282,11 +283,27 @@ void words() {
     check(counts.full("c=", names), "all names are given again");
 }
 
+void ngrams() {
+    Ngrams ngrams;
+    const auto found = [&](std::string_view text) {
+        std::string all;
+        ngrams.read(text, [&](std::string_view ngram) { all.append(ngram).append(1, '|'); });
+        return all;
+    };
+    check(found(" A \t") == "<a|a>|<a>|", "n-grams of one letter");
+    check(found("Ab\nc") == "<a|ab|b>|<ab|ab>|<ab>|<c|c>|<c>|", "n-grams of two words");
+    check(found("abcd") == "<a|ab|bc|cd|d>|<ab|abc|bcd|cd>|<abc|abcd|bcd>|<abcd|abcd>|<abcd>|", "n-grams and the word");
+    check(found("\xc3\xa9t") == "<\xc3\xa9|\xc3\xa9t|t>|<\xc3\xa9t|\xc3\xa9t>|<\xc3\xa9t>|", "letters of two bytes");
+    check(found(" ").empty() && found("").empty(), "no n-grams");
+    check(!WordCounts::may_be_own("#12") && WordCounts::may_be_own("1#2"), "names that shared features have");
+}
+
 }  // namespace
 
 int main() {
     inverse_roots();
     words();
+    ngrams();
     for (const auto& [name, kernel] : supported_kernels()) {
         for (const auto rule : {rule_of("gd"), rule_of("ag"), rule_of("ng"), rule_of("nag"), rule_of("snag")}) {
             const bool unscaled = rule == rule_of("gd") || rule == rule_of("ag");

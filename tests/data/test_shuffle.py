@@ -445,7 +445,7 @@ TYPES = ["int8", "int16", "int64", "uint64", "float32", "float64", "bool"]
 @st.composite
 def frames(draw: st.DrawFn) -> list[inputs.Input]:
     """Chunks of one table: types, dictionaries and columns differ from chunk to chunk."""
-    kinds = draw(st.lists(st.sampled_from(["number", "flag", "text", "words"]), min_size=1, max_size=4))
+    kinds = draw(st.lists(st.sampled_from(["number", "flag", "text", "words", "ngrams"]), min_size=1, max_size=4))
     wide = draw(st.booleans())  # many values
     chunks: list[inputs.Input] = []
     for _ in range(draw(st.integers(1, 5))):
@@ -456,13 +456,13 @@ def frames(draw: st.DrawFn) -> list[inputs.Input]:
             if draw(st.integers(0, 9)) == 0:
                 continue  # missing here
             names.append(f"c{k}")
-            if kind in ("text", "words"):
+            if kind in ("text", "words", "ngrams"):
                 words = [f"wörd{j}".encode() for j in rng.permutation(20_000 if wide else 5)]
                 codes = rng.integers(-1, len(words), rows).astype(np.int32)
                 ends = np.cumsum([3, *map(len, words)])
                 letters = np.frombuffer(b"xyz" + b"".join(words), np.uint8)
                 texts = inputs.TextColumn(codes, ends, letters)
-                columns.append(inputs.WordsColumn(texts) if kind == "words" else texts)
+                columns.append(texts if kind == "text" else inputs.WordsColumn(texts, kind == "ngrams"))
             else:
                 numbers = rng.integers(0, 2, rows).astype(draw(st.sampled_from(TYPES)))
                 columns.append(inputs.FlagColumn(numbers) if kind == "flag" else numbers)

@@ -61,7 +61,7 @@ def test_words_and_pairs_are_those_of_scikit_learn(text: str) -> None:
     expected = analyzer(text)
     assert {*found_in(text)} == {*expected}
     short = [f"c={word}" for word in expected if len(word.encode()) <= 64]
-    found = ul.Learner()._word_features("c", plain(text))
+    found = ul.Learner()._word_features("c", plain(text), False)
     assert {name for name in found if not name.startswith("c=#")} == {*short}
     assert len(found) == len({*expected})
 
@@ -129,7 +129,7 @@ def test_a_prediction_is_the_same_for_a_frame_and_by_name() -> None:
     texts, y = comments(300)
     model = learner()
     model.learn(frame(texts), y)
-    names = [dict.fromkeys(model._word_features("comment", text or ""), 1.0) for text in texts]
+    names = [dict.fromkeys(model._word_features("comment", text or "", False), 1.0) for text in texts]
     assert np.array_equal(model.predict(frame(texts)), model.predict(names))
     before = {**model.weights}
     assert model.predict(frame(["nobody said this before", "not great"]))[0] == model.predict([{}])[0]
@@ -204,7 +204,7 @@ def test_words_beyond_the_bound_share_features(full: ul.Learner, tmp_path: Path)
     # Also by name: words that share a feature are added up.
     names = [
         {"city": 0.0} | {name: float(found.count(name)) for name in found}
-        for found in (whole._word_features("comment", text) for text in many)
+        for found in (whole._word_features("comment", text, False) for text in many)
     ]
     assert np.array_equal(whole.predict(data), whole.predict(names))
 

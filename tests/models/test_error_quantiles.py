@@ -191,7 +191,7 @@ def test_a_percentage_is_refused_as_a_level() -> None:
 
 
 def test_error_quantiles_continue_exactly_after_a_file() -> None:
-    model = ul.Learner()
+    model = ul.Learner(loss="logistic")
     model._errors = followed(noise(100))
     again = model.copy()
     assert again._errors.plain() == model._errors.plain()
@@ -224,18 +224,17 @@ def test_forged_error_quantiles_are_refused(forged: Any) -> None:
 
 
 def errors(model: Any, scores: Any, truth: Any) -> Any:
-    return errors_of(model, Scored.of(model, scores, truth))
+    return [column.tolist() for column in errors_of(model, Scored.of(model, scores, truth))]
 
 
 def test_errors_of_numbers_counts_and_classes() -> None:
-    assert errors(ul.Learner(), [1.0, 2.0], [1.5, 0.0]).tolist() == [0.5, 2.0]
-    counts = errors(ul.Learner(loss="poisson"), [0.0], [3.0])
-    assert counts.tolist() == [2.0]
-    two = errors(ul.Learner(loss="logistic"), [0.0, 50.0, 50.0], [1.0, 1.0, 0.0])
+    assert errors(ul.Learner(), [1.0, 2.0], [1.5, 0.0]) == [[1.0, 2.0], [1.5, 0.0]]  # numbers and labels
+    assert errors(ul.Learner(loss="poisson"), [0.0], [3.0]) == [[1.0], [3.0]]
+    (two,) = errors(ul.Learner(loss="logistic"), [0.0, 50.0, 50.0], [1.0, 1.0, 0.0])
     assert two == pytest.approx([0.5, 0.0, 1.0])
     model = ul.OneVsAll(["a", "b"])
-    several = errors(model, [[0.0, 0.0], [50.0, -50.0]], [1, 2])
-    assert several.tolist() == [0.5, 1.0]  # an unknown class had no probability
+    (several,) = errors(model, [[0.0, 0.0], [50.0, -50.0]], [1, 2])
+    assert several == [0.5, 1.0]  # an unknown class had no probability
 
 
 def test_prediction_sets_contain_likely_labels_and_are_never_empty() -> None:

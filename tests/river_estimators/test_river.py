@@ -837,6 +837,21 @@ def test_intervals_cover_about_at_their_level() -> None:
         model.predict_interval_one(x, level=80)
 
 
+def test_intervals_are_wider_where_errors_are_larger() -> None:
+    rng = np.random.default_rng(0)
+    model, held = UnitlessRegressor(model_type="linear"), {False: [], True: []}
+    for _ in range(4000):
+        x = {"x": rng.uniform(10, 100)}
+        y = x["x"] * max(0.0, 1 + 0.3 * rng.normal())
+        low, high = model.predict_interval_one(x)
+        held[x["x"] > 55].append(low <= y <= high)
+        model.learn_one(x, y)
+    assert all(0.85 < np.mean(side) < 0.95 for side in held.values())
+    (small_low, small_high), (low, high) = (model.predict_interval_one({"x": x}) for x in (15.0, 95.0))
+    assert high - low > 2 * (small_high - small_low)
+    assert model.predict_interval_one({"x": 10.0}, level=0.999)[0] >= 0.0 <= small_low
+
+
 def test_sets_begin_with_the_prediction_and_hold_all_labels_at_first() -> None:
     stream = rows()
     model = UnitlessClassifier(["low", "middle", "high"], model_type="linear")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -33,6 +34,23 @@ def rows(count: int) -> Iterator[tuple[dict[str, Any], float]]:
     for i in range(count):
         area, heating = 40 + i * 37 % 120, "gas" if i % 3 else "oil"
         yield {"area": area, "heating": heating}, 2500.0 * area + 30_000.0 * (heating == "gas")
+
+
+def test_intervals_are_wider_where_errors_are_larger_and_pass_no_sign(server: Server) -> None:
+    def prices() -> Iterator[tuple[dict[str, Any], float]]:
+        for i in range(2000):
+            area = 20 + i * 37 % 180
+            yield {"area": area}, area * (1 + 0.6 * math.sin(i))
+
+    with Client(server.url) as client:
+        client.create("rents", task="regression", model_type="linear")
+        client.learn_many("rents", prices())
+        small, large = (client.predict("rents", {"area": area}, level=0.9) for area in (25, 190))
+        assert None not in (small.low, small.high, large.low, large.high)
+        assert large.high - large.low > 2 * (small.high - small.low)  # type: ignore[operator]
+        surely = client.predict("rents", {"area": 25}, level=0.999)
+        assert surely.low >= 0  # type: ignore[operator]
+        client.delete("rents")
 
 
 def test_a_model_is_made_taught_asked_and_removed(server: Server, tmp_path: Path) -> None:

@@ -825,6 +825,18 @@ def test_intervals_of_a_regressor_cover_at_their_level(shuffle: bool) -> None:
             model.predict_interval(X, level=bad)
 
 
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_intervals_of_a_regressor_cover_low_and_high_predictions_alike(shuffle: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(10, 100, size=(8000, 1))
+    y = X[:, 0] * np.maximum(0.0, 1 + 0.3 * rng.normal(size=8000))
+    limits = UnitlessRegressor(model_type="linear", shuffle=shuffle).fit(X[:4000], y[:4000]).predict_interval(X[4000:])
+    inside = (limits[:, 0] <= y[4000:]) & (y[4000:] <= limits[:, 1])
+    for fifth in np.array_split(np.argsort(X[4000:, 0]), 5):
+        assert 0.85 < inside[fifth].mean() < 0.95
+    assert limits[:, 0].min() >= 0
+
+
 @pytest.mark.parametrize("options", [{}, {"new_classes": "allow"}])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_sets_of_a_classifier_cover_at_their_level(options: dict[str, Any], classes: int) -> None:

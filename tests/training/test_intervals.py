@@ -15,9 +15,10 @@ import pytest
 import unitless as ul
 from unitless.cli import main
 from unitless.inference.intervals import Interval, LabelSet
-from unitless.metrics.coverage import Coverage, Predicted
+from unitless.metrics.coverage import Coverage, PredictedClasses, PredictedNumbers
 from unitless.metrics.holdout_errors import HoldoutErrors
 from unitless.models.error_quantiles import ErrorQuantiles
+from unitless.models.number_intervals import NumberIntervals
 from unitless.training.training import Training
 
 ROWS = 4000
@@ -209,10 +210,50 @@ def test_one_row_many_rows_and_any_frame_have_equal_intervals() -> None:
 def test_intervals_lie_around_the_prediction_and_sets_begin_with_it() -> None:
     frame = trained("price").predict_interval(NEW, level=0.9)
     assert np.allclose(frame["high"] - frame["prediction"], frame["prediction"] - frame["low"])
-    assert frame["high"].sub(frame["low"]).nunique() < 20  # apart from rounding it has one width
+    widths = frame["high"].sub(frame["low"])
+    assert widths.std() < 0.2 * widths.mean()  # errors do not depend on the prediction here
     sets = trained("kind").predict_interval(NEW, level=0.95)
     assert (sets["set"].map(lambda labels: labels[0]) == sets["prediction"]).all()
     assert sets["set"].map(len).max() == 3
+
+
+def prices(rows: int, seed: int) -> pd.DataFrame:
+    """Prices, whose errors are larger where prices are; none is negative."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"area": rng.uniform(20, 200, rows), "year": rng.integers(1900, 2020, rows).astype(float)})
+    expected = 10 * frame["area"] + (frame["year"] - 1900)
+    return frame.assign(price=np.maximum(0.0, expected * (1 + 0.4 * rng.normal(size=rows))))
+
+
+PRICES = prices(ROWS, 0)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_low_and_high_predictions_are_covered_alike(shuffle: bool) -> None:
+    result, new = ul.train(PRICES, "price", model_type="linear", shuffle=shuffle), prices(ROWS, 1)
+    frame = result.predict_interval(new, level=0.9).assign(truth=new["price"])
+    ranks = frame["prediction"].rank(method="first")
+    assert all(0.85 < covered(fifth, fifth["truth"]) < 0.95 for _, fifth in frame.groupby(pd.qcut(ranks, 5)))
+    widths = frame["high"] - frame["low"]
+    assert widths[ranks > 0.8 * ROWS].mean() > 2 * widths[ranks < 0.2 * ROWS].mean()
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_limits_do_not_pass_zero_if_all_labels_have_one_sign(shuffle: bool) -> None:
+    for sign in (1.0, -1.0):
+        result = ul.train(PRICES.assign(price=sign * PRICES["price"]), "price", model_type="linear", shuffle=shuffle)
+        frame = result.predict_interval(PRICES, level=0.99)
+        nearest = frame["low"].min() if sign > 0 else frame["high"].max()
+        assert nearest == 0.0
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_units_of_a_power_of_two_change_no_bit_of_intervals(shuffle: bool) -> None:
+    other = PRICES.assign(area=PRICES["area"] * 2**20, year=PRICES["year"] / 2**10, price=PRICES["price"] * 2**-7)
+    ours = ul.train(PRICES, "price", shuffle=shuffle, model_type="curves")
+    theirs = ul.train(other, "price", shuffle=shuffle, model_type="curves")
+    limits = ours.predict_interval(PRICES, level=0.9).to_numpy() * 2**-7
+    assert (limits == theirs.predict_interval(other, level=0.9).to_numpy()).all()
 
 
 def test_counts_are_not_negative() -> None:
@@ -263,22 +304,28 @@ def test_distributed_training_calibrates_on_rows_held_back() -> None:
 # ------------------------------------------------------------------------------------------------- counting coverage
 
 
+def with_errors(errors: Any) -> PredictedNumbers:
+    """Predictions of 0 with labels of both signs, which have these errors."""
+    return PredictedNumbers(np.zeros(len(errors)), errors * np.where(np.arange(len(errors)) // 2 % 2, 1.0, -1.0))
+
+
 def test_rows_held_back_are_not_judged_by_themselves() -> None:
     errors = np.append(np.full(99, 1.0), 100.0)
-    held = HoldoutErrors(0.9, ErrorQuantiles())
-    held.count(Predicted(errors), None)
-    assert held.metrics == {"coverage": 0.99, "width": 2.0}
-    assert held.quantiles.reach(0.9) == 1.0
-    few = HoldoutErrors(0.9, ErrorQuantiles.calibrated(np.full(50, 3.0)))
-    few.count(Predicted(errors[:19]), None)
-    assert few.metrics == {"coverage": 1.0, "width": 6.0}
-    assert few.quantiles.reach(0.9) == 3.0
-    assert HoldoutErrors(0.9, ErrorQuantiles()).metrics == {}
+    held = HoldoutErrors(0.9, NumberIntervals())
+    held.count(with_errors(errors), None)
+    assert held.metrics == pytest.approx({"coverage": 0.99, "width": 2.0})
+    assert np.concatenate(held.calibrated.around(np.zeros(1), held.calibrated.reach(0.9))) == pytest.approx([-1.0, 1.0])
+    known = NumberIntervals().calibrated(*with_errors(np.full(50, 3.0)).columns)
+    few = HoldoutErrors(0.9, known)
+    few.count(with_errors(errors[:19]), None)
+    assert few.metrics == pytest.approx({"coverage": 1.0, "width": 6.0})
+    assert few.calibrated is known
+    assert HoldoutErrors(0.9, NumberIntervals()).metrics == {}
 
 
 def test_sets_are_counted_as_they_are_given() -> None:
     shares = np.array([[0.7, 0.5, 0.4], [0.2, 0.3, 0.35], [0.1, 0.2, 0.25]])  # by class and row
-    predicted = Predicted(1 - np.array([0.2, 0.5, 0.25]), np.array([False, True, False]), shares)
+    predicted = PredictedClasses(1 - np.array([0.2, 0.5, 0.25]), np.array([False, True, False]), shares)
     coverage = Coverage(0.9, ErrorQuantiles.calibrated(np.full(50, 0.7)))
     coverage.count(predicted, np.array([1.0, 1.0, 2.0]))
     assert coverage.metrics == {"coverage": 0.25, "set_size": (1 + 2 + 2 * 2) / 4}

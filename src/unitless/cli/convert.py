@@ -33,7 +33,7 @@ unitless convert vw.model clicks.unitless --loss logistic --names clicks.vw.gz
 """
 MODELS = "Models"
 _READING = (
-    *(options.TARGET, options.WEIGHT, options.IGNORE, options.ONLY, options.TEXT, options.WORDS),
+    *(options.TARGET, options.WEIGHT, options.IGNORE, options.ONLY, options.TEXT, options.WORDS, options.NGRAMS),
     *(options.DATES, options.ON_ERROR),
     *options.FILES,
 )

@@ -232,12 +232,13 @@ _READ = flags_of(
         "header": {"off": "--no-header", **_ADVANCED},
         "tail": {"also": ("follow",)},
         **dict.fromkeys(
-            ("offset", "words", "numbers", "dates", "decimal", "thousands", "encoding", "zero_based"), _ADVANCED
+            ("offset", "words", "ngrams", "numbers", "dates", "decimal", "thousands", "encoding", "zero_based"),
+            _ADVANCED,
         ),
     },
 )
 TAIL, ON_ERROR, IGNORE, ONLY = _READ["tail"], _READ["on_error"], _READ["ignore"], _READ["only"]
-TEXT, WORDS, DATES = _READ["text"], _READ["words"], _READ["dates"]
+TEXT, WORDS, NGRAMS, DATES = _READ["text"], _READ["words"], _READ["ngrams"], _READ["dates"]
 _OF_FILES = ("format", "delimiter", "header", "encoding", "zero_based")
 # How files are read: all commands that read data have these.
 FILES = tuple(_READ[name] for name in _OF_FILES)
@@ -363,6 +364,14 @@ PLAN = (
         means=number_or("last", "holdout", float, "a fraction of the rows,"),
         panel=LEARNING,
         also=("test-size", "validation"),
+    ),
+    Flag(
+        "groups",
+        "A column of groups, such as customers: all rows of a group are learned, or all are held out. It is not a "
+        "feature. Default: no groups.",
+        panel=LEARNING,
+        metavar="COLUMN",
+        also=("group", "group-by"),
     ),
     Flag(
         "learn_holdout",

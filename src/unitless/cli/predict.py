@@ -174,7 +174,7 @@ class Limits:
 
     Args:
         predictor: makes them.
-        reach: how far an interval reaches from its prediction.
+        reach: the quantile of the prediction errors.
         format: the format in which they are written.
     """
 

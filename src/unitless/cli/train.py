@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Option, OptionError, Phrase
@@ -39,7 +40,7 @@ unitless train more.csv --resume prices.unitless --output prices.unitless
 OPTIONS = (
     options.DATA,
     options.TARGET,
-    options.RULE,
+    replace(options.RULE, advanced=True),
     options.LEARNING_RATE,
     options.MODEL_TYPE,
     options.ENSEMBLE,

@@ -47,7 +47,7 @@ def _agreed_table(spec: DataSpec, surveys: Sequence[FileSurvey], heads: list[Hea
     if not source.columns_may_come_later:
         _check_columns(surveys, spec.options)
     names = list(dict.fromkeys(name for one in surveys for name, _ in one.columns))
-    text = matching((*spec.options.text, *spec.options.words), names, "text", strict=False)
+    text = matching((*spec.options.text, *spec.options.words, *spec.options.ngrams), names, "text", strict=False)
     columns = {name: _agreed(name, heads, name in text, spec.options) for name in names if _used(name, spec.options)}
     others = {name: pa.nulls(sum(head.rows for head in heads)) for name in names if name not in columns}
     table = pa.table({name: columns.get(name, others.get(name)) for name in names})
@@ -134,7 +134,7 @@ def _is_blank(column: Any) -> bool:
 def _held(name: str, column: Any, options: ReadOptions) -> str:
     """The kind of values that a column of one head contains."""
     kind = infer_columns({name: column}, options.policy.marks, Asked(used=frozenset((name,))))[name].kind
-    return {"flag": "number", "words": "text"}.get(str(kind), str(kind))
+    return {"flag": "number", "words": "text", "ngrams": "text"}.get(str(kind), str(kind))
 
 
 def _type_of(kind: str) -> Any:

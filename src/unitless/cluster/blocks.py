@@ -44,6 +44,7 @@ class DataSpec:
         schema: the columns, once they are inferred.
         target: labels that are given separately from data in memory.
         weight: weights that are given separately from data in memory.
+        groups: groups that are given separately from data in memory.
     """
 
     options: ReadOptions
@@ -52,9 +53,12 @@ class DataSpec:
     schema: Schema | None = None
     target: Any = None
     weight: Any = None
+    groups: Any = None
 
     @classmethod
-    def of(cls, source: Any, options: ReadOptions, target: Any = None, weight: Any = None) -> DataSpec:
+    def of(
+        cls, source: Any, options: ReadOptions, target: Any = None, weight: Any = None, groups: Any = None
+    ) -> DataSpec:
         """Build the description of any source that `train` takes, if it is not a stream."""
         opened = open_source(source, options)
         if not opened.at_hand:
@@ -65,7 +69,7 @@ class DataSpec:
         if opened.files:
             files = tuple(opened.files)
             return cls(replace(options, format=format_of(files[0], options).name), files)
-        separate = {"target": target, "weight": weight}
+        separate = {"target": target, "weight": weight, "groups": groups}
         for name, value in separate.items():
             separate[name] = value if value is None or isinstance(value, list) else inputs.as_array(value, name)
         return cls(options, memory=opened.as_arrow() if isinstance(opened, Frames) else opened, **separate)
@@ -91,7 +95,15 @@ class DataSpec:
 
     def reader(self) -> Reader:
         """A reader with the inferred schema."""
-        return Reader(self.source(), self.options, self.schema, self.target, self.weight, drop_invalid=True)
+        return Reader(
+            self.source(),
+            self.options,
+            self.schema,
+            self.target,
+            self.weight,
+            drop_invalid=True,
+            groups=self.groups,
+        )
 
     def digest(self) -> str:
         """A digest of the options and the schema with which the data is read."""
@@ -168,7 +180,7 @@ def survey(spec: DataSpec, file: int) -> FileSurvey:
     name = source.files[file].name if source.files else ""
     if not places.rows:
         raise InputError(f"{name or 'the data'} has no rows")
-    for what, separate in (("target", spec.target), ("weight", spec.weight)):
+    for what, separate in (("target", spec.target), ("weight", spec.weight), ("groups", spec.groups)):
         if separate is not None and len(separate) != places.rows:
             raise InputError(f"{what} has {len(separate):,} values, but the data has {places.rows:,} rows")
     heads = _heads(spec, places, max(1, HEADS // files))

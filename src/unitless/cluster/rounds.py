@@ -177,6 +177,11 @@ class Rounds:
                 f"would hold out {rows:,} rows, and the driver can store at most {MOST_HELD:,}",
                 option="holdout",
             )
+        if not blocks and training.plan.groups is not None:
+            raise OptionError(
+                Phrase(Option("groups"), " needs all rows in the memory of each worker, and these are too many: train ")
+                + Phrase("without ", Option("cluster"))
+            )
         self._job = Job(
             data, fresh, training.target, training.plan.random_state, held, memory, parts, uuid.uuid4().hex, blocks
         )
@@ -188,17 +193,18 @@ class Rounds:
         """Read data that each worker reads as a whole: its number of rows, and its held-out rows."""
         training, engine = self.training, self.engine
         common = engine.put(self._job)
-        handle = engine.submit(work.take_in, common, training.plan.held_rows(training.read), training.source.name)
+        handle = engine.submit(work.take_in, common, None, training.source.name)
         self._wait([handle], watched)
         taken: TakenIn = engine.get(handle)
         engine.forget([common, handle])
-        self._held = list(taken.held)
+        self._held, training.findings.kin = list(taken.held), taken.kin
         self._scales.join([taken.scales])
         if not training.earlier.midway:
             training.progress.absorb(taken.counts)
             training.progress.rows = 0  # rows that are learned
             training.progress.held = sum(batch.rows for batch in taken.held)
         training.check_rows(taken.rows)
+        training.check_groups()
         return taken
 
     def _take_up(self, layout: Layout, watched: Watched) -> None:
@@ -267,7 +273,7 @@ class Rounds:
             if number:
                 layout = lay_out(self._surveys, *self._asked, self.training.plan.random_state, number)
             return [[Cell(partition, tuple(some)) for partition, some in enumerate(row)] for row in layout.cells]
-        rows, count = self._taken.rows - self.training.progress.held, layout.partitions * layout.rounds
+        rows, count = self._taken.learned, layout.partitions * layout.rounds
         cuts = [k * rows // count for k in range(count + 1)]
         spans = [(a, b) for a, b in itertools.pairwise(cuts)]
         return [
@@ -379,16 +385,16 @@ class Rounds:
             )
 
     def _learn_held(self, layout: Layout, watched: Watched) -> State:
-        """Learn the held-out rows, divided among the partitions, as one more round."""
+        """Learn the held-out rows and copies of them, divided among the partitions, as one more round."""
         training = self.training
         assert training.model is not None
-        held = sum(batch.rows for batch in self._held)
+        batches = [*(() if self._taken is None else self._taken.aside), *self._held]
+        held = sum(batch.rows for batch in batches)
         if training.plan.learn_holdout and held:
             training.holdout_learned = True
             partitions = min(layout.partitions, max(1, held // work.LEAST_JUDGED))
             cells = [
-                Cell(partition, rows=tuple(_every(self._held, partition, partitions)))
-                for partition in range(partitions)
+                Cell(partition, rows=tuple(_every(batches, partition, partitions))) for partition in range(partitions)
             ]
             kept = training.model.kept
             self._round(cells, False, watched)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..data import Batch, Target
 from ..data.progress import Progress
+from ..data.rows.kin import Held
 from ..data.rows.random_order import hashes_of
 from ..data.rows.shuffle import Shuffle
 from ..data.screening import usable
@@ -166,7 +167,8 @@ def _whole(job: Job) -> WholeData:
     """All rows that can be learned, in random order; this process reads them once."""
 
     def read() -> WholeData:
-        counts, scales, rows = Progress(), Scales(job.parts), Shuffle(job.seed, sys.maxsize)
+        counts, scales = Progress(), Scales(job.parts)
+        rows = Shuffle(job.seed, sys.maxsize, held=lambda total: int(job.held * total))
         for batch, _ in _usable(job, job.whole, counts, scales, copy.deepcopy(job.target)):
             rows.add(batch)
             go_on()
@@ -181,17 +183,21 @@ class TakenIn:
     """The facts that the driver needs about data that workers read as a whole."""
 
     rows: int  # rows that can be learned
+    learned: int  # those of them that are neither held out nor set aside
+    aside: tuple[Batch, ...]  # copies of held-out rows
     held: tuple[Batch, ...]
+    kin: Held  # what is known about the held-out rows
     counts: Progress
     scales: Scales
 
 
-def take_in(job: Job, most: int) -> TakenIn:
-    """Read all data, and return its held-out rows, at most `most`: the last ones in the random order."""
+def take_in(job: Job, _: None) -> TakenIn:
+    """Read all data, and return its held-out rows: the last ones in the random order."""
     whole = _whole(job)
-    total = whole.rows.rows
-    held = min(int(job.held * total), most)
-    return TakenIn(total, tuple(whole.rows.batches(total - held)), whole.counts, whole.scales)
+    rows, kin = whole.rows, whole.rows.held
+    first = rows.rows - kin.count
+    aside, held = (tuple(rows.batches(*span)) for span in ((rows.learned, first), (first, rows.rows)))
+    return TakenIn(rows.rows, rows.learned, aside, held, replace(kin, parts=None), whole.counts, whole.scales)
 
 
 def _usable(

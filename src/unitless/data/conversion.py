@@ -80,7 +80,7 @@ def convert(
     if opened_source.family != "named" or not opened_source.files:
         raise OptionError("only files and tables can be converted")
     chosen = () if opened_source.chooses_features else ("ignore", "only")
-    for name in ("target", "weight", "offset", *chosen, "text", "words"):
+    for name in ("target", "weight", "offset", *chosen, "text", "words", "ngrams"):
         if getattr(options, name):
             raise OptionError(
                 f"names columns; {opened_source.name} has none: its format says which values are labels", option=name

@@ -93,7 +93,7 @@ def rows_of_table(source: Source, options: ReadOptions) -> Any:
 
 def _rows(source: Source, options: ReadOptions) -> Iterator[dict[str, Any]]:
     # Which columns are used, and as what, is decided when the rows are read as mappings.
-    every: dict[str, Any] = dict.fromkeys(("ignore", "only", "text", "words", "numbers"), ())
+    every: dict[str, Any] = dict.fromkeys(("ignore", "only", "text", "words", "ngrams", "numbers"), ())
     plain = replace(options, **every, target=None, weight=None, offset=None)
     reader = Reader(source, plain, target_needed=False, originals=True, leave_out=False)
     for batch in reader.batches():

@@ -37,6 +37,8 @@ class Reading:
         only: columns to use, or namespaces of VW text; all others are left out. Default: all.
         text: columns of categories whose values look like numbers or dates, such as zip codes. Default: inferred.
         words: columns of text in which each word is a feature (a comment, a title). Default: inferred.
+        ngrams: columns of names, codes or addresses, in which 2 to 5 neighboring characters are a feature. Default:
+            inferred.
         numbers: columns to use as numbers although they look like row counters, or their first values are only 0 and 1.
             Default: inferred.
         dates: what dates become: "parts" (time, year, month, weekday, hour and day of the year are features),
@@ -70,6 +72,7 @@ class Reading:
     only: str | Iterable[str] = ()
     text: str | Iterable[str] = ()
     words: str | Iterable[str] = ()
+    ngrams: str | Iterable[str] = ()
     numbers: str | Iterable[str] = ()
     dates: Literal["parts", "day-first", "month-first", "error"] | None = None
     missing: Literal["indicator", "absent", "error"] | None = None
@@ -99,7 +102,7 @@ class Reading:
                 raise OptionError(f"is {getattr(self, name)!r}; it must be one of {choices}", option=name)
         if self.thousands and self.thousands == (self.decimal or "."):
             raise OptionError(f"is {self.thousands!r}, which is what stands before fractions", option="thousands")
-        for name in ("ignore", "only", "text", "words", "numbers", "na"):
+        for name in ("ignore", "only", "text", "words", "ngrams", "numbers", "na"):
             value = getattr(self, name)
             if not isinstance(value, str | Iterable | None):
                 raise OptionError(f"is {value!r}; it must be a name or a list of names", option=name)
@@ -159,6 +162,7 @@ class ReadOptions(Reading):
     only: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    ngrams: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     na: tuple[str, ...] = ()
     dates: Literal["parts", "day-first", "month-first", "error"] = "parts"
@@ -166,14 +170,15 @@ class ReadOptions(Reading):
     on_error: Literal["fail", "skip"] = "fail"
     target: str | None = None
     weight: str | None = None
+    groups: str | None = None
     # The options that the model's training has set.
     remembered: frozenset[str] = field(default=frozenset(), compare=False)
     as_written: bool = False  # text keeps its blanks, and only empty text is missing, as for the rows of a server
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The columns of the rows that are not features: target, weight and offset, as far as they are named."""
-        return tuple(name for name in (self.target, self.weight, self.offset) if name is not None)
+        """The columns of the rows that are not features: target, weight, offset and groups, if they are named."""
+        return tuple(name for name in (self.target, self.weight, self.offset, self.groups) if name is not None)
 
     @property
     def policy(self) -> Policy:

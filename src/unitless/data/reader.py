@@ -21,6 +21,7 @@ from .columns.row_reader import NamedRowReader
 from .columns.schema import Schema
 from .columns.table_schema import infer_schema
 from .columns.written import InvalidValues
+from .hashes import value_hashes
 from .labels import Numbers, RawLabels, labels_of
 from .read_options import ReadOptions, from_the_end
 from .sources.byte_stream import never
@@ -53,6 +54,7 @@ class Batch:
     note: str = ""  # a note for the user about the data before these rows
     original: Any = None  # if requested: all rows as they were, invalid ones included
     offset: Float64 | None = None  # is added to the score of each row
+    groups: NDArray[np.uint64] | None = None  # a hash of each row's group, 0 for a row without one
 
     def part(self, first: int, last: int) -> Batch:
         """Return the rows from `first` up to, but not including, `last`."""
@@ -72,6 +74,7 @@ class Batch:
             labels=None if self.labels is None else self.labels.take(keep),
             weight=None if self.weight is None else self.weight[keep],
             offset=None if self.offset is None else self.offset[keep],
+            groups=None if self.groups is None else self.groups[keep],
             place=self.place.take(at),
             tags=None if self.tags is None else [self.tags[i] for i in at],
         )
@@ -97,6 +100,7 @@ class Reader:
         originals: whether batches also have their rows as they were.
         leave_out: whether row counters and identifier columns are left out.
         drop_invalid: whether infinite and too large numbers count as missing; otherwise the model refuses them.
+        groups: the group of each row, given separately from the data. Default: None.
     """
 
     def __init__(
@@ -110,10 +114,11 @@ class Reader:
         originals: bool = False,
         leave_out: bool = True,
         drop_invalid: bool = False,
+        groups: Any = None,
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
-        self._target, self._weight, self._needed = target, weight, target_needed
-        self.beside = target, weight  # given separately from the data
+        self._target, self._weight, self._groups, self._needed = target, weight, groups, target_needed
+        self.beside = target, weight, groups  # given separately from the data
         self._originals, self._leave_out, self._drop_invalid = originals, leave_out, drop_invalid
         self._scan: Scan | None = None
 
@@ -177,6 +182,7 @@ class Reader:
             self._needed and self._target is None,
             self.source.columns_may_come_later,
             leave_out=self._leave_out,
+            labels=self._target,
         )
 
     def schema_of_rows(self) -> Schema:
@@ -185,14 +191,16 @@ class Reader:
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
-            if self.options.words:
-                raise OptionError(
-                    "mappings have features by name, and no columns of words", option="words", advice="give a frame"
-                )
-            named = {what: getattr(self.options, what) for what in ("target", "weight", "offset")}
+            for name in ("words", "ngrams"):
+                if getattr(self.options, name):
+                    what = "words" if name == "words" else "n-grams"
+                    raise OptionError(
+                        f"mappings have features by name, and no columns of {what}", option=name, advice="give a frame"
+                    )
+            named = {what: getattr(self.options, what) for what in ("target", "weight", "offset", "groups")}
             return Schema("named", **{what: from_the_end(name, self.source.first_keys) for what, name in named.items()})
         chosen = () if self.source.chooses_features else ("ignore", "only")
-        for name in ("target", "weight", "offset", *chosen, "text", "words"):
+        for name in ("target", "weight", "offset", "groups", *chosen, "text", "words", "ngrams"):
             if getattr(self.options, name):
                 raise OptionError(
                     f"names columns; {self.source.name} has none: its format says what is what", option=name
@@ -241,6 +249,10 @@ class Reader:
                 raise InputError(f"target has {len(self._target)} values, but the data has more rows")
         if self._weight is not None:
             batch.weight = one_array(_beside(self._weight, chunk), chunk.rows, "weight").astype(np.float64)
+        if self._groups is not None:
+            batch.groups = value_hashes(labels_of(_beside(self._groups, chunk)))
+            if len(batch.groups) != chunk.rows:
+                raise InputError(f"groups has {len(self._groups)} values, but the data has more rows")
         return batch
 
     def _table(self, chunk: Chunk, batch: Batch) -> None:
@@ -254,6 +266,8 @@ class Reader:
                 batch.invalid_values[self.schema.target] = invalid
             batch.weight = tables.weights(chunk.content, self.schema) if self._needed else None
             batch.offset = tables.offsets(chunk.content, self.schema)
+            if self.options.groups is not None:
+                batch.groups = tables.groups(chunk.content, self.schema, self.options.policy)
         except InputError as error:
             raise error.at(file=chunk.place.file) from None
         except (pyarrow().ArrowException, UnicodeError) as error:
@@ -288,6 +302,8 @@ class Reader:
         batch.labels = labels_of(labels) if schema.target is not None else None
         batch.weight = inputs.vector(weights, "weight", len(rows)) if schema.weight is not None else None
         batch.offset = inputs.vector(offsets, "offset", len(rows)) if schema.offset is not None else None
+        if options.groups is not None:
+            batch.groups = value_hashes(labels_of([row.get(schema.groups) for row in chunk.content]))
 
 
 class _Ending:

@@ -18,10 +18,11 @@
 
 The default of mean is 0. x is the number in the column of that name, in the unit of the data. A feature called
 column=value is 1 where the column has that text; for a column of words, where the text contains that word or pair of
-words. Missing values are left out of the sums, except that the feature column=(missing) is then 1. Features that are
-not listed are left out too. Binary: a score above 0 stands for the positive label. For several classes weights,
-importances and scores are lists, in the order of the classes, and the largest score is predicted; with link "logistic"
-the probabilities are those of the single scores, divided by their sum.
+words; for a column of n-grams, where a word of the text, in lower case between < and >, contains that n-gram. Missing
+values are left out of the sums, except that the feature column=(missing) is then 1. Features that are not listed are
+left out too. Binary: a score above 0 stands for the positive label. For several classes weights, importances and scores
+are lists, in the order of the classes, and the largest score is predicted; with link "logistic" the probabilities are
+those of the single scores, divided by their sum.
 
 Models with several members (with curves or trees, or with `ensemble=True`) have version 3, or version 4 if some members
 are coupled. Instead of `intercept`, `limits`, `features` and `products` they have

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..data.columns.schema import DATES, Kind, Schema
+from ..data.columns.schema import DATES, SPLIT, Kind, Schema
 from ..data.labels import number_text
 from ..errors import Option, OptionError, Phrase
 from ..inputs import MISSING
@@ -207,8 +207,10 @@ class _Graph:
                 raise OptionError(
                     f"column {name!r} contains dates, which stand for several features", advice=_AS_MATRIX
                 )
-            if kind == "words":
-                raise OptionError(f"column {name!r} contains words, which a graph cannot separate", advice=_AS_MATRIX)
+            if kind in SPLIT:
+                raise OptionError(
+                    f"column {name!r} contains {SPLIT[kind]}, which a graph cannot separate", advice=_AS_MATRIX
+                )
             if kind in ("number", "flag"):
                 x = self.input(name, self.float, 1)
                 blocks.append(x)

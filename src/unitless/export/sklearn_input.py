@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.columns.schema import DATES, Kind
+from ..data.columns.schema import DATES, SPLIT, Kind
 from ..errors import Option, OptionError, Phrase
 from ..inputs import MISSING, Float64
 from .linear import Linear
@@ -69,9 +69,9 @@ def of_columns(plain: Linear, columns: list[tuple[str, Kind]], marks: tuple[str,
     for name, kind in columns:
         if kind in DATES:
             raise OptionError(f"column {name!r} contains dates, which stand for several features", advice=_AS_MATRIX)
-        if kind == "words":
+        if kind in SPLIT:
             raise OptionError(
-                f"column {name!r} contains words, which are separated when the data is read", advice=_AS_MATRIX
+                f"column {name!r} contains {SPLIT[kind]}, which are separated when the data is read", advice=_AS_MATRIX
             )
         if kind == "boolean":
             intercepts = intercepts + numbers.add_boolean(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -281,7 +280,7 @@ def row_of(model: Learner | OneVsAll, source: Any, number: int, reading: Reading
     raise InputError(f"there is no row {number}; the data has {before:,}")
 
 
-def entries(data: inputs.Input, word_features: Callable[[str, str], list[str]]) -> list[tuple[Feature, float]]:
+def entries(data: inputs.Input, word_features: inputs.WordFeatures) -> list[tuple[Feature, float]]:
     """The features of the only row; `word_features` as for `inputs.Frame.first_row`."""
     if isinstance(data, inputs.Dense):
         return [(j, float(x)) for j, x in enumerate(data.array[0])]
@@ -301,9 +300,7 @@ def entries(data: inputs.Input, word_features: Callable[[str, str], list[str]]) 
 class _Row:
     """A row as the core uses it: centered values, products, and slots."""
 
-    def __init__(
-        self, reading: StateReading, data: inputs.Input, word_features: Callable[[str, str], list[str]]
-    ) -> None:
+    def __init__(self, reading: StateReading, data: inputs.Input, word_features: inputs.WordFeatures) -> None:
         self._reading, self._options = reading, reading.options
         state = reading.state
         self._numbers = {name: k for k, name in enumerate(state["names"] or (), 1)}

@@ -195,7 +195,8 @@ class Predictor:
     def reach(self, level: float) -> float:
         """The quantile of the prediction errors at a level, which makes intervals and sets.
 
-        Numbers: |truth - prediction|, in the target's unit. Classes: 1 - the probability of the true class.
+        Numbers: |truth - prediction| divided by the scale of errors there. Classes: 1 - the probability of the true
+        class.
 
         Args:
             level: the probability of a smaller error; at most 0.999.
@@ -205,7 +206,7 @@ class Predictor:
     def _one_interval(self, row: Any, extrapolate: bool, reach: float) -> Interval | LabelSet:
         if not self._several and self.target.task == "regression":
             number = self.predict_one(row, extrapolate=extrapolate)
-            low, high = bounds(np.array([number]), reach, LOSSES[self.model.options.loss].smallest_label)
+            low, high = bounds(self.model, np.array([number]), reach)
             return Interval(number, float(low[0]), float(high[0]))
         if self._several:
             scores, labels = self._class_scores(row, extrapolate)
@@ -323,7 +324,7 @@ class Predictor:
     def bounds(self, part: Predictions, reach: float) -> tuple[list[Any], list[Any]]:
         """The lower and upper limits of predicted numbers; None where there is no prediction."""
         assert part.numbers is not None
-        low, high = bounds(part.numbers, reach, LOSSES[self.model.options.loss].smallest_label)
+        low, high = bounds(self.model, part.numbers, reach)
         missing = part.missing.tolist()
         ends = [
             [None if without else value for value, without in zip(limit.tolist(), missing, strict=True)]

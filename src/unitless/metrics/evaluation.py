@@ -20,7 +20,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.scored import Scored
 from . import records
-from .coverage import Coverage, Predicted
+from .coverage import Coverage, predicted
 from .history import Moment, Track
 from .holdout_errors import HoldoutErrors
 from .intervals import chernoff_interval, rmse_interval
@@ -83,7 +83,7 @@ class Evaluation:
         """Count rows that all have a positive weight."""
         rows = self._rows(scored)
         if self.intervals is not None:
-            self.intervals.count(Predicted.of(rows), scored.weight)
+            self.intervals.count(predicted(rows), scored.weight)
         next_moment = min(self._octaves.next, self._quarters.next)
         if self.examples + len(scored) < next_moment:
             self.sums.add(rows, scored.weight)

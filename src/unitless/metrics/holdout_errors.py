@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..inputs import Float64
-from ..models.error_quantiles import ErrorQuantiles
+from ..models.error_quantiles import KnownErrors
 from .coverage import Coverage, Predicted
 
 ENOUGH = 20  # rows; with fewer the intervals are not calibrated
@@ -20,50 +22,51 @@ class HoldoutErrors:
 
     Args:
         level: the level of the intervals.
-        otherwise: the error quantiles that stay if there are too few rows to calibrate.
+        known: what the model knows of its errors already; it stays if there are too few rows to calibrate.
     """
 
-    def __init__(self, level: float, otherwise: ErrorQuantiles) -> None:
+    def __init__(self, level: float, known: KnownErrors) -> None:
         self.level = level
-        self._otherwise = otherwise
-        self._errors: list[Float64] = []
+        self._known: Any = known  # of the kind that the counted rows are for
+        self._columns: list[tuple[Float64, ...]] = []
         self._weights: list[Float64] = []
-        self._judged: list[Predicted] = []
+        self._judged: list[Any] = []  # all of one kind of `Predicted`
         self._room = MOST_CACHED
 
     def count(self, predicted: Predicted, weight: Float64 | None) -> None:
         """Count rows in order. All weights must be positive; without weights each row counts 1."""
-        rows = len(predicted.errors)
-        self._errors.append(predicted.errors)
+        rows = len(predicted.columns[0])
+        self._columns.append(predicted.columns)
         self._weights.append(np.ones(rows) if weight is None else weight)
-        classes = 0 if predicted.shares is None else len(predicted.shares)
-        if rows * classes <= self._room:
-            self._room -= rows * classes
+        if rows * predicted.cached <= self._room:
+            self._room -= rows * predicted.cached
             self._judged.append(predicted)
         else:
             self._room = 0
 
     @property
-    def quantiles(self) -> ErrorQuantiles:
-        """The error quantiles of all rows."""
-        errors = np.concatenate([np.zeros(0), *self._errors])
-        if len(errors) < ENOUGH:
-            return self._otherwise
-        return ErrorQuantiles.calibrated(errors, np.concatenate(self._weights))
+    def calibrated(self) -> Any:
+        """What is known of the errors, calibrated by all rows."""
+        weights = np.concatenate([np.zeros(0), *self._weights])
+        if len(weights) < ENOUGH:
+            return self._known
+        return self._known.calibrated(*map(np.concatenate, zip(*self._columns, strict=True)), weight=weights)
 
     @property
     def metrics(self) -> dict[str, float]:
         """Coverage and size by name; empty if there are too few rows."""
         if not self._judged:
             return {}
-        rows = Predicted.join(self._judged)
-        weights = np.concatenate(self._weights)[: len(rows.errors)]
-        found = Coverage(self.level, self._otherwise)
-        if len(rows.errors) < ENOUGH:
+        rows = self._judged[0].join(self._judged)
+        number = len(rows.columns[0])
+        weights = np.concatenate(self._weights)[:number]
+        found = Coverage(self.level, self._known)
+        if number < ENOUGH:
             found.count(rows, weights)
             return found.metrics
         for ours, others in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
-            half = Coverage(self.level, ErrorQuantiles.calibrated(rows.errors[others], weights[others]))
+            known = self._known.calibrated(*rows[others].columns, weight=weights[others])
+            half = Coverage(self.level, known)
             half.count(rows[ours], weights[ours])
             found.absorb(half)
         return found.metrics

@@ -1,22 +1,22 @@
 """The distribution of a model's errors, from which prediction intervals and prediction sets are made.
 
-For numbers, the error is |truth - prediction|, in the unit of the label. For classes, it is 1 - the probability of the
-true class. For each of several levels, the core stores the error that is not exceeded with that probability, which is
-called the reach of the level here. There are two ways to compute it:
+For classes, the error is 1 - the probability of the true class (`ErrorQuantiles`). For numbers, it is |truth -
+prediction| divided by the scale of the errors of similar predictions (`NumberIntervals`). For each of several levels,
+the core stores the error that is not exceeded with that probability, which is called the reach of the level here. There
+are two ways to compute it:
 
 - For a stream, `update` changes the quantiles with the error of each row, predicted before it is learned
   (core/calibration/).
 - For a fit, `calibrated` computes them from the errors of held-out rows (split conformal prediction: Lei, G'Sell,
   Rinaldo, Tibshirani, Wasserman 2018). `update` can continue from there.
 
-A prediction interval is the prediction ± the reach. A prediction set has all classes whose error would be at most the
-reach.
+A prediction set has all classes whose error would be at most the reach.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,8 +24,12 @@ from .. import _core
 from ..errors import ModelFileError, OptionError
 from ..inputs import Float64
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 LEVELS: tuple[float, ...] = tuple(_core.ERROR_LEVELS)
-_NUMBERS = 3 + 2 * len(LEVELS)  # rows, their weight, the recent mean error, the latest quantiles, their means
+QUANTILES = 3 + 2 * len(LEVELS)
+"""The numbers of quantiles in a state: rows, weight, the recent mean error, the latest quantiles, their means."""
 
 
 def checked_level(level: Any, option: str = "level") -> float:
@@ -39,21 +43,13 @@ def checked_level(level: Any, option: str = "level") -> float:
     return float(level)
 
 
-class ErrorQuantiles:
-    """Quantiles of a model's errors.
+class KnownErrors:
+    """The state of the core that describes a model's errors: it begins with the quantiles."""
 
-    Example:
-        >>> import numpy as np
-        >>> errors = np.abs(np.random.default_rng(0).normal(size=10_000))
-        >>> quantiles = ErrorQuantiles()
-        >>> quantiles.update(errors)
-        >>> calibrated = ErrorQuantiles.calibrated(errors)
-        >>> print(f"{quantiles.steady_reach(0.9):.2f}, {calibrated.reach(0.9):.2f}; truly 1.64")
-        1.62, 1.64; truly 1.64
-    """
+    _size: ClassVar[int]  # of the state
 
     def __init__(self) -> None:
-        self._state: Float64 = np.zeros(_NUMBERS)
+        self._state: Float64 = np.zeros(self._size)
 
     @property
     def rows(self) -> int:
@@ -66,14 +62,14 @@ class ErrorQuantiles:
         Between the stored levels it is interpolated in log(1/(1 - level)); it never falls when the level rises. It
         changes with each row of `update`; use `steady_reach` if no updates follow.
         """
-        return _core.error_reach(self._state, level, False)
+        return _core.error_reach(self._state[:QUANTILES], level, False)
 
     def steady_reach(self, level: float) -> float:
         """Return the mean of `reach` over the last rows, for predictions without later updates.
 
         The latest quantiles of a stream vary, because each row moves them; their mean varies less.
         """
-        return _core.error_reach(self._state, level, True)
+        return _core.error_reach(self._state[:QUANTILES], level, True)
 
     def known_reach(self, level: float, *, latest: bool = False) -> float:
         """Return the `steady_reach` of a level; raise an error if there are too few rows.
@@ -93,6 +89,58 @@ class ErrorQuantiles:
             )
         return reach
 
+    def copy(self) -> Self:
+        """Return a copy."""
+        same = type(self)()
+        same._state[:] = self._state
+        return same
+
+    def plain(self) -> list[str]:
+        """Return the state in the form in which a model file stores it."""
+        return [float(number).hex() for number in self._state]
+
+    @classmethod
+    def read(cls, plain: Any) -> Self:
+        """Read the state from a model file and check it."""
+        known = cls()
+        if type(plain) is not list or len(plain) != cls._size or not all(type(number) is str for number in plain):
+            raise ModelFileError("this is not a valid model file: its errors are not quantiles")
+        known._state[:] = [float.fromhex(number) for number in plain]
+        if not known._is_possible():
+            raise ModelFileError("this is not a valid model file: its errors are impossible")
+        return known
+
+    def _is_possible(self) -> bool:
+        quantiles = self._state[:QUANTILES]
+        rows, weight = quantiles[:2]
+        if not (np.isfinite(quantiles) & (quantiles >= 0)).all():
+            return False
+        return bool(rows == int(rows) and (rows > 0) == (weight > 0))
+
+    def _weights(self, weight: Float64 | None, rows: int) -> Float64 | None:
+        """Return weights of 1 for rows without weights, if rows before them had other weights.
+
+        So the result does not depend on how a stream is split into parts with and without weights.
+        """
+        all_were_one = self._state[0] == self._state[1]
+        return np.ones(rows) if weight is None and not all_were_one else weight
+
+
+class ErrorQuantiles(KnownErrors):
+    """Quantiles of errors that have no unit, such as those of classes.
+
+    Example:
+        >>> import numpy as np
+        >>> errors = np.abs(np.random.default_rng(0).normal(size=10_000))
+        >>> quantiles = ErrorQuantiles()
+        >>> quantiles.update(errors)
+        >>> calibrated = ErrorQuantiles.calibrated(errors)
+        >>> print(f"{quantiles.steady_reach(0.9):.2f}, {calibrated.reach(0.9):.2f}; truly 1.64")
+        1.62, 1.64; truly 1.64
+    """
+
+    _size = QUANTILES
+
     def update(self, errors: Float64, weight: Float64 | None = None) -> None:
         """Update the quantiles with the errors of rows, in order.
 
@@ -108,14 +156,6 @@ class ErrorQuantiles:
         reaches = _core.follow_errors(self._state, errors, self._weights(weight, len(errors)), level)
         assert reaches is not None
         return reaches
-
-    def _weights(self, weight: Float64 | None, rows: int) -> Float64 | None:
-        """Return weights of 1 for rows without weights, if rows before them had other weights.
-
-        So the result does not depend on how a stream is split into parts with and without weights.
-        """
-        all_were_one = self._state[0] == self._state[1]
-        return np.ones(rows) if weight is None and not all_were_one else weight
 
     @classmethod
     def calibrated(cls, errors: Float64, weight: Float64 | None = None) -> ErrorQuantiles:
@@ -143,30 +183,4 @@ class ErrorQuantiles:
         mean = np.average(errors[finite], weights=None if weight is None else weight[finite]) if finite.any() else 0.0
         quantiles._state[:] = [rows, total, mean, *ranked[places], *ranked[places]]
         np.minimum(quantiles._state, np.finfo(np.float64).max, out=quantiles._state)
-        return quantiles
-
-    def copy(self) -> ErrorQuantiles:
-        """Return a copy."""
-        same = ErrorQuantiles()
-        same._state[:] = self._state
-        return same
-
-    def plain(self) -> list[str]:
-        """Return the quantiles in the form in which a model file stores them."""
-        return [float(number).hex() for number in self._state]
-
-    @classmethod
-    def read(cls, plain: Any) -> ErrorQuantiles:
-        """Read the quantiles from a model file and check them."""
-        quantiles = cls()
-        if type(plain) is not list or len(plain) != _NUMBERS or not all(type(number) is str for number in plain):
-            raise ModelFileError("this is not a valid model file: its errors are not quantiles")
-        quantiles._state[:] = [float.fromhex(number) for number in plain]
-        state = quantiles._state
-        if (
-            not (np.isfinite(state) & (state >= 0)).all()
-            or state[0] != int(state[0])
-            or (state[0] > 0) != (state[1] > 0)
-        ):
-            raise ModelFileError("this is not a valid model file: its errors are impossible")
         return quantiles

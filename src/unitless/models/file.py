@@ -87,7 +87,7 @@ from .foreign import is_vw_model
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
-    from .error_quantiles import ErrorQuantiles
+    from .error_quantiles import KnownErrors
     from .model import Model, State
 
 VERSION = 1
@@ -233,7 +233,7 @@ def _encoded(
     labels: list[Any] | None,
     training: dict[str, Any] | None,
     earlier: State | None,
-    errors: ErrorQuantiles | None,
+    errors: KnownErrors | None,
 ) -> bytes:
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
     arrays |= {_FORM + name: array for name, array in state["form"].items() if name != "settled"}
@@ -303,7 +303,7 @@ def from_bytes(data: bytes) -> Any:
         model._training = training
         model._earlier = _earlier(arrays.pop(_EARLIER, None), header)
         if (errors := header["errors"]) is not None:
-            model._errors = _module("error_quantiles").ErrorQuantiles.read(errors)
+            model._errors = type(_module("prediction_errors").errors_known(model)).read(errors)
         plain = {key: header[key] for key in _PLAIN}
         suspended_at = None if (at := header["suspended_at"]) is None else float.fromhex(at)
         state = _core_snapshot(**arrays, form=form, suspended_at=suspended_at, **plain, **totals)

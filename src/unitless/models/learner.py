@@ -262,9 +262,8 @@ class Learner(Model):
         from .prediction_errors import bounds, label_sets, quantiles_of  # noqa: PLC0415  (an import cycle: this module reads models)
 
         reach = quantiles_of(self).known_reach(checked_level(level))
-        loss = LOSSES[self._options.loss]
-        if not loss.for_classes:
-            return np.stack(bounds(self._link(self.predict(X, offset)), reach, loss.smallest_label), axis=1)
+        if not LOSSES[self._options.loss].for_classes:
+            return np.stack(bounds(self, self._link(self.predict(X, offset)), reach), axis=1)
         shares = self.predict_proba(X, offset)
         labels = [False, True] if self._training is None else self.predictor.classes
         return label_sets(shares, shares.argmax(axis=1), reach, labels)

@@ -22,6 +22,7 @@ from . import file as model_file
 from .error_quantiles import ErrorQuantiles
 from .extra_members import shares_shown
 from .kernels import chosen_kernel
+from .number_intervals import NumberIntervals
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -93,7 +94,7 @@ class Model(_core.Learner):
     ) -> None:
         self._options = options
         self._earlier: State | None = None  # of an interrupted training: the best state so far
-        self._errors: ErrorQuantiles | None = None  # None if errors of predictions were not counted
+        self._errors: NumberIntervals | ErrorQuantiles | None = None  # None if errors of predictions were not counted
         self._record: dict[str, Any] | None = None
         self._trained_rows: TrainedRows | None = None
         self._predict_only = False  # whether the state lacks what only learning needs

@@ -1,4 +1,4 @@
-"""Computes the errors of a model's predictions, and prediction intervals and sets from their quantiles."""
+"""Computes the errors of a model's predictions, and prediction intervals and sets from their distribution."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..inputs import Float64
 from ..losses import LOSSES
 from .error_quantiles import ErrorQuantiles
 from .learner import Learner
+from .number_intervals import Limits, NumberIntervals
 from .one_vs_all import OneVsAll
 from .scored import Scored
 
@@ -22,16 +23,24 @@ def has_errors(model: Learner | OneVsAll) -> bool:
     return LOSSES[model.options.loss].link.gives_probabilities or model.task == "regression"
 
 
-def errors_of(model: Learner | OneVsAll, scored: Scored) -> Float64:
-    """Return the error of each row. A class without a score has probability 0."""
+def errors_known(model: Learner | OneVsAll) -> NumberIntervals | ErrorQuantiles:
+    """Return what a model knows of its errors; without any row if it stores none."""
+    return model._errors or (NumberIntervals() if model.task == "regression" else ErrorQuantiles())
+
+
+def errors_of(model: Learner | OneVsAll, scored: Scored) -> tuple[Float64, ...]:
+    """Return rows as `errors_known` takes them: predicted numbers and labels; for classes the error of each row.
+
+    A class without a score has probability 0.
+    """
     if model.task == "regression":
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.abs(model._link(scored.scores[:, 0]) - scored.truth))
+        with np.errstate(over="ignore"):
+            return model._link(np.ascontiguousarray(scored.scores[:, 0])), scored.truth
     shares, truth = model._shares(scored.scores), scored.truth.astype(np.intp)
     own = np.zeros(len(shares))
     known = np.flatnonzero(truth < shares.shape[1])
     own[known] = shares[known, truth[known]]
-    return 1.0 - own
+    return (1.0 - own,)
 
 
 def follow_errors(model: Learner | OneVsAll, scored: Scored) -> None:
@@ -40,8 +49,9 @@ def follow_errors(model: Learner | OneVsAll, scored: Scored) -> None:
     Nothing changes if the model cannot have intervals or sets.
     """
     if has_errors(model) and len(scored):
-        model._errors = model._errors or ErrorQuantiles()
-        model._errors.update(errors_of(model, scored), scored.weight)
+        known: Any = errors_known(model)  # of the kind that `errors_of` is for
+        known.update(*errors_of(model, scored), weight=scored.weight)
+        model._errors = known
 
 
 def hide_unmet(scored: Scored, known: int) -> Scored:
@@ -61,16 +71,25 @@ def hide_unmet(scored: Scored, known: int) -> Scored:
     return replace(scored, scores=np.where(np.arange(width) > met[:, None], -np.inf, scored.scores))
 
 
-def bounds(numbers: Float64, half_width: float, least: float | None) -> tuple[Float64, Float64]:
-    """Return the lower and upper ends of prediction intervals.
+def calibrate(model: Learner | OneVsAll, parts: list[Scored]) -> None:
+    """Calibrate the intervals or sets of a model with rows that it has not learned."""
+    columns = [np.concatenate(column) for column in zip(*(errors_of(model, part) for part in parts), strict=True)]
+    weights = [np.ones(len(part)) if part.weight is None else part.weight for part in parts]
+    known: Any = errors_known(model)  # of the kind that `errors_of` is for
+    model._errors = known.calibrated(*columns, weight=np.concatenate(weights))
+
+
+def bounds(model: Learner | OneVsAll | None, numbers: Float64, reach: float) -> Limits:
+    """Return the lower and upper limits of prediction intervals; infinite without a model.
 
     Args:
+        model: the model that made the predictions.
         numbers: the predictions.
-        half_width: half the width of the intervals.
-        least: the smallest label that is possible; None if there is no limit.
+        reach: the reach of the level; see `KnownErrors`.
     """
-    low, high = numbers - half_width, numbers + half_width
-    return (low if least is None else np.maximum(low, least)), high
+    known = NumberIntervals() if model is None else errors_known(model)
+    assert isinstance(known, NumberIntervals)
+    return known.around(numbers, reach)
 
 
 def sets_of(shares: Float64, best: NDArray[Any], largest_error: Float64 | float) -> NDArray[np.bool_]:
@@ -104,14 +123,14 @@ def label_sets(shares: Float64, best: NDArray[Any], largest_error: float, labels
     return [[labels[k] for k in row[:count]] for row, count in zip(order.tolist(), counts, strict=True)]
 
 
-def quantiles_of(model: Learner | OneVsAll) -> ErrorQuantiles:
-    """Return the quantiles of a model's errors; raise an error that tells why there are none."""
+def quantiles_of(model: Learner | OneVsAll) -> NumberIntervals | ErrorQuantiles:
+    """Return the distribution of a model's errors; raise an error that tells why there is none."""
     if not has_errors(model):
         raise OptionError(
             f"asks for sets of classes, which are made of probabilities; {model.options.loss} loss gives none",
             option="level",
         )
-    quantiles: ErrorQuantiles = model._errors or ErrorQuantiles()
+    quantiles = errors_known(model)
     if not quantiles.rows and model.examples > 1:  # the very first row has no prediction
         raise OptionError(
             "needs the errors of predictions for rows that the model had not learned; this model stores none",

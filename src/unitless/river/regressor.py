@@ -185,15 +185,16 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
     def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> tuple[float, float]:
         """Predict an interval that contains the target of a row with a given probability; changes nothing.
 
-        The interval is the prediction ± a quantile of recent errors, from predictions made before rows were learned. It
-        is infinite while there are too few rows (9 for a level of 0.9, 99 for 0.99).
+        The interval is as wide as recent errors of similar predictions, which were made before rows were learned; its
+        lower limit is at least 0 if no target was negative. It is infinite while there are too few rows (9 for a level
+        of 0.9, 99 for 0.99).
 
         Args:
             x: a row.
             level: the probability that the interval contains the target. Default: 0.9.
         """
         reach = self._reach(level)
-        low, high = bounds(np.array([self.predict_one(x)]), reach, LOSSES[self.loss].smallest_label)
+        low, high = bounds(self._model, np.array([self.predict_one(x)]), reach)
         return float(low[0]), float(high[0])
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:

@@ -195,7 +195,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit a new model to all rows, in random order."""
         go_on = self._goes_on()
-        data = rows.read(self, X, first=not go_on, infer=self.infer_columns)
+        data = rows.read(self, X, first=not go_on, infer=self.infer_columns, y=y)
         given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
         if go_on:
             model = self._taking(self.model_.copy(), data)  # a copy, so that invalid data does not change the model

@@ -21,7 +21,6 @@ from .. import inputs, limits
 from ..data import Batch, Schema, Target
 from ..data.labels import Numbers, RawLabels
 from ..data.progress import Progress
-from ..data.rows import random_order
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..metrics.holdout_errors import ENOUGH as ENOUGH_HELD
@@ -109,21 +108,23 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         auto = isinstance(self.max_iter, str) and self.max_iter == "auto"
         seed = _seed(self.random_state)
         plan = Plan(passes="auto" if auto else self._passes(data.rows), random_state=seed)
-        numbers = np.arange(data.rows) if weight is None else np.flatnonzero(weight)  # rows of weight 0 are ignored
-        shuffled = rows.RandomRows(data, labels, weight, numbers[random_order.order(seed, 0, len(numbers))])
-        held = plan.held_rows(shuffled.rows)
-        held = held if held >= ENOUGH else 0
-        learned, passes, session = shuffled.rows - held, Passes(), Session(model)
+
+        def wanted(count: int) -> int:
+            held = plan.held_rows(count)
+            return held if held >= ENOUGH else 0
+
+        shuffled = rows.RandomRows.shuffled(data, labels, weight, seed, wanted)
+        held, passes, session = shuffled.held, Passes(), Session(model)
 
         def learn_pass(number: int) -> bool:
-            self._learn_pass(session, shuffled, learned, first=number == 1)
+            self._learn_pass(session, shuffled, shuffled.learned, first=number == 1)
             self.n_iter_ = number
             return False
 
         make_passes(session, shuffled, held, plan, passes, learn_pass)
         if held >= ENOUGH_HELD and has_errors(model):
-            session.calibrate(shuffled.batches(learned))
-        for batch in shuffled.batches(learned):
+            session.calibrate(shuffled.batches(shuffled.rows - held))
+        for batch in shuffled.batches(shuffled.learned):
             session.learn(batch, "nothing")
         passes.finish(model)
 

@@ -171,7 +171,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit a new model to all rows, in random order."""
         go_on = self._goes_on()
-        data = rows.read(self, X, first=not go_on, infer=self.infer_columns)
+        data = rows.read(self, X, first=not go_on, infer=self.infer_columns, y=y)
         numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
         weight = weights_of(sample_weight, data)
         if go_on:
@@ -239,7 +239,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
     def predict_interval(self, X: Any, level: float = USUAL_LEVEL) -> Float64:
         """Predict an interval for each row: an array with two columns, low and high.
 
-        An interval is the prediction ± a quantile of the errors. After `fit` these are the errors on the held-out rows,
+        An interval is as wide as the errors of similar predictions; its lower limit is at least 0 if no target was
+        negative. After `fit` these are the errors on the held-out rows,
         before the rows were added to training. With fewer than 20 held-out rows, or with `shuffle=False`, they are
         errors of progressive predictions, late in the first pass. `partial_fit` updates the quantiles with the errors
         of progressive predictions.
@@ -249,7 +250,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             level: the probability that the interval contains the truth, such as 0.9; at most 0.999. Default: 0.9.
         """
         reach = self._reach(level, "level")
-        return np.stack(bounds(self.predict(X), reach, LOSSES[self.loss].smallest_label), axis=1)
+        return np.stack(bounds(self.model_, self.predict(X), reach), axis=1)
 
     @property
     def coef_(self) -> Float64:

@@ -13,7 +13,7 @@ named by their numbers.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -28,6 +28,9 @@ from ..data.columns.policy import Policy
 from ..data.columns.schema import VALUE
 from ..data.labels import RawLabels
 from ..data.reader import frame_batch
+from ..data.rows.content import content_hashes
+from ..data.rows.kin import Kin
+from ..data.rows.random_order import Order
 from ..data.sources import in_memory as memory
 from ..data.sources.located_rows import Place
 from ..errors import InputError
@@ -45,7 +48,7 @@ POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", da
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False}
 
 
-def read(estimator: Any, X: Any, first: bool = False, infer: bool = False) -> Rows:
+def read(estimator: Any, X: Any, first: bool = False, infer: bool = False, y: Any = None) -> Rows:
     """Read X for an estimator.
 
     Args:
@@ -53,6 +56,7 @@ def read(estimator: Any, X: Any, first: bool = False, infer: bool = False) -> Ro
         X: the rows.
         first: whether these rows decide the column types; otherwise they must have the same columns.
         infer: whether the types are inferred from the content of a frame's columns, instead of their declared types.
+        y: the labels of the rows, for inferring the types.
     """
     if first:
         estimator._column_record = None
@@ -64,7 +68,8 @@ def read(estimator: Any, X: Any, first: bool = False, infer: bool = False) -> Ro
                 raise InputError("X has 0 rows; it must have at least one")
             if first and infer:
                 options = ReadOptions()
-                schema = table_schema.infer_schema(memory.Frames(X).as_table(), options, "X", target_needed=False)
+                table = memory.Frames(X).as_table()
+                schema = table_schema.infer_schema(table, options, "X", target_needed=False, labels=y)
                 estimator._column_record = {"schema": schema.plain(), "reading": options.kept("table")}
             return _typed(estimator, X, first) if estimator._column_record is None else _inferred(estimator, X)
         return _matrix(estimator, check_array(X, estimator=estimator, input_name="X", **_CHECKS), first)
@@ -89,6 +94,28 @@ class RandomRows:
 
     def __init__(self, data: Rows, labels: RawLabels, weight: Float64 | None, order: NDArray[np.intp]) -> None:
         self._data, self._labels, self._weight, self._order = data, labels, weight, order
+        self.learned, self.held = len(order), 0  # how many rows are learned, and how many are held out
+
+    @classmethod
+    def shuffled(
+        cls, data: Rows, labels: RawLabels, weight: Float64 | None, seed: int, held: Callable[[int], int]
+    ) -> RandomRows:
+        """Bring the rows whose weight is not zero into the random order of `train`.
+
+        Args:
+            data: all rows.
+            labels: their labels.
+            weight: their weights, or None.
+            seed: the random seed.
+            held: returns how many of a number of rows are held out.
+        """
+        numbers = np.arange(data.rows) if weight is None else np.flatnonzero(weight)  # rows of weight 0 are ignored
+        kin = Kin()
+        kin.add(lambda: content_hashes(data, labels)[numbers], None, len(numbers))
+        found = kin.held(seed, held(len(numbers)))
+        rows = cls(data, labels, weight, numbers[Order(seed, len(numbers), found.parts)[: len(numbers)]])
+        rows.learned, rows.held = len(numbers) - found.count - found.aside, found.count
+        return rows
 
     @property
     def rows(self) -> int:

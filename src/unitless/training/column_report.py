@@ -22,9 +22,11 @@ def column_report(training: Training) -> list[Phrase]:
         *training.reader.remarks,
         *_header(training),
         *_left_out(training),
+        *_groups(training),
         *_written(training),
         *_dates(training),
         *_words(training),
+        *_ngrams(training),
         *_invalid_values(training),
     ]
     return found[:MOST]
@@ -50,6 +52,11 @@ def _left_out(training: Training) -> Iterable[Phrase]:
         reasons.setdefault((why, kept_by), []).append(name)
     for (why, kept_by), names in reasons.items():
         yield Phrase(f"left out: {_listed(names)}, {why} (", Option(kept_by, names[0]), " to use it)")
+
+
+def _groups(training: Training) -> Iterable[Phrase]:
+    if training.schema.groups is not None:
+        yield Phrase(f"{training.schema.groups!r}: groups, which are held out as a whole; not a feature")
 
 
 def _written(training: Training) -> Iterable[Phrase]:
@@ -80,6 +87,15 @@ def _words(training: Training) -> Iterable[Phrase]:
     if names:
         yield Phrase(
             f"{_listed(names)}: text, taken word by word (", Option("text", names[0]), " takes it as a category)"
+        )
+
+
+def _ngrams(training: Training) -> Iterable[Phrase]:
+    names = [name for name, kind in training.schema.columns if kind == "ngrams"]
+    if names:
+        yield Phrase(
+            f"{_listed(names)}: names or codes, taken as n-grams of 2 to 5 characters, linearly (",
+            *(Option("text", names[0]), " takes them as categories, ", Option("ignore", names[0]), " leaves them out)"),
         )
 
 

@@ -82,13 +82,14 @@ class Contest(Generic[AnyTraining]):
             if not first.fitted:
                 self._passes(lambda: first.reader.batches(None, interrupted), watched)
             else:
-                with shuffled(first, watched) as rows:
+                plan = first.plan
+                with shuffled(first, watched, plan.held_rows if plan.holdout else lambda _: 0) as rows:
                     for contender in self.contenders[1:]:
                         contender.training.share_rows(first)
-                    held = first.plan.held_rows(rows.rows) if first.plan.holdout else 0
+                    held = rows.held.count
                     if not interrupted():
                         first.check_rows(rows.rows)
-                        self._passes(lambda: rows.batches(0, rows.rows - held), watched)
+                        self._passes(lambda: rows.batches(0, rows.learned), watched)
                         for contender in self.going:
                             contender.training.progress.rows = first.read
                             contender.training.score_holdout(rows.batches(rows.rows - held), held)

@@ -23,6 +23,7 @@ from .leaks import find_leak
 from .notes import drifts
 from .passes import Passes
 from .plan import Plan
+from .repeated_identifiers import find_repeated_identifier
 from .session import Session
 from .watched import Watched
 
@@ -33,7 +34,7 @@ IN_SAMPLE = 4_000  # learned rows that the final model predicts again
 
 
 class RandomRows(Protocol):
-    """Rows in random order: first the rows to learn, then the held-out rows."""
+    """Rows in random order: first the rows to learn, then copies of held-out rows, then the held-out rows."""
 
     @property
     def rows(self) -> int:
@@ -56,7 +57,7 @@ def make_passes(
 
     Args:
         session: the session whose model learns.
-        rows: all rows; the last ones are held out.
+        rows: all rows; the last ones are held out, and copies of them precede them.
         held: how many rows are held out.
         plan: how many passes the user wants.
         passes: the record of earlier passes.
@@ -85,9 +86,9 @@ class Fit:
         with shuffled(training, watched) as rows:
             if watched.stopped():
                 return False
-            held = training.plan.held_rows(rows.rows)
-            learned = rows.rows - held
+            held, learned = rows.held.count, rows.learned
             training.check_rows(rows.rows)
+            training.check_groups()
             if training.session is None:
                 training.begin(next(rows.batches(0, learned)))
                 watched.tell()  # so that notes about the labels are shown before learning begins
@@ -101,9 +102,10 @@ class Fit:
                 lambda number: self._learn_pass(rows, learned, number, watched),
                 training.progress.passes,
             )
-            self._score(rows, learned, finished)
+            self._score(rows, rows.rows - held, finished)
             if finished:
                 training.findings.leak = find_leak(training, rows, learned)
+                training.findings.identifier = find_repeated_identifier(training, rows, learned)
                 training.progress.rows = learned
                 self._learn_holdout(rows, learned, watched)
                 training.progress.rows = training.read
@@ -133,21 +135,21 @@ class Fit:
                 yield batch if (done, last) == (0, batch.rows) else batch.part(done, last)
                 done = last
 
-    def _score(self, rows: Shuffle, learned: int, finished: bool) -> None:
-        """Compute the hold-out metrics of the current model."""
+    def _score(self, rows: Shuffle, first: int, finished: bool) -> None:
+        """Compute the hold-out metrics of the current model on the rows from number `first` on."""
         training, findings = self._training, self._training.findings
         numbers: list[Any] = []
 
         def noted() -> Iterator[Batch]:
-            for batch in rows.batches(learned):
+            for batch in rows.batches(first):
                 numbers.append(batch.place.numbers)
                 yield batch
 
         chosen = training.passes.halves.scores if finished else None
-        training.score_holdout(noted(), rows.rows - learned, finished, chosen)
-        if finished and training.session is not None and learned < rows.rows:
+        training.score_holdout(noted(), rows.rows - first, finished, chosen)
+        if finished and training.session is not None and first < rows.rows:
             findings.in_sample = Evaluation(training.session.model)
-            training.session.score(rows.batches(0, min(learned, IN_SAMPLE)), [findings.in_sample])
+            training.session.score(rows.batches(0, min(rows.learned, IN_SAMPLE)), [findings.in_sample])
         if findings.row_errors is not None:
             findings.drifting = drifts(findings.row_errors.errors, np.concatenate(numbers))
 
@@ -162,11 +164,17 @@ class Fit:
 
 
 @contextmanager
-def shuffled(training: Training, watched: Watched) -> Iterator[Shuffle]:
-    """All rows of a training's source that can be learned, in random order; fewer if the user interrupts."""
+def shuffled(training: Training, watched: Watched, held: Callable[[int], int] | None = None) -> Iterator[Shuffle]:
+    """All rows of a training's source that can be learned, in random order; fewer if the user interrupts.
+
+    Args:
+        training: the training.
+        watched: tells whether the user interrupts.
+        held: returns how many of a number of rows are held out. Default: as the plan says.
+    """
     plan, progress, findings = training.plan, training.progress, training.findings
     counts = Progress() if training.earlier.midway else progress  # an interrupted training has counted all rows
-    with Shuffle(plan.random_state, memory_size(plan.memory)) as rows:
+    with Shuffle(plan.random_state, memory_size(plan.memory), held=held or plan.held_rows) as rows:
         for batch in training.reader.batches(Position(), watched.stopped):
             counts.read_in(batch)
             progress.consumed = batch.consumed
@@ -188,5 +196,5 @@ def shuffled(training: Training, watched: Watched) -> Iterator[Shuffle]:
         else:
             findings.labels.all_rows = True
         rows.seal()
-        findings.shuffled = rows.how
+        findings.shuffled, findings.kin = rows.how, rows.held
         yield rows

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MUCH = 1.25  # an error above this multiple of the progressive error is worth a note
 FORGETTING = 0.2  # the share of a prediction by the forgetting learner that is worth a note
 LITTLE = 0.95  # a baseline below this multiple of the model's error is worth a note
+COPIES = 0.01  # the share of copies among the rows that is worth a note
 BLOCKS = 10  # the data is cut into this many blocks to see whether errors drift along it
 DRIFTING = 10.0  # the F statistic above which errors drift (9 and many degrees of freedom: far beyond chance)
 FEW = 100  # with fewer rows a model is not expected to be better than the baselines
@@ -31,6 +32,8 @@ def notes(training: Training) -> list[Phrase]:
     """What is worth knowing about the data and the model, one sentence each."""
     found = [
         None if training.findings.leak is None else training.findings.leak.note(),
+        _copies(training),
+        None if training.findings.identifier is None else training.findings.identifier.note(),
         contradiction(training),
         _in_time(training) if training.fitted else _forgotten(training),
         _still_improving(training),
@@ -41,6 +44,25 @@ def notes(training: Training) -> list[Phrase]:
         None if training.model is None else training.model.options.penalty_note,
     ]
     return [note for note in found if note is not None]
+
+
+def _copies(training: Training) -> Phrase | None:
+    """A note if many rows are copies of others, or if the rows were not compared."""
+    kin = training.findings.kin
+    if kin is None:
+        return None
+    if kin.duplicates is None:
+        return Phrase(
+            "the table has too many rows to look for copies in so little memory: if rows are repeated, the metrics may "
+            "be too good; use more ",
+            Option("memory"),
+        )
+    if not kin.copied or kin.duplicates < COPIES * kin.rows:
+        return None
+    return Phrase(
+        f"{kin.duplicates:,} rows are copies of other rows ({kin.duplicates / kin.rows:.1%}); copies were held out "
+        "together with their original, because a model predicts a row too well if it has learned a copy of it"
+    )
 
 
 def _still_improving(training: Training) -> Phrase | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -46,6 +46,7 @@ class Plan:
     memory: int | None = None
     learn_holdout: bool = True
     level: float = USUAL_LEVEL
+    groups: Any = field(default=None, compare=False)  # the name of a column, or the group of each row
 
     def __post_init__(self) -> None:
         whole = isinstance(self.passes, int | np.integer) and not isinstance(self.passes, bool)
@@ -86,6 +87,11 @@ class Plan:
                 Phrase(Option("passes", "auto"), " needs held-out rows, but ", Option("holdout"), " is 0")
                 + Phrase(": give a number of passes, or leave out ", Option("holdout"))
             )
+        if not self.shuffle and self.groups is not None:
+            raise OptionError(
+                Phrase(Option("groups"), " is for rows that are held out at random: leave it out, or leave out ")
+                + Phrase(Option("shuffle", False))
+            )
         if not self.shuffle and self.passes == "auto":
             raise OptionError(
                 Phrase(Option("passes", "auto"), " is for rows in random order; give a number, or leave out ")
@@ -124,6 +130,11 @@ class Plan:
             "random_state": self.random_state,
             "learn_holdout": self.learn_holdout,
             "level": float(self.level).hex(),
+            "groups": None
+            if self.groups is None
+            else str(self.groups)
+            if isinstance(self.groups, str | int)
+            else "given",
         }
 
 

@@ -9,10 +9,9 @@ from ..metrics.baseline import Baseline
 from ..metrics.coverage import Coverage
 from ..metrics.evaluation import Evaluation
 from ..metrics.stream_baselines import StreamBaselines
-from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import has_errors
+from ..models.prediction_errors import errors_known, has_errors
 from ..models.scored import Scored
 
 
@@ -61,5 +60,5 @@ def progressive_intervals(model: Learner | OneVsAll, level: float) -> Coverage |
     """Counts the coverage of intervals that adapt to the errors so far; None if the model's loss has no intervals."""
     if not has_errors(model):
         return None
-    model._errors = model._errors or ErrorQuantiles()
+    model._errors = errors_known(model)
     return Coverage(level, model._errors, follows=True)

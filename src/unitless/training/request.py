@@ -35,6 +35,7 @@ def train(
     passes: int | Auto | None = None,
     holdout: float | Literal["last"] | None = None,
     learn_holdout: bool = True,
+    groups: Any = None,
     random_state: int = 0,
     memory: int | str | None = None,
     level: float = USUAL_LEVEL,
@@ -72,6 +73,9 @@ def train(
             past is learned and the future predicted. Default: 0 for a stream; for a fit a tenth, at most 20,000 rows;
             of small tables 100 rows, but no more than a fifth.
         learn_holdout: add the held-out rows to training after the metrics were computed. Default: True.
+        groups: a column of groups, such as customers or patients; all rows of a group are learned, or all are held
+            out, so that the metrics are those for new groups. The column is not a feature. For an array or a frame it
+            may be the groups themselves. Default: no groups.
         random_state: the random seed for shuffling and the hold-out. Default: 0.
         memory: how much memory rows may take while they are shuffled ("2GB", or bytes). Larger tables go through
             temporary files; the model is the same. Default: a quarter of the machine's.
@@ -123,6 +127,7 @@ def train(
         None if memory is None else memory_size(memory),
         learn_holdout,
         level,
+        groups,
     )
     arguments = (source, target, weight, how, request, plan, resume)
     if cluster is not None:

@@ -288,6 +288,9 @@ class TrainResult:
             "skipped_rows": details.skipped_rows,
             "unlabeled": details.unlabeled,
             "held_out": details.held_out,
+            "duplicates": details.duplicates,
+            "groups": details.groups,
+            "held_out_groups": details.held_out_groups,
             "passes": self.passes,
             "selected": self.selected,
             "selected_pass": details.selected_pass,
@@ -346,6 +349,11 @@ class TrainDetails:
         skipped: how many rows could not be read; `skipped_rows` has the first of them, with the reason.
         unlabeled: how many rows have no label.
         held_out: how many rows were held out.
+        duplicates: how many rows have the features and the label of an earlier row; None for a stream, and where the
+            rows were not compared.
+        compared_rows: among how many rows: those that can be learned.
+        groups: how many groups the rows have; None without groups.
+        held_out_groups: how many of them were held out; None without groups.
         missing: how many values are missing, by column.
         interrupted: whether the training was stopped before its end.
         fitted: whether the data was fitted (random order, hold-out); False for a stream.
@@ -369,6 +377,11 @@ class TrainDetails:
         self.skipped_rows = [str(bad) for bad in progress.bad]
         self.unlabeled: int = progress.unlabeled
         self.held_out: int = progress.held
+        kin = findings.kin
+        self.duplicates = None if kin is None else kin.duplicates
+        self.compared_rows = 0 if kin is None else kin.rows
+        groups: tuple[int | None, int | None] = (None, None) if kin is None or kin.groups is None else kin.groups
+        self.groups, self.held_out_groups = groups
         self.missing: dict[str, int] = dict(progress.missing)
         self.interrupted: bool = training.interrupted
         self.fitted: bool = training.fitted
@@ -426,7 +439,8 @@ class TrainDetails:
         """The held-out rows in words."""
         rows = f"{self.measured.examples:,}"
         which = f"the last {rows} rows" if self.holds_out_last else f"{rows} held-out rows"
-        facts = ["an earlier training may have learned them"] if self.known_rows else []
+        facts = [] if self.groups is None else [f"{self.held_out_groups:,} of {self.groups:,} groups"]
+        facts += ["an earlier training may have learned them"] if self.known_rows else []
         facts += ["added to training afterwards"] if self.holdout_learned else []
         return f"{which} ({'; '.join(facts)})" if facts else which
 

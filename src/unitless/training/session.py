@@ -23,11 +23,10 @@ from ..data.screening import usable
 from ..errors import Error
 from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
-from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import errors_of, follow_errors, hide_unmet
+from ..models.prediction_errors import calibrate, follow_errors, hide_unmet
 from ..models.scored import Scored
 from .first_row import first_row, orders_names
 from .pending_rows import PendingRows
@@ -208,10 +207,7 @@ class Session:
 
     def calibrate(self, batches: Iterable[Batch]) -> None:
         """Calibrate the model's prediction intervals by its errors on rows that it has not learned."""
-        scored = [self.scored(batch) for batch in batches]
-        errors = np.concatenate([errors_of(self.model, one) for one in scored])
-        weights = [np.ones(len(one)) if one.weight is None else one.weight for one in scored]
-        self.model._errors = ErrorQuantiles.calibrated(errors, np.concatenate(weights))
+        calibrate(self.model, [self.scored(batch) for batch in batches])
 
     def judge_rates(self, batches: Iterable[Batch]) -> float:
         """Judge all candidate rates by rows that are not learned; returns the total sample weight of these rows."""

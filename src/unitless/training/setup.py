@@ -88,16 +88,17 @@ class Setup:
         resume: Any = None,
     ) -> Setup:
         """Make a setup from the arguments of `train`."""
-        given = {name: value for name, value in (("target", target), ("weight", weight)) if value is not None}
+        beside = (("target", target), ("weight", weight), ("groups", plan.groups))
+        given = {name: value for name, value in beside if value is not None}
         columns, arrays = names_and_values(given)
         model = model_file.load(resume) if isinstance(resume, str | os.PathLike) else getattr(resume, "model", resume)
         options = _read_options(model, {**columns, **reading})
         opened = open_source(source, options)
         if isinstance(opened, Arrays) and columns:
             opened, taken = opened.without(columns)
-            arrays, options = {**arrays, **taken}, replace(options, target=None, weight=None)
+            arrays, options = {**arrays, **taken}, replace(options, target=None, weight=None, groups=None)
         if arrays and opened.files:  # a pipe counts as a file
-            raise OptionError("for files, target and weight must be names of columns; arrays were given")
+            raise OptionError("for files, target, weight and groups must be names of columns; arrays were given")
         check_output(plan.output, opened.files, "the model")
         if model is not None:
             opened = _resumed_source(model, opened, options)
@@ -107,7 +108,15 @@ class Setup:
         schema = None if model is None else _resumed_schema(model, request, options)
         for name, value in arrays.items():
             arrays[name] = value if isinstance(value, list) else inputs.as_array(value, name)
-        reader = Reader(opened, options, schema, arrays.get("target"), arrays.get("weight"), drop_invalid=True)
+        reader = Reader(
+            opened,
+            options,
+            schema,
+            arrays.get("target"),
+            arrays.get("weight"),
+            drop_invalid=True,
+            groups=arrays.get("groups"),
+        )
         return cls(opened, reader, request, plan, fitted, model, {} if model is None else model._training or {})
 
 
@@ -125,7 +134,7 @@ def _resumed_schema(model: Learner | OneVsAll, request: ModelRequest, options: R
         given = next(iter(request.options), "task")
         raise OptionError("is determined by the model that is resumed; leave it out", option=given)
     schema = Schema.read(model._training["schema"])
-    for name in ("target", "weight", "offset"):
+    for name in ("target", "weight", "offset", "groups"):
         if getattr(options, name) not in (None, getattr(schema, name)):
             raise OptionError(
                 f"is {getattr(options, name)!r}, but the model was trained with {getattr(schema, name)!r}", option=name
@@ -143,6 +152,11 @@ def _read_options(resumed: Any, given: dict[str, Any]) -> ReadOptions:
 
 def _check_stream(plan: Plan, source: Source) -> None:
     """Refuse arguments that need more than one reading of a stream."""
+    if plan.groups is not None:
+        raise OptionError(
+            Phrase(f"{source.name} is a stream, from which no rows are held out at random; leave out ")
+            + Phrase(Option("groups"))
+        )
     if plan.passes == "auto":
         raise OptionError(Phrase(f"{source.name} is a stream; ", Option("passes"), " must be a number"))
     if (plan.passes or 1) > 1 and not source.repeatable:

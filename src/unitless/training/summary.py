@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
 FEATURES = 10  # features that are shown
 _SKIPPED, _MISSING, _WIDE = 3, 5, 3  # skipped rows, columns with missing values, wide columns that are named
-_KINDS = {"number": "numeric", "flag": "with 0 and 1", "text": "text", "boolean": "true or false", "words": "words"}
+_KINDS = {
+    "number": "numeric",
+    "flag": "with 0 and 1",
+    "text": "text",
+    "boolean": "true or false",
+    "words": "words",
+    "ngrams": "n-grams",
+}
 
 
 def sections(
@@ -53,6 +60,8 @@ def data(result: TrainResult, write: Callable[[str], str] = str) -> Section:
         ("columns", ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())),
         ("sample weights", None if schema.weight is None else shown.short(schema.weight, 60)),
         ("offset", None if schema.offset is None else shown.short(schema.offset, 60)),
+        ("groups", groups(result)),
+        ("duplicates", duplicates(result)),
         ("ignored", shown.some(details.reading.ignore, 20)),
         ("missing", missing(result)),
         *lines("inferred", (shown.short(write(one), 400) for one in result.column_report)),
@@ -73,6 +82,22 @@ def rows(result: TrainResult) -> str:
     found += [f"{details.skipped:,} skipped"] if details.skipped else []
     found += [f"{result.passes} passes"] if result.passes > 1 and not stopped else []
     return ", ".join(found)
+
+
+def groups(result: TrainResult) -> str:
+    """The column of groups, and how many there are, as text; empty without groups."""
+    details = result.details
+    if details.groups is None:
+        return ""
+    column = details.schema.groups
+    named = "" if column is None else f" of column {shown.short(column, 60)!r}"
+    return f"{details.groups:,}{named}, {details.held_out_groups:,} of them held out"
+
+
+def duplicates(result: TrainResult) -> str:
+    """The number of rows that equal an earlier row, as text; empty if there are none."""
+    count, rows = result.details.duplicates, result.details.compared_rows
+    return f"{shown.count(count, 'row')} ({count / rows:.1%})" if count else ""
 
 
 def missing(result: TrainResult) -> str:

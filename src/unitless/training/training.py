@@ -21,6 +21,7 @@ from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
 from ..data.progress import Progress
 from ..data.read_options import no_column
+from ..data.rows.kin import Held
 from ..data.sources.in_memory import Mappings
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
@@ -30,10 +31,9 @@ from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
 from ..metrics.holdout_errors import HoldoutErrors
 from ..metrics.row_errors import RowErrors
-from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import has_errors
+from ..models.prediction_errors import errors_known, has_errors
 from . import checkpoint
 from .defaults import DataFacts
 from .interruption import interruptible
@@ -42,6 +42,7 @@ from .leaks import Leak
 from .notes import notes
 from .passes import Passes
 from .plan import Plan
+from .repeated_identifiers import RepeatedIdentifier
 from .result import TrainResult
 from .session import Session
 from .setup import Setup
@@ -66,9 +67,11 @@ class Findings:
         in_sample: the metrics of the final model on a sample of the learned rows of a stream.
         drifting: whether errors differ along the data.
         leak: columns that give the target away.
+        identifier: a column whose rows with a known value are predicted far better than others.
         labels: the values of the target in all rows of a fit.
         read: how many rows a fit has read.
         shuffled: how the rows came into random order, in words.
+        kin: which rows of a fit were held out, and how many rows are duplicates; None for a stream.
         features_met: how many features a sparse model had met before it was pruned.
         remarks: what is worth knowing about the data.
         round_log: a record for each synchronization round of a cluster.
@@ -80,9 +83,11 @@ class Findings:
     in_sample: Evaluation | None = None
     drifting: bool = False
     leak: Leak | None = None
+    identifier: RepeatedIdentifier | None = None
     labels: LabelValues = field(default_factory=LabelValues)
     read: int = 0
     shuffled: str = ""
+    kin: Held | None = None
     features_met: int | None = None
     remarks: list[Phrase] = field(default_factory=list)
     round_log: list[Any] = field(default_factory=list)
@@ -227,6 +232,7 @@ class Training:
         """Copy the counts of another training that has read all rows into random order."""
         self.progress = copy.deepcopy(other.progress)
         self.findings.shuffled, self.findings.labels = other.findings.shuffled, other.findings.labels
+        self.findings.kin = other.findings.kin
 
     def begin_pass(self) -> None:
         """Begin another pass over the same rows."""
@@ -319,13 +325,13 @@ class Training:
         baseline.begin_scoring()
         self.session.score(batches, [findings.holdout, baseline, findings.curves, findings.row_errors], scores)
         if finished and isinstance(findings.holdout.intervals, HoldoutErrors):
-            model._errors = findings.holdout.intervals.quantiles
+            model._errors = findings.holdout.intervals.calibrated
 
     def _scored_intervals(self, model: Learner | OneVsAll) -> Coverage | HoldoutErrors | None:
         """The counter of coverage; held-out rows calibrate the intervals of a fit, but not those of a stream."""
         if not has_errors(model):
             return None
-        known = model._errors or ErrorQuantiles()
+        known = errors_known(model)
         return HoldoutErrors(self.plan.level, known) if self.fitted else Coverage(self.plan.level, known)
 
     def save(self, path: str | None = None) -> None:
@@ -349,6 +355,17 @@ class Training:
         if not why and self.read:
             why = ": no row has a weight above 0"
         raise InputError(f"{self.source.name} has no rows to learn from{why}")
+
+    def check_groups(self) -> None:
+        """Refuse groups of which none can be held out."""
+        groups = None if self.findings.kin is None else self.findings.kin.groups
+        if groups is None or groups[0] > 1:
+            return
+        if groups[0] == 1:
+            raise OptionError("is the same for all rows, so that no group can be held out", option="groups")
+        if isinstance(self.source, Mappings) and self.source.first_keys and self.schema.groups is not None:
+            raise OptionError(no_column(self.schema.groups, self.source.first_keys, "groups"))
+        raise OptionError("has no value in any row", option="groups")
 
     def _raise_unlabeled(self) -> NoReturn:
         hint = "" if self.source.has_columns else "; in VW text a space must stand between the label and the bar"

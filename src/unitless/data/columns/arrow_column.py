@@ -12,7 +12,7 @@ from ...inputs import FlagColumn, FrameColumn, TextColumn, WordsColumn
 from ..arrow import as_numpy, booleans, is_native, letters_of, pyarrow
 from . import date_parts
 from .policy import Policy
-from .schema import DATES, TEXTS
+from .schema import DATES, SPLIT, TEXTS
 from .words import words_column
 from .written import BLANKS, has_both_clocks, is_among
 
@@ -35,9 +35,9 @@ def arrow_features(name: str, column: Any, kind: str, policy: Policy) -> list[tu
         return [(name, FlagColumn(values), absent)]
     if kind == "boolean" and policy.booleans == "indicator":
         return [(name, *indicator(column))]
-    if kind == "words":
+    if kind in SPLIT:
         texts, absent = text(column, policy)
-        return [(name, words_column(texts), absent)]
+        return [(name, words_column(texts, kind == "ngrams"), absent)]
     if kind not in DATES:
         return [(name, *(text(column, policy) if kind in TEXTS else number(column)))]
     if policy.dates == "error":

@@ -1,7 +1,7 @@
 """Infers the columns of a table from its first rows, for all formats.
 
 A column of text is examined by its different values. It can have numbers in one of several notations, booleans, dates,
-words, or categories. Row counters and identifier columns are left out.
+words, names, or categories. Row counters and identifier columns are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrow import as_numpy, flag_array, flags, is_native, pyarrow, text_array
-from . import dates, words
+from . import dates, ngrams, words
 from .arrow_column import whole
 from .schema import Kind, kind_of
 from .written import BLANKS, LONGEST_UNIT, NUMBER_MARKS, PLAIN, Written, by_number, is_text, numbers_of
@@ -36,6 +36,11 @@ _ID = re.compile(
 _TIME = re.compile(r"(?i)year|month|week|day|date|time|hour|minute|second|epoch|quarter|^ts$|^t$|_at$|\bage\b|^yr")
 
 
+def is_identifier_name(name: str) -> bool:
+    """Return whether a column with this name is likely to identify something, such as `id` or `user_id`."""
+    return _ID.search(name) is not None
+
+
 @dataclass(frozen=True)
 class Inferred:
     """The inferred content of a column.
@@ -44,6 +49,7 @@ class Inferred:
         kind: one of `schema.KINDS`.
         written: the notation of text.
         left_out: why the column is not used, in words; "" if it is used.
+        names: whether its texts are names, codes or addresses, whose n-grams may predict the labels.
         ambiguous: one of its dates that can be read in two ways, if the user has not said which way is meant.
     """
 
@@ -51,6 +57,7 @@ class Inferred:
     written: Written = PLAIN
     left_out: str = ""
     ambiguous: str = ""
+    names: bool = False
 
 
 @dataclass
@@ -79,8 +86,8 @@ def infer_columns(columns: dict[str, Any], marks: Iterable[str], asked: Asked) -
     texts: dict[str, _Text] = {}
     marks = (*NUMBER_MARKS, *marks)
     for name, column in columns.items():
-        if name in asked.words:
-            found[name] = Inferred("words")
+        if name in asked.words or name in asked.ngrams:
+            found[name] = Inferred("words" if name in asked.words else "ngrams")
         elif is_text(column.type) and not (name in asked.text or pyarrow("types").is_dictionary(column.type)):
             texts[name] = _values(whole(column))
         else:
@@ -101,6 +108,7 @@ class Asked:
     Args:
         text: columns of categories.
         words: columns of words.
+        ngrams: columns of n-grams.
         numbers: columns of numbers, whatever they look like.
         used: columns with another use than as a feature, such as the target; they are never left out.
         decimal: the decimal mark, if it is known.
@@ -110,6 +118,7 @@ class Asked:
 
     text: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
+    ngrams: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
     used: frozenset[str] = frozenset()
     decimal: str | None = None
@@ -206,9 +215,12 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     rows = int(text.counts[there].sum())
     if words.looks_like_words(texts, rows):
         return Inferred("words")
-    if rows >= LEAST_NAMES and len(texts) >= NEARLY_ALL * rows:
-        return Inferred("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows")
-    return Inferred("text")
+    if rows < LEAST_NAMES or len(texts) < HALF * rows:
+        return Inferred("text")
+    names = not _ID.search(name) and ngrams.looks_like_names(texts)
+    if len(texts) >= NEARLY_ALL * rows:
+        return Inferred("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows", names=names)
+    return Inferred("text", names=names)
 
 
 def _read_as_dates(texts: list[str], counts: NDArray[np.intp], form: str) -> bool:

@@ -10,10 +10,12 @@ from ...errors import InputError, ModelFileError, Phrase
 from ..arrow import pyarrow
 from .written import PLAIN, Written, has_both_clocks, is_text
 
-Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time", "words"]
+Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time", "words", "ngrams"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DATES = ("date", "moment", "time")  # days; days with a time; times of day
-TEXTS = ("text", "words", "boolean")
+SPLIT = {"words": "words", "ngrams": "n-grams"}  # text whose parts are features; what messages call the parts
+STRINGS = ("text", *SPLIT)
+TEXTS = (*STRINGS, "boolean")
 
 
 def first_rows(columns: int) -> int:
@@ -31,7 +33,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns that are features, with their kinds; the columns of the target, the weights and the offsets.
+    """The columns that are features, with their kinds; the columns of target, weights, offsets and groups.
 
     Data that is not a table has no columns. A column of dates stands for its parts. A flag is a number that was 0 or 1
     in the first rows; because its offset has a meaning, it is never centered. `written` has the notation of text
@@ -48,6 +50,7 @@ class Schema:
     left_out: tuple[LeftOut, ...] = ()
     remarks: tuple[Phrase, ...] = field(default=(), compare=False)
     offset: str | None = None
+    groups: str | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return the schema in the form in which a model file stores it."""
@@ -60,6 +63,7 @@ class Schema:
             "written": {name: how.plain() for name, how in self.written.items()},
             "left_out": [list(one) for one in self.left_out],
             "offset": self.offset,
+            **({} if self.groups is None else {"groups": self.groups}),  # few trainings have groups
         }
 
     @classmethod
@@ -76,6 +80,7 @@ class Schema:
                 {name: Written.read(how) for name, how in plain["written"].items()},
                 tuple(LeftOut(*one) for one in plain["left_out"]),
                 offset=plain["offset"],
+                groups=plain.get("groups"),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             schema = None
@@ -92,7 +97,7 @@ class Schema:
             and len(set(names)) == len(names)
             and bool(names) == (self.family == "table")
             and all(kind in KINDS for _, kind in self.columns)
-            and all(isinstance(name, str | None) for name in (self.target, self.weight, self.offset))
+            and all(isinstance(name, str | None) for name in (self.target, self.weight, self.offset, self.groups))
             and self.target_kind in (None, "number", "flag", "text", "boolean")
             and all(name in (self.target, *names) for name in self.written)
             and all(type(text) is str for one in self.left_out for text in one)
@@ -105,8 +110,8 @@ class Schema:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The columns that belong to the rows but are not features: target, weight and offset, if they exist."""
-        return tuple(name for name in (self.target, self.weight, self.offset) if name is not None)
+        """The columns of the rows that are not features: target, weight, offset and groups, if they exist."""
+        return tuple(name for name in (self.target, self.weight, self.offset, self.groups) if name is not None)
 
     @property
     def kinds(self) -> dict[str, Kind]:
@@ -162,7 +167,7 @@ def fits(type: Any, kind: str | None) -> bool:
     found = kind_of(type)
     if pyarrow("types").is_null(type):
         return True
-    if kind in ("text", "words") or is_text(type):
+    if kind in STRINGS or is_text(type):
         return found is not None
     alike = {"flag": ("number",), "date": ("date", "moment"), "moment": ("date", "moment")}
     return has_both_clocks(type) or found in alike.get(str(kind), (kind,)) or (kind in DATES and found == "number")
@@ -183,6 +188,7 @@ HELD = {
     "flag": "numbers",
     "text": "text",
     "words": "words",
+    "ngrams": "text",
     "boolean": "true and false",
     "date": "dates",
     "moment": "dates with times",

@@ -20,10 +20,17 @@ from . import date_parts, dates, tables
 from .arrow_column import as_text, number
 from .date_forms import NUMERIC
 from .row_reader import RowReader, as_mapping, no_row
-from .schema import DATES, HELD, Schema, fits, kind_of
+from .schema import DATES, HELD, STRINGS, Schema, fits, kind_of
 from .written import PLAIN, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
 
-_PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "words": (str,), "boolean": (bool,)}
+_PLAIN = {
+    "number": (float, int),
+    "flag": (float, int),
+    "text": (str,),
+    "words": (str,),
+    "ngrams": (str,),
+    "boolean": (bool,),
+}
 _INT64 = range(-(2**63), 2**63)
 _NONE = ("NAType", "NaTType")  # pandas' missing values
 # NumPy's scalars, which are converted to Python's types.
@@ -63,7 +70,7 @@ class TableRowReader(RowReader):
                 found.update(self._date(name, kind, value) or self._read(name, kind, value))
             elif known in _PLAIN[kind] or value is None or (known is float and value != value):  # noqa: PLR0124  (NaN)
                 found[name] = value
-            elif kind in ("text", "words") and (known is bool or (known is int and value in _INT64)):
+            elif kind in STRINGS and (known is bool or (known is int and value in _INT64)):
                 found[name] = str(value).lower()
             else:
                 found.update(self._read(name, kind, value))
@@ -164,7 +171,7 @@ def _as_python(value: Any) -> Any:
 def _column(name: str, kind: str, values: list[Any], several: bool, written: Written, marks: Sequence[str]) -> Any:
     """Convert values to an Arrow column of some kind. Their types may differ if each can be read alone."""
     pa = pyarrow()
-    mixed = kind in ("text", "words") and len({type(value) for value in values} - {type(None)}) > 1
+    mixed = kind in STRINGS and len({type(value) for value in values} - {type(None)}) > 1
     # Arrow would convert all moments to the time zone of the first one.
     zones = kind in DATES and any(getattr(value, "tzinfo", None) is not None for value in values)
     if not (several and (mixed or zones)):
@@ -173,7 +180,7 @@ def _column(name: str, kind: str, values: list[Any], several: bool, written: Wri
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             pass
         else:
-            if fits(array.type, kind) and (kind in ("text", "words") or not is_text(array.type)):
+            if fits(array.type, kind) and (kind in STRINGS or not is_text(array.type)):
                 return array
     return pa.concat_arrays(
         [_value(name, kind, value, row if several else None, written, marks) for row, value in enumerate(values, 1)]
@@ -197,7 +204,7 @@ def _value(name: str, kind: str, value: Any, row: int | None, written: Written, 
                 return _by_both_clocks(array, kind)
             if kind == "boolean":
                 return array.cast(pa.bool_())
-            if kind in ("text", "words"):
+            if kind in STRINGS:
                 return as_text(array)
             return pa.array(number(array)[0].astype(np.float64), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
 from ...errors import InputError, Option, OptionError, Phrase
+from ..labels import RawLabels, labels_of
 from ..read_options import ReadOptions, from_the_end, matching, no_column
-from . import dates
+from . import arrow_column, dates, ngrams, tables
+from .arrow_column import whole
 from .infer import Asked, Inferred, infer_columns
-from .schema import DATES, TEXTS, Kind, LeftOut, Schema, check_names, first_rows, kind_of
+from .policy import Policy
+from .schema import DATES, SPLIT, TEXTS, Kind, LeftOut, Schema, check_names, first_rows, kind_of
 from .written import PLAIN, is_text
 
 
@@ -21,6 +25,7 @@ def infer_schema(
     later: bool = False,
     rows: int | None = None,
     leave_out: bool = True,
+    labels: Any = None,
 ) -> Schema:
     """Infer the schema of a table from its first rows.
 
@@ -32,14 +37,19 @@ def infer_schema(
         later: whether ignored columns may appear in later rows only.
         rows: how many rows are used. Default: None, the usual number.
         leave_out: whether row counters and identifier columns are left out.
+        labels: the labels of these rows, if they are not in the table. They decide, as those of the target do, whether
+            the n-grams of names are features.
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
-    named = {option: from_the_end(getattr(options, option), names) for option in ("target", "weight", "offset")}
+    beside = ("target", "weight", "offset", "groups")
+    named = {option: from_the_end(getattr(options, option), names) for option in beside}
     options = replace(options, **named)
-    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
+    for option, name in named.items():
         if name is not None and name not in names:
             raise OptionError(no_column(name, names, option), file=file)
+    if options.groups is not None and options.groups == options.target:
+        raise OptionError(f"is {options.groups!r}, which is the target; name another column", option="groups")
     if target_needed and options.target is None:
         which = Phrase("say which column to predict (", Option("target", "NAME"), f"); there are {_listed(names)}")
         raise OptionError(which, file=file)
@@ -54,6 +64,14 @@ def infer_schema(
         if kind_of(head.type) is None:
             raise InputError(f"{file}: column {name!r} holds {head.type}, which is neither numbers nor text; ignore it")
     inferred = infer_columns(heads, options.policy.marks, asked)
+    target_kind = None if options.target is None else _target_kind(options.target, inferred, heads, file)
+    if options.target is not None:
+        how = {options.target: inferred[options.target].written}
+        as_read = Schema("table", (), options.target, target_kind, written=how)
+        labels = tables.raw_labels(whole(heads[options.target]), as_read, options.policy)[0]
+    elif labels is not None:
+        labels = labels_of(labels[:first])
+    inferred |= _ngrams(features, inferred, heads, labels, options.policy)
     left_out = [
         LeftOut(name, inferred[name].left_out, "text" if inferred[name].kind == "text" else "numbers")
         for name in features
@@ -71,21 +89,47 @@ def infer_schema(
             columns.append((name, kind))
     if not columns:
         raise InputError(f"{file}: no column is left to learn from; there are {_listed(names)}")
-    target_kind: Kind | None = None
-    if options.target is not None:
-        target_kind = inferred[options.target].kind
-        target_kind = "number" if target_kind == "flag" else "text" if target_kind == "words" else target_kind
-        if target_kind == "boolean" and _is_spelled_alike(heads[options.target]):
-            target_kind = "text"  # predictions then write TRUE as the data does
-        if target_kind not in ("number", *TEXTS):
-            raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
     written = {name: inferred[name].written for name in wanted if inferred[name].written != PLAIN}
     written = {name: how for name, how in written.items() if name not in dropped}
     target_and_weight = options.target, target_kind, options.weight
     remarks = _remarks(columns, inferred)
     return Schema(
-        "table", tuple(columns), *target_and_weight, written, tuple(left_out), remarks=remarks, offset=options.offset
+        "table",
+        tuple(columns),
+        *target_and_weight,
+        written,
+        tuple(left_out),
+        remarks=remarks,
+        offset=options.offset,
+        groups=options.groups,
     )
+
+
+def _target_kind(target: str, inferred: dict[str, Inferred], heads: dict[str, Any], file: str) -> Kind | None:
+    """Return the kind of the target."""
+    kind = inferred[target].kind
+    kind = "number" if kind == "flag" else "text" if kind in SPLIT else kind
+    if kind == "boolean" and _is_spelled_alike(heads[target]):
+        kind = "text"  # predictions then write TRUE as the data does
+    if kind not in ("number", *TEXTS):
+        raise InputError(f"{file}: the target {target!r} holds dates; a target is numbers or classes")
+    return kind
+
+
+def _ngrams(
+    features: list[str], inferred: dict[str, Inferred], heads: dict[str, Any], labels: RawLabels | None, policy: Policy
+) -> dict[str, Inferred]:
+    """Return the columns of names whose n-grams are features: those that predict the labels, or have no alternative."""
+    names = [name for name in features if inferred[name].names]
+    if labels is None or not names:
+        return {}
+    alone = all(inferred[name].left_out for name in features)  # otherwise no feature would be left
+    found: dict[str, Inferred] = {}
+    for name in names:
+        column = arrow_column.text(whole(heads[name]), policy)[0]
+        if alone or ngrams.predict_labels(column, labels):
+            found[name] = Inferred("ngrams")
+    return found
 
 
 def _is_spelled_alike(column: Any) -> bool:
@@ -104,15 +148,16 @@ def _remarks(columns: list[tuple[str, Kind]], inferred: dict[str, Inferred]) -> 
 
 def _asked(options: ReadOptions, names: list[str]) -> Asked:
     """Return what the options say about the existing columns."""
-    text, of_words = (frozenset(matching(getattr(options, name), names, name)) for name in ("text", "words"))
-    if both := sorted(text & of_words):
-        raise OptionError(
-            Phrase(Option("text"), " and ", Option("words"), f" both name column {both[0]!r}"),
-            advice="a column of text holds either names of categories or words",
-        )
+    uses = ("text", "words", "ngrams")
+    named = {use: frozenset(matching(getattr(options, use), names, use)) for use in uses}
+    for use, other in itertools.combinations(uses, 2):
+        if both := sorted(named[use] & named[other]):
+            raise OptionError(
+                Phrase(Option(use), " and ", Option(other), f" both name column {both[0]!r}"),
+                advice="the features of a column of text are categories, words or n-grams",
+            )
     return Asked(
-        text,
-        of_words,
+        *named.values(),
         frozenset(matching(options.numbers, names, "numbers")),
         frozenset(options.beside),
         options.decimal,

@@ -14,6 +14,7 @@ from ... import limits
 from ...errors import InputError, Option, Phrase
 from ...inputs import FlagColumn, Float64, Frame
 from ..arrow import number_array, pyarrow
+from ..hashes import Hashes, text_hashes
 from ..labels import Numbers, RawLabels, Texts, texts
 from ..read_options import ALLOW_MISSING
 from ..sources.csv_columns import CsvColumns
@@ -171,6 +172,18 @@ def weights(arrow: Any, schema: Schema) -> Float64 | None:
 def offsets(arrow: Any, schema: Schema) -> Float64 | None:
     """Return the column of offsets, with NaN for missing offsets; None if there is no such column."""
     return None if schema.offset is None else _numbers_beside(arrow, schema.offset, "offsets")
+
+
+def groups(arrow: Any, schema: Schema, policy: Policy) -> Hashes:
+    """Return a hash of each row's group, 0 for a row without one."""
+    name = schema.groups
+    assert name is not None
+    if isinstance(arrow, CsvColumns) and name in arrow.columns:
+        return text_hashes(arrow.columns[name])
+    beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
+    if name not in beside and (isinstance(arrow, CsvColumns) or name not in arrow.column_names):
+        raise InputError(f"there is no column {name!r}, which holds the groups")
+    return text_hashes(text(beside[name] if name in beside else whole(arrow.column(name)), policy)[0])
 
 
 def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...inputs import TextColumn, WordsColumn
+from .ngrams import plain as ngrams_plain
 
 _WORD = re.compile(r"\b\w\w+\b")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
@@ -71,17 +72,23 @@ def plain(text: str) -> str:
     return text if text.isascii() else " ".join(_WORD.findall(text.lower()))
 
 
-def words_column(column: TextColumn) -> WordsColumn:
-    """Convert a column of text to a column of words."""
+def words_column(column: TextColumn, ngrams: bool = False) -> WordsColumn:
+    """Convert a column of text to a column of words or n-grams.
+
+    Args:
+        column: the text.
+        ngrams: whether n-grams are features. Default: False, words are.
+    """
+    plain_text = ngrams_plain if ngrams else plain
     codes, ends, letters = column
     beyond = np.flatnonzero(letters >= 128)
     places = np.unique(np.searchsorted(ends, beyond, "right") - 1)
     changed = places[(places >= 0) & (places < len(ends) - 1)].tolist()
     if not changed:
-        return WordsColumn(column)
+        return WordsColumn(column, ngrams)
     raw = letters.tobytes()
     texts = [raw[a:b] for a, b in itertools.pairwise(ends.tolist())]
     for k in changed:
-        texts[k] = plain(texts[k].decode()).encode()
+        texts[k] = plain_text(texts[k].decode()).encode()
     new_ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-    return WordsColumn(TextColumn(codes, new_ends, np.frombuffer(b"".join(texts), np.uint8)))
+    return WordsColumn(TextColumn(codes, new_ends, np.frombuffer(b"".join(texts), np.uint8)), ngrams)

@@ -37,10 +37,18 @@ def order(seed: int, first: int, last: int) -> Index:
 
 
 class Order:
-    """The numbers of all rows in random order; each part is computed when it is first needed."""
+    """The numbers of all rows in random order; each part is computed when it is first needed.
 
-    def __init__(self, seed: int, rows: int) -> None:
-        self._seed = seed
+    Args:
+        seed: the random seed.
+        rows: the number of rows.
+        parts: by row, which part of the rows it belongs to; parts with greater numbers come later. Default: None, one
+            part.
+    """
+
+    def __init__(self, seed: int, rows: int, parts: NDArray[np.uint8] | None = None) -> None:
+        self._seed, self._of_row = seed, parts
+        self._later: list[Index] = []  # rows of other parts than the first one
         self._hashes = hashes(seed, 0, rows)
         self._numbers = np.empty(rows, np.int64)
         self._parts = 16 if rows > SPAN else 1
@@ -59,11 +67,19 @@ class Order:
         if self._parts > 1:
             found = found[found >> np.uint64(60) == np.uint64(self._part)]
         found.sort()
-        self._numbers[self._known : self._known + len(found)] = unhashed(self._seed, found)
+        numbers = unhashed(self._seed, found)
         self._part += 1
-        self._known += len(found)
+        if self._of_row is not None:
+            later = self._of_row[numbers] > 0
+            self._later.append(numbers[later])
+            numbers = numbers[~later]
+            if self._part == self._parts:
+                others = np.concatenate(self._later)
+                numbers = np.concatenate([numbers, others[np.argsort(self._of_row[others], kind="stable")]])
+        self._numbers[self._known : self._known + len(numbers)] = numbers
+        self._known += len(numbers)
         if self._part == self._parts:
-            self._hashes = self._hashes[:0]
+            self._hashes, self._later, self._of_row = self._hashes[:0], [], None
 
 
 def _key(seed: int) -> int:

@@ -4,6 +4,8 @@ The order is that of a hash of the seed and the row number. It depends on nothin
 the chunks or the memory. Rows that fit into memory stay there. If they do not fit, the rows in memory are sorted and
 written to a temporary file, again and again. Then the range of hashes is divided into intervals whose rows fit into
 memory, and for each interval its rows are read back from all that was written.
+
+The held-out rows come last, after the copies of held-out rows, which are set aside (`kin.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,8 @@ from ..labels import Texts
 from ..reader import Batch
 from ..sources.located_rows import Places
 from ..threads import prefetched
+from .content import content_hashes
+from .kin import ASIDE, HELD, LEARNED, Held, Kin
 from .random_order import MASK, SPAN, Order, hashes, hashes_of, unhashed
 from .records import BLOCK, Index
 from .spilled_rows import Segment, SpillFile
@@ -56,13 +60,17 @@ def batch_rows(data: inputs.Input) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Interval:
-    """Rows that are in memory together: those with hashes from `low` to `high`, which are rows `first` to `last`."""
+    """Rows that are in memory together: those with hashes from `low` to `high`, which are rows `first` to `last`.
+
+    They are of one part (`kin.py`); None if the rows are not divided into parts.
+    """
 
     cells: range
     low: int
     high: int
     first: int = 0
     last: int = 0
+    part: int | None = None
 
 
 class Shuffle:
@@ -72,13 +80,20 @@ class Shuffle:
         seed: the random seed.
         memory: the bytes that the rows may use. More rows go to a temporary file; the order does not change.
         folder: the folder of that file. Default: None, the system's folder for temporary files.
+        held: returns how many of a number of rows are held out. Default: None; no row is held out, and rows are not
+            compared with each other.
     """
 
-    def __init__(self, seed: int, memory: int, folder: str | None = None) -> None:
+    def __init__(
+        self, seed: int, memory: int, folder: str | None = None, held: Callable[[int], int] | None = None
+    ) -> None:
         self.rows = 0
+        self.held = Held()  # which rows are held out; it is known when the rows are sealed
         self._seed, self._folder = seed, folder
         # The other half is for batches between the source, this object and the learner.
         self._limit = max(1, memory // 2)
+        self._wanted = held
+        self._kin = None if held is None else Kin(self._limit // 2)
         self._block = min(BLOCK, max(4096, self._limit // 16))
         self._stored: StoredRows = StoredRows(self._block)
         self._places = Places()
@@ -93,6 +108,7 @@ class Shuffle:
         self._order: Order | None = None
         self._intervals: list[_Interval] = []
         self._loaded: tuple[_Interval, StoredRows, Index, Index] | None = None
+        self._kept: dict[_Interval, tuple[StoredRows, Index, Index] | None] = {}  # they stay in memory when loaded
         self._lock = forkable_lock()
 
     def __enter__(self) -> Self:
@@ -104,9 +120,14 @@ class Shuffle:
     def close(self) -> None:
         """Release all rows, and remove the temporary file."""
         self._closed = True
-        self._stored, self._loaded, self._order = StoredRows(), None, None
+        self._stored, self._loaded, self._kept, self._order = StoredRows(), None, {}, None
         if self._file is not None:
             self._file.close()
+
+    @property
+    def learned(self) -> int:
+        """The number of rows that are neither held out nor set aside; they come first."""
+        return self.rows - self.held.aside - self.held.count
 
     @property
     def spilled(self) -> bool:
@@ -137,14 +158,21 @@ class Shuffle:
             raise error.at(**batch.place.at(0)) from None
         self._places.add(batch.place, batch.rows)
         self.rows += batch.rows
-        if self._stored.nbytes + _PER_ROW * self._stored.rows + self._places.nbytes > self._limit:
+        hashed = 0
+        if self._kin is not None:
+            self._kin.add(lambda: content_hashes(batch.data, batch.labels, batch.offset), batch.groups, batch.rows)
+            hashed = self._kin.nbytes
+        if self._stored.nbytes + _PER_ROW * self._stored.rows + self._places.nbytes + hashed > self._limit:
             self._spill()
 
     def seal(self) -> None:
-        """Finish adding rows."""
+        """Finish adding rows, and choose those that are held out."""
         self._sealed = True
+        if self._kin is not None and self._wanted is not None:
+            self.held = self._kin.held(self._seed, self._wanted(self.rows))
+            self._kin = None
         if self._file is None:
-            self._order = Order(self._seed, self.rows)
+            self._order = Order(self._seed, self.rows, self.held.parts)
             return
         if self._stored.rows:
             self._spill()
@@ -188,18 +216,21 @@ class Shuffle:
 
     def _planned(self) -> list[_Interval]:
         """Return the intervals of hashes whose rows fit into memory: several cells, one cell, or a part of one."""
-        width = 1 << (64 - self._bits)
+        width, limit = 1 << (64 - self._bits), self._limit
+        few = self.held.parts is not None and sum(self._sizes) / self.rows * (self.rows - self.learned) <= limit / 4
+        if few:  # then the rows that are not learned stay in memory, next to the rows of an interval
+            limit -= limit // 4
         plan: list[_Interval] = []
         begin = taken = 0
         whole = True
         for cell, size in enumerate(self._sizes):
-            if size > self._limit or taken + size > self._limit:
+            if size > limit or taken + size > limit:
                 if begin < cell:
                     plan.append(_Interval(range(begin, cell), begin * width, cell * width - 1))
                 begin, taken = cell, 0
-            if size > self._limit:
+            if size > limit:
                 rows = sum(segment.rows for segment in self._cells[cell])
-                parts = max(1, min(math.ceil(1.1 * size / self._limit), rows // _LEAST))
+                parts = max(1, min(math.ceil(1.1 * size / limit), rows // _LEAST))
                 cuts = [cell * width + k * width // parts for k in range(parts + 1)]
                 plan += [_Interval(range(cell, cell + 1), cuts[k], cuts[k + 1] - 1) for k in range(parts)]
                 begin, whole = cell + 1, False
@@ -207,20 +238,27 @@ class Shuffle:
                 taken += size
         if begin < len(self._sizes):
             plan.append(_Interval(range(begin, len(self._sizes)), begin * width, MASK))
-        counts = [sum(segment.rows for cell in one.cells for segment in self._cells[cell]) for one in plan]
-        if not whole:
-            counts = self._counted(np.array([one.high for one in plan], np.uint64))
+        if self.held.parts is not None:
+            whole_range = [_Interval(range(len(self._sizes)), 0, MASK)]
+            several = [(part, whole_range if few and part != LEARNED else plan) for part in (LEARNED, ASIDE, HELD)]
+            counts = [count for part, some in several for count in self._counted(some, self.held.parts == part)]
+            plan = [replace(one, part=part) for part, some in several for one in some]
+        elif whole:
+            counts = [sum(segment.rows for cell in one.cells for segment in self._cells[cell]) for one in plan]
+        else:
+            counts = self._counted(plan)
         ends = np.cumsum(counts).tolist()
-        return [
-            _Interval(one.cells, one.low, one.high, end - count, end)
-            for one, count, end in zip(plan, counts, ends, strict=True)
-        ]
+        plan = [replace(one, first=end - count, last=end) for one, count, end in zip(plan, counts, ends, strict=True)]
+        self._kept = {one: None for one in plan if few and one.part != LEARNED}
+        return plan
 
-    def _counted(self, highs: NDArray[np.uint64]) -> list[int]:
-        """Return the number of rows in each interval."""
-        counts = np.zeros(len(highs), np.int64)
+    def _counted(self, plan: list[_Interval], mask: NDArray[np.bool_] | None = None) -> list[int]:
+        """Return the number of rows in each interval; only of those in the mask if there is one."""
+        highs, counts = np.array([one.high for one in plan], np.uint64), np.zeros(len(plan), np.int64)
         for first in range(0, self.rows, SPAN):
             found = hashes(self._seed, first, min(self.rows, first + SPAN))
+            if mask is not None:
+                found = found[mask[first : first + SPAN]]
             counts += np.bincount(np.searchsorted(highs, found), minlength=len(highs))
         return [int(count) for count in counts]
 
@@ -288,6 +326,9 @@ class Shuffle:
     def _load(self, interval: _Interval) -> tuple[StoredRows, Index, Index]:
         """Return the rows of an interval, their numbers, and their places in the order of the hashes."""
         with self._lock:
+            if interval in self._kept:
+                kept = self._kept[interval] = self._kept[interval] or self._read(interval)
+                return kept
             if self._loaded is None or self._loaded[0] != interval:
                 self._loaded = None
                 self._loaded = interval, *self._read(interval)
@@ -302,6 +343,8 @@ class Shuffle:
                 batch, rows = self._file.read(segment, self._labels)
                 found = hashes_of(self._seed, rows)
                 inside = (found >= np.uint64(interval.low)) & (found <= np.uint64(interval.high))
+                if interval.part is not None and self.held.parts is not None:
+                    inside &= self.held.parts[rows] == interval.part
                 batch = batch.select(inside)
                 numbers[stored.rows : stored.rows + batch.rows] = rows[inside]
                 stored.add(batch)

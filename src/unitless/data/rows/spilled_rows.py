@@ -139,7 +139,7 @@ def _plain(batch: Batch) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     if isinstance(data, Frame):
         header |= {"names": data.names, "missing": data.missing, "whole": data.whole}
         header["indicators"] = data.indicators
-        header["columns"] = [type(column).__name__ for column in data.columns]
+        header["columns"] = [_name(column) for column in data.columns]
         for column in data.columns:
             if isinstance(column, TextColumn | WordsColumn):
                 arrays += _used(column if isinstance(column, TextColumn) else column.texts)
@@ -156,6 +156,13 @@ def _plain(batch: Batch) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         text = "\n".join(json.dumps(dict(row), default=_number) for row in data.mappings)
         arrays.append(np.frombuffer(text.encode(), np.uint8))
     return header, arrays
+
+
+def _name(column: FrameColumn) -> str:
+    """Return what a column contains."""
+    if isinstance(column, WordsColumn):
+        return "ngrams" if column.ngrams else "words"
+    return type(column).__name__
 
 
 def _used(column: TextColumn) -> TextColumn:
@@ -192,9 +199,9 @@ def _data(header: dict[str, Any], arrays: Iterator[NDArray[Any]], rows: int) -> 
     if kind == "Frame":
         columns: list[FrameColumn] = []
         for of in header["columns"]:
-            if of in ("TextColumn", "WordsColumn"):
+            if of in ("TextColumn", "words", "ngrams"):
                 texts = TextColumn(next(arrays), next(arrays), next(arrays))
-                columns.append(WordsColumn(texts) if of == "WordsColumn" else texts)
+                columns.append(texts if of == "TextColumn" else WordsColumn(texts, of == "ngrams"))
             else:
                 columns.append(FlagColumn(next(arrays)) if of == "FlagColumn" else next(arrays))
         return Frame(header["names"], columns, rows, header["missing"], header["whole"], header["indicators"])

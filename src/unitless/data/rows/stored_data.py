@@ -27,7 +27,7 @@ from ...inputs import (
 from .records import WIDE, Index, Key
 
 _FEW = 1 << 16  # if a text column has at most so many values, each value is stored once
-_TEXT_KINDS = ("text", "words")
+_TEXT_KINDS = ("text", "words", "ngrams")
 
 
 class StoredData(Protocol):
@@ -50,7 +50,7 @@ class StoredFrames:
     kind = Frame
 
     def __init__(self) -> None:
-        self._columns: dict[str, str] = {}  # number, flag, text or words
+        self._columns: dict[str, str] = {}  # number, flag, text, words or ngrams
         self._texts: dict[str, _TextValues] = {}
         self._missing, self._whole, self._begun, self._indicators = False, True, False, False
 
@@ -63,9 +63,12 @@ class StoredFrames:
         found: dict[str, str] = {}
         for name, column in zip(data.names, data.columns, strict=True):
             if isinstance(column, TextColumn | WordsColumn):
-                found[name] = "text" if isinstance(column, TextColumn) else "words"
                 texts = self._texts.setdefault(name, _TextValues())
-                fields["text", name] = texts.codes(column if isinstance(column, TextColumn) else column.texts)
+                if isinstance(column, TextColumn):
+                    found[name] = "text"
+                else:
+                    found[name], column = "ngrams" if column.ngrams else "words", column.texts  # noqa: PLW2901
+                fields["text", name] = texts.codes(column)
             else:
                 flag = isinstance(column, FlagColumn)
                 numbers = column.numbers if isinstance(column, FlagColumn) else column
@@ -90,7 +93,7 @@ class StoredFrames:
         for name, kind in self._columns.items():
             if kind in _TEXT_KINDS:
                 texts = self._texts[name].column(np.ascontiguousarray(fields["text", name]))
-                columns.append(WordsColumn(texts) if kind == "words" else texts)
+                columns.append(texts if kind == "text" else WordsColumn(texts, kind == "ngrams"))
             else:
                 numbers = fields["number", name]
                 columns.append(FlagColumn(numbers) if kind == "flag" and numbers.dtype.kind != "b" else numbers)

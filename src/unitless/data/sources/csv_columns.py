@@ -56,6 +56,9 @@ class CsvParser:
             if name in (schema.weight, schema.offset) or (name == schema.target and known == "number"):
                 kinds.append(_APART)
                 self._apart.append(name)
+            elif name == schema.groups:
+                kinds.append(_TEXT)
+                self._texts.append(name)
             elif known in ("number", "flag"):
                 kinds.append(_NUMBER)
                 self._numbers.append(name)

@@ -169,7 +169,7 @@ class CsvScan(TextScan):
 
     def _check_unnamed(self, columns: int, file: File) -> None:
         """Raise an error if columns without names are requested by name."""
-        for option in ("target", "weight", "offset"):
+        for option in ("target", "weight", "offset", "groups"):
             name = getattr(self.options, option)
             if self.schema is None and name is not None and counted_column(name, columns) is None:
                 how = "has" if self.options.header is False else "seems to have"

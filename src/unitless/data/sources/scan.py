@@ -300,5 +300,6 @@ def _without(schema: Schema, names: list[str]) -> Schema:
         target_kind=None if schema.target in names else schema.target_kind,
         weight=None if schema.weight in names else schema.weight,
         offset=None if schema.offset in names else schema.offset,
+        groups=None if schema.groups in names else schema.groups,
         written={name: how for name, how in schema.written.items() if name not in names},
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...inputs import FlagColumn, Float64, Frame, TextColumn, WordsColumn
 from ..arrow import pyarrow
-from ..columns.words import found_in
+from ..columns import ngrams, words
 from ..sources.located_rows import Chunk
 from .cells import cells
 from .lines import LineWriter, before_each, features_by_row, text_column
@@ -46,7 +46,7 @@ class VwLines(LineWriter):
             if isinstance(column, TextColumn):
                 parts.append(self._texts(name, column, lambda value: [value]))
             elif isinstance(column, WordsColumn):
-                parts.append(self._texts(name, column.texts, found_in))
+                parts.append(self._texts(name, column.texts, (ngrams if column.ngrams else words).found_in))
             else:
                 numbers = column.numbers if isinstance(column, FlagColumn) else column
                 parts.append(self._values(self._safe(name), numbers, learned))

@@ -263,7 +263,7 @@ class ServedModel:
         level = checked_level(level)
         reach = quantiles_of(self.model).known_reach(level, latest=True)
         if self.task == "regression":
-            low, high = bounds(np.array([predicted.prediction]), reach, self._loss.smallest_label)
+            low, high = bounds(self.model, np.array([predicted.prediction]), reach)
             ends = [float(end[0]) if math.isfinite(end[0]) else None for end in (low, high)]
             return {"level": level, "low": ends[0], "high": ends[1]}
         shares: dict[Any, float] = {}

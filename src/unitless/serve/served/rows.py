@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from ... import inputs
 from ...data.columns.policy import Policy
 from ...data.columns.row_reader import NamedRowReader
+from ...data.columns.schema import SPLIT
 from ...errors import InputError
 from ...inference.predictor import Predictor
 from ...models.learner import Learner
@@ -16,6 +17,7 @@ from ...training.first_row import learn_first_row
 from .known_names import ColumnNames, KnownNames
 
 _DATE_PARTS = 8  # largest number of features that a date becomes
+_PARTS = 4  # largest number of words, pairs of words or n-grams of a text, per letter
 
 
 class Rows(Protocol):
@@ -157,8 +159,10 @@ class TableColumns:
         if not isinstance(features, dict):
             return 0  # the reader will refuse the row
         kinds = self.predictor.schema.kinds
-        texts = (value for name, value in features.items() if kinds.get(name) == "words" and isinstance(value, str))
-        return _DATE_PARTS * len(kinds) + sum(map(len, texts))  # a text has fewer words and pairs of words than letters
+        texts = (
+            value.lower() for name, value in features.items() if kinds.get(name) in SPLIT and isinstance(value, str)
+        )
+        return _DATE_PARTS * len(kinds) + _PARTS * sum(map(len, texts))
 
     def names(self, features: Any) -> Iterable[str]:
         model = self.predictor.model

@@ -1,0 +1,181 @@
+"""Rows that belong together: copies, and rows of one group. All of them are learned, or all of them are held out.
+
+A model that has learned a row knows its copies, so that copies on both sides would make the hold-out metrics too good.
+Without copies and groups the held-out rows are the last ones of the random order. Otherwise whole sets of rows are held
+out: those whose first row is last in the random order, as long as they are not more rows than are wanted. Of the copies
+of a held-out row only the first one counts in the metrics: the others tell nothing more. They are set aside.
+
+Equal rows need not be copies: if a table has few columns with few values, new rows will equal old ones too. If equal
+rows were held out together there, the metrics would describe rows that never occur, such as all first-class passengers
+who survived, predicted by a model that knows only those who did not. `Kin.copied` tells the two cases apart.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hashes import Hashes
+from .content import LABEL_BITS, features_of
+from .random_order import hashes_of
+from .records import Index
+
+AGREEING = 0.9  # copies have the same label; so many of the pairs of rows with equal features must agree beyond chance
+ENOUGH = 20  # with fewer different rows in the hold-out, the table has few possible rows, and equal rows are no copies
+LEARNED, ASIDE, HELD = range(3)  # the parts of the rows, in the order in which they follow each other
+Parts: TypeAlias = NDArray[np.uint8]
+_PER_ROW = 8  # bytes for a row's hash
+
+
+@dataclass(frozen=True)
+class Held:
+    """Which rows are held out.
+
+    Args:
+        count: the number of held-out rows.
+        rows: the number of all rows.
+        aside: the number of copies of held-out rows; they are neither learned nor held out.
+        parts: by row: `LEARNED`, `ASIDE` or `HELD`; None if the held-out rows are the last ones of the random order.
+        duplicates: how many rows equal an earlier row; None if the rows were not compared.
+        copied: whether equal rows are copies, so that they are held out together.
+        groups: how many groups there are, and how many of them are held out; None without groups. A row without a
+            group is a group of its own; there are no groups if all rows are without one.
+    """
+
+    count: int = 0
+    rows: int = 0
+    aside: int = 0
+    parts: Parts | None = None
+    duplicates: int | None = 0
+    copied: bool = False
+    groups: tuple[int, int] | None = None
+
+
+@dataclass
+class Kin:
+    """Collects the hashes of all rows, and then chooses the rows that are held out.
+
+    Args:
+        most: the bytes that hashes of contents may take; if there are more rows, rows are not compared. Default: any
+            number.
+    """
+
+    most: int = sys.maxsize
+    _contents: list[Hashes] | None = field(default_factory=list)
+    _groups: list[Hashes] = field(default_factory=list)
+    _rows: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the hashes of contents take."""
+        return 0 if self._contents is None else _PER_ROW * self._rows
+
+    def add(self, contents: Callable[[], Hashes], groups: Hashes | None, rows: int) -> None:
+        """Add the hashes of the next rows.
+
+        Args:
+            contents: returns the hashes of the rows' contents.
+            groups: the hashes of the rows' groups, 0 for a row without a group; None if there are no groups.
+            rows: the number of rows.
+        """
+        self._rows += rows
+        if self.nbytes > self.most:
+            self._contents = None
+        if self._contents is not None:
+            self._contents.append(contents())
+        if groups is not None:
+            self._groups.append(groups)
+
+    def held(self, seed: int, wanted: int) -> Held:
+        """Choose at most `wanted` rows that are held out."""
+        rows = self._rows
+        contents = None if self._contents is None else np.concatenate([*self._contents, np.zeros(0, np.uint64)])
+        self._contents = None
+        repeated = None if contents is None else _repeated(features_of(contents))
+        duplicates = None if contents is None else 0
+        copied = False
+        if contents is not None and repeated is not None and len(repeated):
+            duplicates = rows - len(np.unique(contents))
+            copied = duplicates > 0 and _copied(contents, wanted)
+        if self._groups:
+            keys = np.concatenate(self._groups)
+            self._groups = []
+            alone = keys == 0
+            if alone.all():
+                return Held(wanted, rows, duplicates=duplicates, groups=(0, 0))
+            keys[alone] = hashes_of(~seed, np.flatnonzero(alone))
+            mask, counts = _chosen(seed, keys, _repeated(keys), wanted)
+            return Held(int(mask.sum()), rows, 0, mask.astype(np.uint8) * np.uint8(HELD), duplicates, False, counts)
+        if contents is None or repeated is None or not copied:
+            return Held(wanted, rows, duplicates=duplicates)
+        mask, _ = _chosen(seed, features_of(contents), repeated, wanted)
+        held = np.flatnonzero(mask)
+        first = held[np.unique(contents[held], return_index=True)[1]]
+        parts = mask.astype(np.uint8) * np.uint8(ASIDE)
+        parts[first] = HELD
+        return Held(len(first), rows, len(held) - len(first), parts, duplicates, True)
+
+
+def _repeated(hashes: Hashes) -> Hashes:
+    """Return the hashes that more than one row has, sorted."""
+    found = np.sort(hashes)
+    again = found[1:] == found[:-1]
+    return np.unique(found[1:][again]) if again.any() else found[:0]
+
+
+def _copied(contents: Hashes, wanted: int) -> bool:
+    """Return whether rows with equal features are copies, rather than rows of a table with few possible rows."""
+    rows = len(contents)
+    same_features, kinds = _pairs(features_of(contents))
+    same_content, _ = _pairs(contents)
+    same_label, _ = _pairs(contents & np.uint64((1 << LABEL_BITS) - 1))
+    chance = same_label / (rows * (rows - 1) / 2)
+    beyond = (same_content / same_features - chance) / (1 - chance) if chance < 1 else 0.0
+    return beyond >= AGREEING and wanted / rows * kinds >= ENOUGH
+
+
+def _pairs(values: Hashes) -> tuple[float, int]:
+    """Return the number of pairs of equal values, and the number of different values."""
+    counts = np.unique(values, return_counts=True)[1].astype(np.float64)
+    return float((counts * (counts - 1)).sum() / 2), len(counts)
+
+
+def _chosen(seed: int, keys: Hashes, repeated: Hashes, wanted: int) -> tuple[NDArray[np.bool_], tuple[int, int]]:
+    """Return which rows are held out, the number of sets of rows with equal keys, and how many of them are held out."""
+    place = np.minimum(np.searchsorted(repeated, keys), max(0, len(repeated) - 1))
+    several = repeated[place] == keys if len(repeated) else np.zeros(len(keys), bool)
+    members = np.flatnonzero(several)
+    members = members[np.argsort(keys[members], kind="stable")]  # rows of a set are adjacent, in ascending order
+    begins = np.flatnonzero(np.append(True, keys[members][1:] != keys[members][:-1])) if len(members) else members
+    firsts = np.concatenate([np.flatnonzero(~several), members[begins]])
+    sizes = np.concatenate([np.ones(len(firsts) - len(begins), np.int64), np.diff(np.append(begins, len(members)))])
+    taken = _filled(sizes, hashes_of(seed, firsts), wanted)
+    mask = np.zeros(len(keys), bool)
+    mask[firsts[taken]] = True
+    held = np.zeros(len(repeated), bool)
+    held[place[firsts[taken][sizes[taken] > 1]]] = True
+    mask[members] = held[place[members]]
+    return mask, (len(firsts), len(taken))
+
+
+def _filled(sizes: NDArray[np.int64], ranks: Hashes, wanted: int) -> Index:
+    """Return the sets that are held out: by descending rank those that fit, at least one, and never all."""
+    if not wanted or len(sizes) < 2:
+        return np.zeros(0, np.int64)
+    left = np.argsort(ranks)[::-1]
+    found: list[Index] = []
+    room = wanted
+    while len(left := left[sizes[left] <= room]):
+        fitting = int(np.searchsorted(np.cumsum(sizes[left]), room, "right"))
+        found.append(left[:fitting])
+        room -= int(sizes[left[:fitting]].sum())
+        left = left[fitting:]
+    if found:
+        return np.concatenate(found)
+    smallest = np.flatnonzero(sizes == sizes.min())
+    return smallest[[int(np.argmax(ranks[smallest]))]]
