@@ -109,7 +109,7 @@ def test_an_explanation_ends_at_its_score(things: dict[str, Any], axis: Axes) ->
     why = things["explanation"]
     ul.plot.explanation(why, ax=axis)
     bars = list(axis.patches)
-    assert bars[0].get_x() == pytest.approx(why.bias)
+    assert bars[0].get_x() == pytest.approx(why.base_value)
     assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(why.score)
     low, high = axis.get_xlim()
     assert all(low < edge < high for bar in bars for edge in (bar.get_x(), bar.get_x() + bar.get_width()))

@@ -88,7 +88,7 @@ def take(port: int) -> None:
         for scheme, name in (("light", "serve.png"), ("dark", "serve-dark.png")):
             page = browser.new_page(viewport=SIZE, color_scheme=scheme)
             page.goto(f"http://127.0.0.1:{port}/#houses")
-            page.get_by_role("region", name="Importance of features").wait_for()
+            page.get_by_role("region", name="Effects of features").wait_for()
             page.wait_for_timeout(3000)
             page.screenshot(path=IMAGES / name)
             page.close()

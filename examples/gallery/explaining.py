@@ -54,9 +54,9 @@ plt.show()
 # %%
 up = [part for part in why.contributions if part.contribution > 0][:2]
 down = [part for part in why.contributions if part.contribution < 0][:1]
-reasons = " and ".join(f"{part.feature} ({part.value:g})" for part in up)
-against = "".join(f"; {part.feature} speaks against it" for part in down)
-print(f"The estimate is {why.prediction:.0f}, the average {why.bias:.0f}. Mostly because of {reasons}{against}.")
+reasons = " and ".join(f"{part.column} ({part.value:g})" for part in up)
+against = "".join(f"; {part.column} speaks against it" for part in down)
+print(f"The estimate is {why.prediction:.0f}, the average {why.base_value:.0f}. Mostly because of {reasons}{against}.")
 
 # %% [markdown]
 # And what if? A manager asks what a lower weight would change. The model answers for the same patient with another

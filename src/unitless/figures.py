@@ -296,12 +296,15 @@ def short_name(label: Any) -> str:
     return text if len(text) <= 16 else f"{text[:13]}..."
 
 
-def importance(panel: Axes, ranked: Sequence[tuple[str, float]]) -> None:
-    """Draw the importance of features as bars, the largest on top."""
-    panel.barh(range(len(ranked)), [value for _, value in ranked], 0.7, color=color(0))
-    panel.set_yticks(range(len(ranked)), [_side_name(name) for name, _ in ranked])
+def importance(panel: Axes, bars: Sequence[tuple[str, float, float, float]], xlabel: str) -> None:
+    """Draw values with intervals as bars, the largest on top: a name, the value, and the ends of its interval."""
+    panel.barh(range(len(bars)), [value for _, value, _, _ in bars], 0.7, color=color(0))
+    for place, (_, _, low, high) in enumerate(bars):
+        if low < high:
+            panel.plot([low, high], [place, place], color=GRAY, linewidth=1.5, solid_capstyle="butt")
+    panel.set_yticks(range(len(bars)), [_side_name(name) for name, *_ in bars])
     panel.invert_yaxis()
-    panel.set_xlabel("importance: how far the feature moves the prediction")
+    panel.set_xlabel(xlabel)
     panel.grid(visible=False, axis="y")
 
 

@@ -39,12 +39,12 @@ def test_commands_and_pages_show_the_members(table: str, capsys: Capture) -> Non
     shown = capsys.readouterr().out
     assert f"ensemble       {line}\n" in shown
     assert "model type     linear\n" in shown
-    assert "importance counts the other members too" in shown
+    assert "effects count the other members too" in shown
     assert main(["inspect", "m.unitless", "-n", "3", "--json"]) == 0
     about = json.loads(capsys.readouterr().out)
     assert {name: of["share"] for name, of in about["members"].items()} == pytest.approx(model.members)
     by_name = {str(name): value for name, value in model.importance.items()}
-    assert [row["importance"] for row in about["features"]] == [by_name[row["feature"]] for row in about["features"]]
+    assert [row["effect"] for row in about["features"]] == [by_name[row["feature"]] for row in about["features"]]
 
 
 def test_an_explanation_adds_up_and_has_no_weights(table: str, capsys: Capture) -> None:
@@ -52,7 +52,9 @@ def test_an_explanation_adds_up_and_has_no_weights(table: str, capsys: Capture) 
     capsys.readouterr()
     assert main(["inspect", "m.unitless", "--data", table, "--row", "3", "--json"]) == 0
     why = json.loads(capsys.readouterr().out)
-    assert why["bias"] + sum(part["contribution"] for part in why["contributions"]) == pytest.approx(why["prediction"])
+    assert why["base_value"] + sum(part["contribution"] for part in why["contributions"]) == pytest.approx(
+        why["prediction"]
+    )
     assert main(["inspect", "m.unitless", "--data", table, "--row", "3"]) == 0
     assert "weight" not in capsys.readouterr().out
 

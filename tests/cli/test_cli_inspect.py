@@ -43,25 +43,25 @@ def said(capsys: Capture, *arguments: str, code: int = 0) -> tuple[str, str]:
     return out, err
 
 
-def test_features_come_by_importance_with_the_models_weights(folder: pathlib.Path, capsys: Capture) -> None:
+def test_features_come_by_effect_with_the_models_weights(folder: pathlib.Path, capsys: Capture) -> None:
     rows = list(csv.DictReader(io.StringIO(said(capsys, "size.unitless", "--csv", "--all")[0])))
     model = ul.load("size.unitless")
     assert {row["feature"]: float(row["weight"]) for row in rows} == {
         name: weight for name, weight in model.weights.items() if name != "(bias)"
     }
-    assert all(float(row["importance"]) == model.importance[row["feature"]] for row in rows)
+    assert all(float(row["effect"]) == model.importance[row["feature"]] for row in rows)
     assert all(float(row["scale"]) == model.scales[row["feature"]] for row in rows)
-    importance = [float(row["importance"]) for row in rows]
-    assert importance == sorted(importance, reverse=True)
+    effects = [float(row["effect"]) for row in rows]
+    assert effects == sorted(effects, reverse=True)
     assert len(list(csv.DictReader(io.StringIO(said(capsys, "size.unitless", "--csv", "--top", "2")[0])))) == 2
 
 
-def test_of_classes_the_largest_importance_is_shown_with_its_class(folder: pathlib.Path, capsys: Capture) -> None:
+def test_of_classes_the_largest_effect_is_shown_with_its_class(folder: pathlib.Path, capsys: Capture) -> None:
     model = ul.load("answer.unitless")
     for row in json.loads(said(capsys, "answer.unitless", "--json", "--all")[0])["features"]:
         by_class = {label: of[row["feature"]] for label, of in model.importance.items()}
-        assert row["importance"] == max(by_class.values())
-        assert by_class[row["class"]] == row["importance"]
+        assert row["effect"] == max(by_class.values())
+        assert by_class[row["class"]] == row["effect"]
         assert row["weight"] == model.weights[row["class"]][row["feature"]]
     rows = json.loads(said(capsys, "answer.unitless", "--json", "--class", "may be")[0])["features"]
     assert {row["class"] for row in rows} == {"may be"}
@@ -72,7 +72,14 @@ def test_of_classes_the_largest_importance_is_shown_with_its_class(folder: pathl
 
 def test_the_table_describes_the_model(folder: pathlib.Path, capsys: Capture) -> None:
     out, err = said(capsys, "size.unitless")
-    for part in ("regression", "300 rows of people.csv", "rule nag", "job=pilot", "importance"):
+    for part in (
+        "regression",
+        "300 rows of people.csv",
+        "rule nag",
+        "job=pilot",
+        "Importance of columns, on 60 held-out rows",
+        "effect",
+    ):
         assert part in out
     assert err == ""
     about = json.loads(said(capsys, "answer.unitless", "--json")[0])
@@ -98,7 +105,7 @@ def test_an_explanation_adds_up_to_the_prediction(
     line = json.loads(capsys.readouterr().out.splitlines()[16])
     why = json.loads(said(capsys, "m.unitless", "--data", "people.csv", "--row", "17", "--json")[0])
     score = line["score"] if name == "size" else line[f"score_{why['class']}"]
-    assert why["bias"] + sum(part["contribution"] for part in why["contributions"]) == pytest.approx(why["score"])
+    assert why["base_value"] + sum(part["contribution"] for part in why["contributions"]) == pytest.approx(why["score"])
     assert why["limited"] == pytest.approx(score, rel=1e-9)
     assert why["prediction"] == line["prediction"]
 

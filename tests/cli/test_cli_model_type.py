@@ -34,7 +34,7 @@ def test_train_takes_a_model_type_and_prints_it(table: str, model_type: str, cap
     assert json.loads(capsys.readouterr().out)["model_type"] == model.model_type
     assert main(["inspect", "m.unitless"]) == 0
     assert (f"model type     {model.model_type}: " in (shown := capsys.readouterr().out)) == (model_type != "linear")
-    assert ("importance counts curves and trees too" in shown) == (model_type != "linear")
+    assert ("effects count curves and trees too" in shown) == (model_type != "linear")
     assert main(["train", table, "--resume", "m.unitless", "--passes", "2", "-q", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model_type"] == model.model_type
 
@@ -85,7 +85,7 @@ def test_inspect_shows_the_parts_of_a_model_and_draws_its_curves(table: str, mod
     assert {row["feature"] for row in about["features"]} >= {"a", "b"}
     assert main(["inspect", "m.unitless", "--explain", '{"a": 3}', "--json"]) == 0
     why = json.loads(capsys.readouterr().out)
-    total = why["bias"] + sum(part["contribution"] for part in why["contributions"])
+    total = why["base_value"] + sum(part["contribution"] for part in why["contributions"])
     assert total == pytest.approx(why["prediction"])
     assert main(["inspect", "m.unitless", "--explain", '{"a": 3}']) == 0
     assert "weight" not in capsys.readouterr().out

@@ -172,7 +172,7 @@ def test_a_date_becomes_its_parts(first: Any) -> None:
 
 def test_explanations_name_the_parts(first: Any) -> None:
     row = rows_of(table())[0]
-    explained = {str(one.feature).split("=")[0] for one in ul.explain(first.model, row).contributions}
+    explained = {str(one.feature).split("=")[0] for one in ul.explain(first.model, row).features}
     assert {"iso.month", "iso.year", "sold.time"} <= explained
 
 

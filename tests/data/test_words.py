@@ -293,10 +293,10 @@ def test_an_explanation_shows_words(stays: dict[str, Any]) -> None:
     why = ul.explain(
         train(stays["frame"], model_type="linear"), {"comment": "a GREAT film, n\u00e9e Xyzzy", "city": "Rome"}
     )
-    said = {part.feature: part.contribution for part in why.contributions}
+    said = {part.feature: part.contribution for part in why.features}
     assert sorted(said, key=lambda name: -said[name])[:2] == ["comment=film", "comment=great film"]
     assert "comment=xyzzy" in why.unknown
-    assert abs(why.bias + sum(said.values()) - why.score) < 1e-9
+    assert abs(why.base_value + sum(said.values()) - why.score) < 1e-9
 
 
 def test_the_user_can_choose_words_or_categories_for_a_column(stays: dict[str, Any]) -> None:

@@ -51,15 +51,15 @@ def test_an_offset_is_one_of_the_contributions() -> None:
     labeled = [{**row, "y": row["x0"] - row["x1"] + row["known"] > 1} for row in table]
     result = ul.train(labeled, "y", reading=ul.Reading(offset="known"), model_type="linear")
     why = ul.explain(result.model, table[0])
-    parts = {part.feature: part for part in why.contributions}
+    parts = {part.feature: part for part in why.features}
     assert parts["known"].contribution == 1.0
     assert parts["known"].weight is None
-    assert why.bias + sum(part.contribution for part in why.contributions) == pytest.approx(why.score)
+    assert why.base_value + sum(part.contribution for part in why.contributions) == pytest.approx(why.score)
 
 
 def test_there_are_no_weights_and_means_are_those_of_columns() -> None:
     why = ul.explain(ensembles.learner("newton", center=True), ensembles.problem(1)[0][0].tolist())
-    assert all(part.weight is None for part in why.contributions)
+    assert all(part.weight is None for part in why.features)
     assert "weight" not in str(why)
     assert "numbers count from the mean of their column" in str(why)
     assert "mean prediction" not in str(why)

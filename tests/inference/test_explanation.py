@@ -30,8 +30,10 @@ def agrees(model: Any, rows: Any, label: Any = None) -> None:
         why = ul.explain(model, row, label)
         scores = np.atleast_1d(model.predict_one(row) if isinstance(row, dict) else model.predict([row])[0])
         score = scores[0] if why.label is None else scores[model.classes.index(why.label)]
-        total = why.bias + sum(part.contribution for part in why.contributions)
+        total = why.base_value + sum(part.contribution for part in why.contributions)
         assert why.score == pytest.approx(total, rel=1e-12, abs=1e-12)
+        by_feature = why.base_value + sum(part.contribution for part in why.features)
+        assert by_feature == pytest.approx(total, rel=1e-12, abs=1e-12)
         assert why.limited == pytest.approx(score, rel=1e-9, abs=1e-9)
 
 
@@ -97,3 +99,54 @@ def test_unknown_features_are_named() -> None:
         ul.explain(result.model, {"a": "one"})
     with pytest.raises(ul.OptionError, match="no classes"):
         ul.explain(result.model, {"a": 1}, "x")
+
+
+@pytest.mark.parametrize("model_type", ["linear", "trees"])
+@pytest.mark.parametrize("interactions", [None, 2])
+def test_levels_dates_words_and_products_are_summed_by_column(model_type: Any, interactions: Any) -> None:
+    table = pd.DataFrame(ROWS)
+    table["day"] = [f"2021-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(len(ROWS))]
+    table["said"] = [f"the room was {'clean' if i % 3 else 'dirty'} and number {i % 50}" for i in range(len(ROWS))]
+    table["y"] = [label(row) for row in ROWS]
+    reading = ul.Reading(dates="parts", words="said")
+    result = ul.train(table, "y", model_type=model_type, interactions=interactions, reading=reading)
+    row = {**ROWS[5], "day": "2021-03-04", "said": "the room was dirty"}
+    why = ul.explain(result, row)
+    assert {part.column for part in why.contributions} == {"age", "pay", "job", "on", "day", "said"}
+    values = {part.column: part.value for part in why.contributions}
+    assert values["job"] == row["job"]
+    assert values["age"] == row["age"]
+    assert values["day"] == "2021-03-04"
+    assert values["said"] == "the room was dirty"
+    assert any(str(part.feature).startswith("day.weekday=") for part in why.features)
+    job = next(part.contribution for part in why.contributions if part.column == "job")
+    if interactions is None:
+        assert job == sum(part.contribution for part in why.features if str(part.feature).startswith("job="))
+
+
+def test_a_product_counts_half_for_each_column_and_whole_for_a_square() -> None:
+    model = ul.Learner(interactions=2, bias=False)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    model.learn(X, 3 * X[:, 0] * X[:, 1] + X[:, 0] ** 2)
+    why = ul.explain(model, [0.5, 2.0])
+    of = {str(part.feature): part.contribution for part in why.features}
+    first, second = (next(p.contribution for p in why.contributions if p.column == k) for k in (0, 1))
+    assert first == pytest.approx(of["0"] + of["0*0"] + of["0*1"] / 2)
+    assert second == pytest.approx(of["1"] + of["1*1"] + of["0*1"] / 2)
+
+
+def test_the_base_value_is_called_by_what_it_is() -> None:
+    X = np.random.default_rng(0).normal(10, 1, size=(500, 2))
+    given: list[dict[str, Any]] = [{}, {"center": True}, {"model_type": "trees"}]
+    plain, centered, bent = (ul.explain(_learned(X, **options), [1.0, 2.0]) for options in given)
+    assert "the score where all features are 0" in str(plain)
+    assert "numbers count from the mean of their column" in str(centered)
+    assert "about the mean prediction" in str(bent)
+    assert bent.base_value == pytest.approx(10, rel=0.2)
+
+
+def _learned(X: Any, **options: Any) -> ul.Learner:
+    model = ul.Learner(**options)
+    model.learn(X, X[:, 0])
+    return model

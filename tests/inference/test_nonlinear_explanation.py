@@ -73,11 +73,11 @@ def test_the_strongest_feature_has_the_largest_contribution() -> None:
     model = ul.Learner(model_type="trees", learning_rate="auto")
     model.learn(X, np.abs(X[:, 1]) * 10 + 1e6 * X[:, 0])
     why = ul.explain(model, [0.0, 2.5, 0.0])
-    assert why.contributions[0].feature == 1
+    assert why.contributions[0].column == 1
     assert why.contributions[0].contribution > 10  # far above the mean of |x|
-    assert why.contributions[0].weight is None
+    assert why.features[0].weight is None
     assert ul.explain(model, [0.0, 0.0, 0.0]).contributions[0].contribution < -4
-    assert why.bias == pytest.approx(np.mean(np.abs(X[:, 1]) * 10), rel=0.3)
+    assert why.base_value == pytest.approx(np.mean(np.abs(X[:, 1]) * 10), rel=0.3)
 
 
 def test_text_columns_speak_by_the_value_of_the_row() -> None:
@@ -85,8 +85,8 @@ def test_text_columns_speak_by_the_value_of_the_row() -> None:
     table = [{**row, "y": (row["city"] == "Oslo") * (row["x"] > 20)} for row in rows]
     result = ul.train(table, target="y", task="regression", model_type="trees")
     why = ul.explain(result.model, {"city": "Bergen", "x": 45.0})
-    assert {part.feature for part in why.contributions} <= {"city=Bergen", "x"}
-    assert {part.feature: part.contribution for part in why.contributions}["city=Bergen"] < 0
+    assert {part.feature for part in why.features} <= {"city=Bergen", "x"}
+    assert {part.column: part.contribution for part in why.contributions}["city"] < 0
 
 
 def test_missing_values_are_shown_as_such() -> None:
@@ -95,8 +95,8 @@ def test_missing_values_are_shown_as_such() -> None:
     for x in rng.normal(size=2000):
         model.learn_one({"a": 1.0} if x > 1 else {"a": 1.0, "x": x}, 5.0 * (x > 1))
     why = ul.explain(model, {"a": 1.0})
-    assert why.contributions[0].feature == "x"
-    assert math.isnan(why.contributions[0].value)
+    assert why.contributions[0].column == "x"
+    assert math.isnan(why.contributions[0].value)  # type: ignore[arg-type]
     assert "missing" in str(why)
 
 

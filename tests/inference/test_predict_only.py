@@ -46,8 +46,8 @@ def test_predictions_are_the_same_to_the_bit(task: str, options: dict[str, Any],
     assert loaded.predict_interval(frame[:50]).equals(result.predict_interval(frame[:50]))
     found, expected = (ul.explain(model, frame.iloc[0].to_dict()) for model in (loaded, result))
     assert found.score == pytest.approx(expected.score, rel=1e-9)
-    parts = {part.feature: part.contribution for part in expected.contributions}
-    assert {part.feature: part.contribution for part in found.contributions} == pytest.approx(parts, rel=0.02, abs=0.01)
+    parts = {part.column: part.contribution for part in expected.contributions}
+    assert {part.column: part.contribution for part in found.contributions} == pytest.approx(parts, rel=0.02, abs=0.01)
 
 
 def test_with_trees_the_file_is_a_tenth_of_the_models(tmp_path: pathlib.Path) -> None:

@@ -101,5 +101,5 @@ def test_the_summary_names_the_ensemble_and_the_shares() -> None:
     assert "with snag, 300 examples" in repr(m)
     shares = m.members
     assert f"sNAG {shares['snag']:.1%}" in m._repr_html_()
-    assert "importance counts the other members too" in m._repr_html_()
+    assert "effects count the other members too" in m._repr_html_()
     assert "members" not in ul.Learner()._repr_html_()

@@ -110,7 +110,7 @@ def test_auto_is_settled_by_the_first_row(kind: str) -> None:
     model = learned(kind, model_type="auto")
     assert model.model_type in ("linear", "trees")
     if kind == "Learner":
-        assert ("importance counts curves and trees too" in model._repr_html_()) == (model.model_type != "linear")
+        assert ("effects count curves and trees too" in model._repr_html_()) == (model.model_type != "linear")
     assert f"): {model.model_type}, " in repr(model)
     assert f">{model.model_type}<" in model._repr_html_()
 

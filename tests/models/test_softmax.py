@@ -435,6 +435,6 @@ def test_an_explanation_adds_up_to_the_score(model_type: str) -> None:
     for label in m.classes:
         why = ul.explain(m, X[5].tolist(), label)
         np.testing.assert_allclose(why.score, m.predict(X[5:6])[0, m.classes.index(label)], rtol=1e-9)
-        total = why.bias + sum(part.contribution for part in why.contributions)
+        total = why.base_value + sum(part.contribution for part in why.contributions)
         np.testing.assert_allclose(total, why.score, rtol=1e-9)
         assert why.label == label

@@ -118,8 +118,8 @@ def test_the_page_shows_what_the_server_has_learned(context: BrowserContext, ser
     models = page.get_by_role("region", name="Models of this stream")
     expect(models.get_by_role("row")).to_have_count(3)
     expect(models.get_by_role("row").nth(1)).to_contain_text("champion")
-    importance = page.get_by_role("region", name="Importance of features")
-    expect(importance.get_by_role("rowheader").first).to_have_text("area")
+    effects = page.get_by_role("region", name="Effects of features")
+    expect(effects.get_by_role("rowheader").first).to_have_text("area")
     for title in ("Loss", "Throughput", "Since the beginning"):
         expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
     assert seen.messages == []

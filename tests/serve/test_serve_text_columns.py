@@ -143,7 +143,7 @@ def test_the_file_of_a_model_predicts_and_explains_the_same() -> None:
     row = {"when": "2020-02-05", "x": 1.0}
     assert read.predict_one(row) == model.predict(row).prediction
     assert describe.explanation(model, row)["unknown"] == []
-    assert any(one.feature == "when.weekday=wed" for one in read.explain(row).contributions)
+    assert any(one.feature == "when.weekday=wed" for one in read.explain(row).features)
 
 
 def test_limits_count_the_features_that_dates_become() -> None:

@@ -213,9 +213,11 @@ def test_explanations_list_the_offset_and_add_up(frame: pd.DataFrame, loss: Any,
     result = trained(data, loss=loss, model_type=model_type, task=task)
     row = data.to_dict("records")[7]
     why = result.predictor.explain(row)
-    (part,) = [part for part in why.contributions if part.feature == "log_years"]
+    (part,) = [part for part in why.contributions if part.column == "log_years"]
     assert part.contribution == part.value == row["log_years"]
-    assert why.bias + math.fsum(part.contribution for part in why.contributions) == pytest.approx(why.score, abs=1e-9)
+    assert why.base_value + math.fsum(part.contribution for part in why.contributions) == pytest.approx(
+        why.score, abs=1e-9
+    )
     assert why.limited == pytest.approx(result.predictor.score_one(row), rel=1e-6, abs=1e-9)
 
 

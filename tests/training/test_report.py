@@ -147,7 +147,7 @@ def test_a_page_of_two_classes_has_the_numbers_of_the_result() -> None:
             assert progressive == f"{result.progressive[metric.name]:{form}}"
             assert baseline in ("-", f"{result.baseline[metric.name]:{form}}")
     assert page.row("accuracy")[2] == f"{1 - result.progressive['error_rate']:.2%}"
-    for name, _ in result.details.top_features():
+    for name in (one.column for one in result.importance):
         assert name in page.text
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import arguments, display, options
-from .options import READING, Flag
+from .options import OUTPUT, READING, Flag
 
 NAME = "evaluate"
 STOPPED = "stopped; nothing was evaluated"
@@ -17,6 +17,8 @@ EXAMPLES = """
 unitless evaluate prices.unitless new.csv
 
 unitless evaluate clicks.unitless 'logs/*.parquet' --by country --plot clicks.png
+
+unitless evaluate prices.unitless new.csv --importance
 
 unitless evaluate prices.unitless new.csv --target sold_for --json > metrics.json
 """
@@ -38,6 +40,14 @@ OPTIONS = (
     options.ON_ERROR,
     *options.FILES,
     options.LEVEL,
+    Flag(
+        "importance",
+        "Also measure the importance of each column: how much worse the metric becomes if the column's values are "
+        "permuted among a sample of 4,000 rows.",
+        bool,
+        False,
+        panel=OUTPUT,
+    ),
     options.PLOT,
     options.JSON,
     options.QUIET,
@@ -55,6 +65,7 @@ def command(
     extrapolate: bool,
     missing: str | None,
     level: float,
+    importance: bool,
     plot: str | None,
     as_json: bool,
     quiet: bool,
@@ -88,6 +99,7 @@ def command(
             weight=False if no_weight else weight,
             extrapolate=extrapolate,
             level=level,
+            importance=importance,
             reading=reading,
             progress=display.Watching(watch, lambda run: arguments.not_over(plot, run.source)),
         )

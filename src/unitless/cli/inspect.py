@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import shown
 from ..losses import LOSSES
@@ -53,6 +53,14 @@ OPTIONS = (
         panel=EXPLAIN,
     ),
     Flag("data", "The file with the row to explain. Default: none.", panel=EXPLAIN, metavar="FILE"),
+    Flag(
+        "by",
+        "Explain by column of the data, or by feature of the model: values of text columns, words, parts of dates and "
+        "products, with their weights.",
+        Literal["column", "feature"],
+        "column",
+        panel=EXPLAIN,
+    ),
     Flag("row", "The number of the row in --data, counted from 1. Default: none.", int, panel=EXPLAIN),
     *options.FILES,
     Flag(
@@ -74,16 +82,18 @@ def command(
     label: str | None,
     explain: str | None,
     data: str | None,
+    by: Literal["column", "feature"],
     row: int | None,
     plot: str | None,
     as_csv: bool,
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Show what a model has learned: its features by importance, with their weights in the data's units.
+    """Show what a model has learned: the importance of its columns, and its weights by feature in the data's units.
 
-    Importance is |weight| · scale: how far a feature moves the prediction. It has no unit, so features can be compared.
-    In a model with curves and trees, it includes what they do with the feature.
+    The importance of a column was measured by train: how much worse the predictions on held-out rows are without
+    knowing it. The effect of a feature is |weight| · scale: how far it moves the score at most. It does not depend on
+    the feature's unit; in a model with curves and trees, it includes what they do with the feature.
     """
     from ..errors import OptionError  # noqa: PLC0415
 
@@ -109,7 +119,7 @@ def command(
         return
     reading = arguments.reading(given, options.FILES)
     explanation = _explained(loaded, explain, data, row, label, reading)
-    _show_explanation(loaded, explanation, None if every else top, as_csv, as_json)
+    _show_explanation(loaded, explanation, by, None if every else top, as_csv, as_json)
 
 
 def _loaded(path: str) -> Learner | OneVsAll:
@@ -131,17 +141,20 @@ def _loaded(path: str) -> Learner | OneVsAll:
 def _features(
     model: Learner | OneVsAll, path: str, top: int | None, label: str | None, as_csv: bool, as_json: bool
 ) -> None:
+    from ..inference import importance_summary  # noqa: PLC0415
+    from ..inference.importance import stored  # noqa: PLC0415
     from ..models.extra_members import shares_shown  # noqa: PLC0415
     from ..models.model import BIAS  # noqa: PLC0415
 
     rows, total = ranked(model, top, label)
     several = "class" in rows[0] if rows else False
     if as_csv:
-        _csv(["feature", *(["class"] if several else []), "weight", "scale", "importance"], rows)
+        _csv(["feature", *(["class"] if several else []), "weight", "scale", "effect"], rows)
         return
-    about = described(model, path)
+    about, importance = described(model, path), stored(model)
     if as_json:
-        print(json.dumps({**about, "features": rows}, indent=2))
+        measured = None if importance is None else importance.asdict()
+        print(json.dumps({**about, "importance": measured, "features": rows}, indent=2))
         return
     facts = [
         ("model", f"{path}: {about['kind']}"),
@@ -158,7 +171,7 @@ def _features(
         ("trained", _trained(about["training"])),
         ("bias", "" if about["bias"] is None else display.number(about["bias"])),
     ]
-    header = ["feature", *(["class"] if several else []), "weight", "scale", "importance"]
+    header = ["feature", *(["class"] if several else []), "weight", "scale", "effect"]
     cells = [
         [display.short(row[name]) if name in ("feature", "class") else _number(row[name]) for name in header]
         for row in rows
@@ -167,11 +180,13 @@ def _features(
     notes += [model._of_weights] if rows and model._of_weights else []
     notes += [f"no feature but the bias, {BIAS}, has been other than zero"] if model.examples and not rows else []
     known = Facts([(name, display.short(value, 400)) for name, value in facts])
-    display.show([Section("", [known, Table(header, cells, left=2 if several else 1), Notes(notes)])])
+    weights = Section("Weights by feature", [Table(header, cells, left=2 if several else 1), Notes(notes)])
+    columns = importance_summary.section(importance, model.options.loss, max(1, len(rows)) if top else len(rows))
+    display.show([Section("", [known]), columns, weights])
 
 
 def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tuple[list[dict[str, Any]], int]:
-    """Features by importance (for several classes, the largest over them), and how many features the model has."""
+    """Features by effect (for several classes, the largest over them), and how many features the model has."""
     import numpy as np  # noqa: PLC0415
 
     from ..errors import OptionError  # noqa: PLC0415
@@ -192,9 +207,9 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     if model._mixes():
         return _ranked_members(model, heads, top)
     v = np.abs(reading.v[:, lanes])
-    importance = v if RULES[model.options.rule].unit_free else v * reading.state["scale"][:, None]
-    best = importance.argmax(axis=1) if len(importance) else np.zeros(0, np.intp)
-    most = importance.max(axis=1) if len(importance) else np.zeros(0)
+    effect = v if RULES[model.options.rule].unit_free else v * reading.state["scale"][:, None]
+    best = effect.argmax(axis=1) if len(effect) else np.zeros(0, np.intp)
+    most = effect.max(axis=1) if len(effect) else np.zeros(0)
     order = [k for k in np.argsort(-most, kind="stable").tolist() if reading.features[k] != BIAS]
     shown = order[:top]
     weights = {head: reading.weights(lanes[head]) for head in {int(best[k]) for k in shown}}
@@ -205,13 +220,13 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
         row: dict[str, Any] = {"feature": str(name)}
         if several:
             row["class"] = str(model._class_labels[heads[head]])
-        row.update(weight=weights[head][name], scale=float(scale[k]), importance=float(most[k]))
+        row.update(weight=weights[head][name], scale=float(scale[k]), effect=float(most[k]))
         rows.append(row)
     return rows, len(order)
 
 
 def _ranked_members(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
-    """Features of an ensemble by importance; a feature without a linear term has neither weight nor scale."""
+    """Features of an ensemble by effect; a feature without a linear term has neither weight nor scale."""
     from ..models.model import BIAS  # noqa: PLC0415
 
     reading = model._reading()
@@ -225,7 +240,7 @@ def _ranked_members(model: Learner | OneVsAll, heads: list[int], top: int | None
         row: dict[str, Any] = {"feature": str(name)}
         if model.task == "classes":
             row["class"] = str(model._class_labels[head])
-        row.update(weight=weights[head].get(name), scale=scales.get(name), importance=float(by_head.max()))
+        row.update(weight=weights[head].get(name), scale=scales.get(name), effect=float(by_head.max()))
         rows.append(row)
     return rows, len(found)
 
@@ -388,18 +403,27 @@ def _explained(
 
 
 def _show_explanation(
-    model: Learner | OneVsAll, why: Explanation, top: int | None, as_csv: bool, as_json: bool
+    model: Learner | OneVsAll,
+    why: Explanation,
+    by: Literal["column", "feature"],
+    top: int | None,
+    as_csv: bool,
+    as_json: bool,
 ) -> None:
-    rows: list[dict[str, Any]] = [
-        {
-            "feature": str(p.feature),
-            "value": None if math.isnan(p.value) else p.value,
-            "weight": p.weight,
-            "contribution": p.contribution,
-        }
-        for p in why.contributions
+    from ..inference.explanation import value_text  # noqa: PLC0415
+
+    def plain(value: float | str) -> float | str | None:
+        return None if isinstance(value, float) and math.isnan(value) else value
+
+    columns: list[dict[str, Any]] = [
+        {"column": str(p.column), "value": plain(p.value), "contribution": p.contribution} for p in why.contributions
     ]
-    header = ["feature", "value", *(["weight"] if why.weighed else []), "contribution"]
+    features: list[dict[str, Any]] = [
+        {"feature": str(p.feature), "value": plain(p.value), "weight": p.weight, "contribution": p.contribution}
+        for p in why.features
+    ]
+    rows = columns if by == "column" else features
+    header = [by, "value", *(["weight"] if by == "feature" and why.weighed else []), "contribution"]
     blank = [""] * (len(header) - 2)
     for name in why.unknown:
         print(f"note: the model has no feature {display.short(repr(name))}; it was ignored", file=sys.stderr)
@@ -412,25 +436,33 @@ def _show_explanation(
             "class": None if why.label is None else str(why.label),
             "score": why.score,
             "limited": why.limited,
-            "bias": why.bias,
-            "contributions": rows,
+            "base_value": why.base_value,
+            "contributions": columns,
+            "features": features,
             "unknown": why.unknown,
         }
         print(json.dumps(about, indent=2))
         return
     shown = rows[:top]
-    cells = [[display.short(row["feature"]), *(_number(row[name]) for name in header[1:])] for row in shown]
+    cells = [
+        [
+            display.short(row[by]),
+            value_text(math.nan if row["value"] is None else row["value"]),
+            *(_number(row[name]) for name in header[2:]),
+        ]
+        for row in shown
+    ]
     if len(rows) > len(shown):
         rest = math.fsum(row["contribution"] for row in rows[len(shown) :])
         cells.append([f"({len(rows) - len(shown):,} others)", *blank, display.number(rest)])
-    cells.append(["(bias)", *blank, display.number(why.bias)])
+    cells.append(["(base value)", *blank, display.number(why.base_value)])
     cells.append(["sum", *blank, display.number(why.score)])
     facts = [("class", "" if why.label is None else str(why.label)), ("prediction", _prediction(model, why))]
     limited = (
         f"the sum, {display.number(why.score)}, is beyond the labels seen in training: "
         f"the model keeps to {display.number(why.limited)}"
     )
-    notes = Notes([limited] if why.limited != why.score else [])
+    notes = Notes([*([limited] if why.limited != why.score else []), why.base_meaning])
     display.show([Section("", [Table(header, cells), Facts(facts), notes])])
 
 

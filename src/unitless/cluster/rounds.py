@@ -27,6 +27,7 @@ from ..metrics.baseline import Baseline
 from ..metrics.evaluation import Evaluation
 from ..models.model import State
 from ..models.scored import Scored
+from ..training.column_importance import importance_of
 from ..training.halves import judging, steering_loss
 from ..training.notes import drifts
 from ..training.training import Training
@@ -117,6 +118,7 @@ class Rounds:
         model = training.model
         assert model is not None
         training.score_holdout(iter(self._held), training.progress.held, scores=training.passes.halves.scores)
+        training.findings.importance = importance_of(training, self._held, [])
         if training.findings.row_errors is not None:
             numbers = [np.asarray(batch.place.numbers) for batch in self._held]
             training.findings.drifting = self._taken is not None and drifts(

@@ -9,6 +9,7 @@ from .. import shown
 from ..data.columns.schema import VALUE
 from ..metrics import shown_metrics
 from ..sections import Facts, Notes, Section, Table
+from . import importance_summary
 
 if TYPE_CHECKING:
     from .evaluate import EvaluateResult, GroupMetrics
@@ -36,6 +37,7 @@ def sections(found: EvaluateResult) -> list[Section]:
         Section("", [Facts(facts), shown_metrics.table(columns, found.target.task, loss)]),
         shown_metrics.classes(found.per_class),
         _groups(found),
+        importance_summary.section(found.importance, loss),
         Section("Notes", [Notes(_notes(found))]),
     ]
 

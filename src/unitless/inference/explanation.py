@@ -1,8 +1,9 @@
-"""Explanations of predictions: each feature's contribution to the score of one row."""
+"""Explanations of predictions: each column's contribution to the score of one row, and each feature's."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,8 +11,11 @@ import numpy as np
 
 from .. import html, inputs, shown
 from ..data import Batch
+from ..data.columns import date_parts
+from ..data.columns.feature_columns import FeatureColumns
 from ..data.columns.policy import Policy
 from ..data.columns.row_reader import NamedRowReader, NumberRowReader
+from ..data.columns.schema import DATES
 from ..data.labels import number_text
 from ..data.read_options import Reading
 from ..data.sources.in_memory import is_frame
@@ -31,7 +35,7 @@ from .nonlinear_explanation import raw_row, taken_apart
 from .predictor import Predictor, places
 
 _WORD = 2**64 - 1
-TOP = 20  # features that are shown separately
+TOP = 20  # columns that are shown separately
 
 # How values of a row are read for a model that `train` did not make: like the rows of `learn_one`.
 FED_BY_HAND = Policy(booleans="indicator", text="indicators", missing="absent", dates="error")
@@ -39,6 +43,15 @@ FED_BY_HAND = Policy(booleans="indicator", text="indicators", missing="absent", 
 
 @dataclass(frozen=True)
 class Contribution:
+    """The contribution of one column of the data to the score: the sum over all features made of it."""
+
+    column: Feature
+    value: float | str  # as in the data; NaN if it is missing
+    contribution: float
+
+
+@dataclass(frozen=True)
+class FeatureContribution:
     """The contribution of one feature to the score."""
 
     feature: Feature
@@ -49,13 +62,15 @@ class Contribution:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """A prediction as a sum: `bias` and all contributions add up to `score`.
+    """A prediction as a sum: `base_value` and all contributions add up to `score`.
 
-    `print` shows it as a table, a notebook as bars.
+    `contributions` are by column of the data, `features` by feature of the model: a value of a text column, a word, a
+    part of a date, a product. Both have the same sum. A product of two columns counts half for each, which is its
+    Shapley value. `print` shows the columns as a table, a notebook as bars.
     """
 
     contributions: list[Contribution]  # sorted by absolute value, largest first
-    bias: float
+    base_value: float
     score: float
     limited: float  # the score limited to the range of the labels, if the model limits it
     prediction: Any  # as returned by `predict`: a label, or a number
@@ -66,6 +81,16 @@ class Explanation:
     centered: bool = False  # whether some values are relative to the means of their columns
     weighed: bool = True  # whether features have weights: the score is one sum of weights times values
     bent: bool = False  # whether the model is more than linear: then all contributions are relative to means
+    features: list[FeatureContribution] = field(default_factory=list)  # sorted like `contributions`
+
+    @property
+    def base_meaning(self) -> str:
+        """The meaning of the base value."""
+        if self.bent:
+            return "columns count from their means: the base value is about the mean prediction"
+        if self.centered:
+            return "numbers count from the mean of their column: the base value is for mean numbers and no text"
+        return "the base value is the score where all features are 0"
 
     @property
     def meaning(self) -> list[str]:
@@ -86,35 +111,25 @@ class Explanation:
                 f"the sum, {shown.number(self.score)}, is beyond the labels seen in training: "
                 f"the model keeps to {shown.number(self.limited)}"
             )
-        if self.bent:
-            lines.append("features count from their means: the bias is about the mean prediction")
-        elif self.centered:
-            lines.append("numbers count from the mean of their column")
+        lines.append(self.base_meaning)
         if self.unknown:
             names = ", ".join(shown.short(repr(name), 40) for name in self.unknown[:8])
             lines.append(f"not known to the model, and ignored: {names}{', ...' if len(self.unknown) > 8 else ''}")
         return lines
 
-    def rows(self, most: int) -> list[tuple[str, str, str, float]]:
-        """Feature, value, weight and contribution, the largest first; all beyond `most` are combined into one row."""
+    def rows(self, most: int) -> list[tuple[str, str, float]]:
+        """Column, value and contribution, the largest first; all beyond `most` are combined into one row."""
         listed = [
-            (shown.short(str(part.feature), 60), _value(part), _weight(part), part.contribution)
+            (shown.short(str(part.column), 60), value_text(part.value), part.contribution)
             for part in self.contributions[:most]
         ]
         if len(rest := self.contributions[most:]) > 0:
-            listed.append((f"({len(rest):,} others)", "", "", math.fsum(part.contribution for part in rest)))
-        return [*listed, ("(bias)", "", "", self.bias), ("sum", "", "", self.score)]
-
-    def _columns(self, *names: str) -> list[int]:
-        """The columns to show: weights only if there are any."""
-        return [k for k, name in enumerate(names) if name != "weight" or self.weighed]
+            listed.append((f"({len(rest):,} others)", "", math.fsum(part.contribution for part in rest)))
+        return [*listed, ("(base value)", "", self.base_value), ("sum", "", self.score)]
 
     def __str__(self) -> str:
-        header = ["feature", "value", "weight", "contribution"]
-        columns = self._columns(*header)
         rows = [[*texts, shown.number(contribution)] for *texts, contribution in self.rows(TOP)]
-        table = shown.table([header[k] for k in columns], [[row[k] for k in columns] for row in rows])
-        return "\n".join([table, "", *self.meaning])
+        return "\n".join([shown.table(["column", "value", "contribution"], rows), "", *self.meaning])
 
     __repr__ = __str__
 
@@ -124,19 +139,15 @@ class Explanation:
         cells: list[list[Any]] = [
             [*texts, shown.number(contribution), html.bar(contribution, largest)] for *texts, contribution in rows[:-1]
         ]
-        cells.append(["sum", "", "", shown.number(self.score), ""])
+        cells.append(["sum", "", shown.number(self.score), ""])
         title, *notes = self.meaning
-        header = ["feature", "value", "weight", "contribution", ""]
-        columns = self._columns(*header)
         return html.card(
-            title,
-            html.table([header[k] for k in columns], [[row[k] for k in columns] for row in cells], total=1),
-            *map(html.note, notes),
+            title, html.table(["column", "value", "contribution", ""], cells, total=1), *map(html.note, notes)
         )
 
 
 def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
-    """Compute each feature's contribution to the prediction for one row.
+    """Compute each column's contribution to the prediction for one row, and in `features` each feature's.
 
     Args:
         model: any model, a model file, the result of `train`, a `Predictor`, or a fitted estimator. If `train` made the
@@ -149,9 +160,9 @@ def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
         >>> rows = [{"age": 20 + i % 50, "job": "clerk" if i % 3 else "pilot"} for i in range(300)]
         >>> result = ul.train([{**row, "rich": row["job"] == "pilot"} for row in rows], target="rich")
         >>> why = ul.explain(result.model, {"age": 30, "job": "pilot"})
-        >>> why.prediction, why.contributions[0].feature
-        (True, 'job=pilot')
-        >>> abs(why.bias + sum(part.contribution for part in why.contributions) - why.score) < 1e-9
+        >>> why.prediction, why.contributions[0].column, why.contributions[0].value, why.features[0].feature
+        (True, 'job', 'pilot', 'job=pilot')
+        >>> abs(why.base_value + sum(part.contribution for part in why.contributions) - why.score) < 1e-9
         True
     """
     model = model_of(model)
@@ -174,13 +185,16 @@ def explain_batch(
     offset = 0.0 if batch.offset is None else float(batch.offset[0])
     head, chosen = _head(model, scores, label)
     reading = model._reading()
-    taken = _Row(reading, batch.data, model._word_features)
+    columns = FeatureColumns.of_training(model._training)
+    taken = _Row(reading, batch.data, model._word_features, columns)
     if model._adds_up():
         explanation = taken.explained(head)
     else:
         explanation = taken.mixed(model._form_reading(), head, len(scores), offset)
+    values = column_values(batch.data, columns)
     if offset != 0:
-        explanation = _with_offset(explanation, offset, model)
+        name = (None if model._training is None else model._training["schema"]["offset"]) or "(offset)"
+        explanation, values[name] = _with_offset(explanation, offset, name, model._adds_up()), offset
     prediction: Any = float(scores[0])
     positive: Label | None = None
     if model._training is not None:
@@ -192,6 +206,7 @@ def explain_batch(
     gives = LOSSES[model.options.loss].link.gives_probabilities
     return replace(
         explanation,
+        contributions=_by_column(explanation.features, taken.columns_of, values),
         prediction=prediction,
         label=chosen,
         unknown=[*(unknown or ()), *taken.unknown],
@@ -203,12 +218,24 @@ def explain_batch(
     )
 
 
-def _with_offset(of: Explanation, offset: float, model: Learner | OneVsAll) -> Explanation:
+def _with_offset(of: Explanation, offset: float, name: str, weighed: bool) -> Explanation:
     """Add the row's offset to an explanation, as one of the contributions."""
-    name = (None if model._training is None else model._training["schema"]["offset"]) or "(offset)"
-    part = Contribution(name, offset, 1.0 if model._adds_up() else None, offset)
-    parts = sorted([*of.contributions, part], key=_largest_first)
-    return replace(of, contributions=parts, score=of.score + offset, limited=of.limited + offset)
+    part = FeatureContribution(name, offset, 1.0 if weighed else None, offset)
+    parts = sorted([*of.features, part], key=_largest_first)
+    return replace(of, features=parts, score=of.score + offset, limited=of.limited + offset)
+
+
+def _by_column(
+    parts: list[FeatureContribution], columns_of: Callable[[Feature], tuple[Feature, ...]], values: dict[Feature, Any]
+) -> list[Contribution]:
+    """The contributions by column. A product counts half for the column of each factor."""
+    found: dict[Feature, list[float]] = {}
+    for part in parts:
+        columns = columns_of(part.feature)
+        for column in columns:
+            found.setdefault(column, []).append(part.contribution / len(columns))
+    summed = [Contribution(column, values.get(column, math.nan), math.fsum(own)) for column, own in found.items()]
+    return sorted(summed, key=lambda one: (-abs(one.contribution), str(one.column)))
 
 
 def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tuple[int, Label | None]:
@@ -232,12 +259,9 @@ def class_number(model: Learner | OneVsAll, label: Any) -> int:
     raise OptionError(f"there is no class {label!r}; there are {shown}")
 
 
-def _value(part: Contribution) -> str:
-    return "missing" if math.isnan(part.value) else shown.given(part.value)
-
-
-def _weight(part: Contribution) -> str:
-    return "" if part.weight is None else shown.number(part.weight)
+def value_text(value: float | str) -> str:
+    """A value of a column as text for a table."""
+    return "missing" if isinstance(value, float) and math.isnan(value) else shown.given(value)
 
 
 def _shown(value: Any) -> str:
@@ -294,13 +318,45 @@ def entries(data: inputs.Input, word_features: inputs.WordFeatures) -> list[tupl
     return list(data.first_row(word_features).items())
 
 
+def column_values(data: inputs.Input, columns: FeatureColumns) -> dict[Feature, Any]:
+    """The values of the only row by column: numbers, texts, and dates as text in UTC; NaN if a value is missing."""
+    found: dict[Feature, Any] = {}
+    if isinstance(data, inputs.Frame):
+        for name, stored in zip(data.names, data.columns, strict=True):
+            column = columns.of(name)
+            kind = columns.kinds.get(str(column))
+            if isinstance(stored, inputs.TextColumn | inputs.WordsColumn):
+                text = (stored.texts if isinstance(stored, inputs.WordsColumn) else stored).first()
+                value: float | str = math.nan if text is None else text
+            else:
+                value = float((stored.numbers if isinstance(stored, inputs.FlagColumn) else stored)[0])
+            if kind not in DATES:
+                found[column] = value
+            elif name == f"{column}.time" and isinstance(value, float):
+                found[column] = date_parts.as_text(value, str(kind))
+        return found
+    several: dict[Feature, list[Any]] = {}
+    for feature, x in entries(data, lambda column, text, ngrams: []):
+        column = columns.of(feature)
+        several.setdefault(column, []).append(x if column == feature else str(feature)[len(str(column)) + 1 :])
+    return {column: own[0] if len(own) == 1 else ", ".join(map(str, own)) for column, own in several.items()}
+
+
 # ----------------------------------------------------------------------------------------------------- the model's view
 
 
 class _Row:
     """A row as the core uses it: centered values, products, and slots."""
 
-    def __init__(self, reading: StateReading, data: inputs.Input, word_features: inputs.WordFeatures) -> None:
+    def __init__(
+        self,
+        reading: StateReading,
+        data: inputs.Input,
+        word_features: inputs.WordFeatures,
+        columns: FeatureColumns,
+    ) -> None:
+        self._columns = columns
+        self._factors: dict[Feature, tuple[Feature, Feature]] = {}  # the columns of the factors of each product
         self._reading, self._options = reading, reading.options
         state = reading.state
         self._numbers = {name: k for k, name in enumerate(state["names"] or (), 1)}
@@ -350,6 +406,7 @@ class _Row:
                 if left in seen and right in seen and slot in named:
                     x = seen[left] * seen[right]
                     self._parts.append((named[slot], slot, x, x))
+                    self._factors[named[slot]] = self._pair(given[left][0], given[right][0])
             return
         mask = 2**self._options.bits - 1
         numbers = sorted(seen)
@@ -360,7 +417,16 @@ class _Row:
                 both = self._options.interactions == "ordered" and left != right
                 for a, b in ((left, right), (right, left)) if both else ((left, right),):
                     x = seen[a] * seen[b]
-                    self._parts.append((f"{given[a][0]}*{given[b][0]}", 1 + (_hash_pair(a, b) & mask), x, x))
+                    product = f"{given[a][0]}*{given[b][0]}"
+                    self._parts.append((product, 1 + (_hash_pair(a, b) & mask), x, x))
+                    self._factors[product] = self._pair(given[a][0], given[b][0])
+
+    def _pair(self, left: Feature, right: Feature) -> tuple[Feature, Feature]:
+        return self._columns.of(left), self._columns.of(right)
+
+    def columns_of(self, feature: Feature) -> tuple[Feature, ...]:
+        """The column that a feature was made of; for a product, the column of each factor."""
+        return self._factors.get(feature) or (self._columns.of(feature),)
 
     def _wanted(self, left: list[Feature], right: list[Feature]) -> bool:
         pairs = self._options.interactions
@@ -379,7 +445,7 @@ class _Row:
         parts = []
         for (name, slot, value, _), (_, term) in zip(self._parts, terms, strict=True):
             at = linear.entry.get(slot)
-            parts.append(Contribution(name, value, 0.0 if at is None else float(w[at]), float(term[0])))
+            parts.append(FeatureContribution(name, value, 0.0 if at is None else float(w[at]), float(term[0])))
         bias = float(biases[0])
         score = bias + math.fsum(part.contribution for part in parts)
         limited = score
@@ -388,7 +454,7 @@ class _Row:
             limited = min(max(score, state["label_min"]), state["label_max"])
         parts.sort(key=_largest_first)
         center = self._target_center()
-        return Explanation(parts, bias + center, score + center, limited + center, None)
+        return Explanation([], bias + center, score + center, limited + center, None, features=parts)
 
     def mixed(self, form: FormReading, head: int, heads: int, offset: float) -> Explanation:
         """Explain the score of a head for a model that is more than one sum, without the row's offset."""
@@ -398,14 +464,14 @@ class _Row:
         for name, _, value, _ in self._parts:
             values[name] = values.get(name, 0.0) + value
         contributions = [
-            Contribution(name, values.get(name, math.nan), None, amount)
+            FeatureContribution(name, values.get(name, math.nan), None, amount)
             for name, amount in found.contributions.items()
             if name in values or amount != 0
         ]
         contributions.sort(key=_largest_first)
         center = self._target_center()
         score = found.score + center
-        return Explanation(contributions, found.base + center, score, score, None)
+        return Explanation([], found.base + center, score, score, None, features=contributions)
 
     def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
         """The contribution of each feature of the row, and of the bias, by head."""
@@ -446,7 +512,7 @@ class _Row:
         return float(target[1]) if self._options.target and target[0] else 0.0
 
 
-def _largest_first(part: Contribution) -> tuple[float, str]:
+def _largest_first(part: FeatureContribution) -> tuple[float, str]:
     return -abs(part.contribution), str(part.feature)
 
 

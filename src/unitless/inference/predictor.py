@@ -230,7 +230,7 @@ class Predictor:
         model_file.save_predict_only(self.model, path)
 
     def explain(self, row: Any, label: Any = None) -> Explanation:
-        """Compute each feature's contribution to the prediction for one row; see `ul.explain`.
+        """Compute each column's contribution to the prediction for one row; see `ul.explain`.
 
         Args:
             row: as for `predict_one`.

@@ -382,8 +382,8 @@ class Learner(Model):
         ]
         more = len(importance) - (BIAS in importance) - len(rows)
         return [
-            html.table(["feature", "weight", "scale", "importance", ""], rows),
-            *([html.note(f"and {more:,} features of less importance")] if more else []),
+            html.table(["feature", "weight", "scale", "effect", ""], rows),
+            *([html.note(f"and {more:,} features of less effect")] if more else []),
             *([html.note(self._of_weights)] if self._of_weights else []),
         ]
 

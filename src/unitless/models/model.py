@@ -478,7 +478,7 @@ class Model(_core.Learner):
         if not self._mixes():
             return ""
         others = "curves and trees" if self._bends() else "the other members"
-        return f"Weights and scales are those of the linear terms; importance counts {others} too."
+        return f"Weights and scales are those of the linear terms; effects count {others} too."
 
     def _counted(self, *facts: str) -> str:
         """Return the text that the model's repr shows after its options."""

@@ -24,8 +24,8 @@ from .model import Model
 DEEPEST = 8  # levels of nested lists and mappings; `train` writes five
 LARGEST = 2**63  # for whole numbers
 # Fields that are null unless `train` made the model; most of them are null again when the training is done.
-_KINDS = {"source": list, "before": list, "known": bool, "plan": dict, "best": dict, "rounds": dict}
-_KINDS |= {"evaluation": dict, "baseline": dict, "last_label": dict, "running_mean": dict}
+_KINDS = {"source": list, "before": list, "known": bool, "plan": dict, "importance": dict}
+_KINDS |= {"best": dict, "rounds": dict, "evaluation": dict, "baseline": dict, "last_label": dict, "running_mean": dict}
 _ALWAYS = ("schema", "target", "reading", "progress")
 
 
@@ -66,6 +66,7 @@ def check(training: Any, model: Model) -> None:
     for name, kind in _KINDS.items():
         given = training[name]
         _require(given is None or type(given) is kind, f"the {name} of its training is not a {kind.__name__}")
+    _require(training["importance"] is None or _is_importance(training["importance"]), "an impossible importance")
     best = training["best"]
     if best is not None:
         _require(
@@ -85,6 +86,20 @@ def check(training: Any, model: Model) -> None:
         asked = rounds.get("asked", [])
         _require(len(asked) == 2 and all(type(one) is int and one > 0 for one in asked), "impossible rounds")
     _check_reading(training["reading"])
+
+
+def _is_importance(found: dict[str, Any]) -> bool:
+    """Return whether `inference.importance.Importance.asdict` can have returned this."""
+    if set(found) != {"metric", "on", "in_sample", "among", "columns"} or type(found["columns"]) is not list:
+        return False
+    kinds = (("metric", str), ("on", str), ("in_sample", bool), ("among", int))
+    return all(type(found[name]) is kind for name, kind in kinds) and all(
+        type(one) is dict
+        and set(one) == {"column", "value", "low", "high"}
+        and type(one["column"]) is str
+        and all(type(one[name]) in (float, int, type(None)) for name in ("value", "low", "high"))
+        for one in found["columns"]
+    )
 
 
 def _check_reading(reading: Any) -> None:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import figures
 from ..errors import OptionError
+from ..inference import importance_summary
 from ..inference.evaluate import EvaluateResult
 from ..inference.explanation import Explanation, class_number
+from ..inference.importance import Importance, stored
 from ..metrics.curves import Curves
 from ..metrics.evaluation import Evaluation
 from ..metrics.history import Moment
@@ -73,48 +75,83 @@ def history(
 
 
 @figures.styled
-def importance(model: Any, *, ax: Axes | None = None, most: int = 15, label: Any = None) -> Axes:
-    """Draw how far each feature moves the prediction, in any unit: bars, the largest on top.
+def importance(
+    model: Any,
+    *,
+    ax: Axes | None = None,
+    most: int = 15,
+    by: Literal["column", "feature"] | None = None,
+    label: Any = None,
+) -> Axes:
+    """Draw what matters for the predictions as bars, the largest on top.
+
+    By column: how much the metric rises if the column's values are permuted, with the 90% confidence interval; see
+    `TrainResult.importance`. By feature (values of text columns, words, parts of dates, products): the effect, which is
+    how far the feature moves the score.
 
     Args:
-        model: any model, a model file, the result of `train`, a `Predictor`, or an estimator.
+        model: the result of `train`, or of `evaluate` with `importance=True`; any model, a model file, a `Predictor`,
+            or an estimator.
         ax: the axis to draw on. Default: a new figure.
-        most: the largest number of features to show. Default: 15.
-        label: the class to show, if there are several. Default: for each feature the class that it moves most.
+        most: the largest number of columns or features to show. Default: 15.
+        by: "column" or "feature". Default: by column if importance was measured, as `train` does, and `label` is not
+            given.
+        label: the class whose effects are shown, if there are several. Default: for each feature the class that it
+            moves most.
 
     Example:
         >>> import numpy as np, unitless as ul
         >>> X = np.random.default_rng(0).normal(size=(2000, 3)) * [1.0, 1e-3, 1e3]
-        >>> m = ul.Learner()
-        >>> _ = m.learn(X, X @ [3.0, 1000.0, 0.002])
-        >>> [text.get_text() for text in ul.plot.importance(m).get_yticklabels()]
+        >>> result = ul.train(X, X @ [3.0, 1000.0, 0.002], model_type="linear")
+        >>> [text.get_text() for text in ul.plot.importance(result).get_yticklabels()]
         ['0', '2', '1']
     """
-    model = model_of(model)
+    if by not in (None, "column", "feature"):
+        raise OptionError(f"is {by!r}; it must be 'column' or 'feature'", option="by")
+    found = _importance(model) if label is None and by != "feature" else None
+    if by == "column" and found is None:
+        raise OptionError("the importance of columns was not measured; use ul.evaluate(..., importance=True)")
+    if found is not None:
+        ax = figures.axis(ax, height=1.2 + 0.28 * max(4, min(most, len(found))))
+        scale = 100.0 if found.metric == "error_rate" else 1.0
+        bars = [(one.column, scale * one.value, scale * one.low, scale * one.high) for one in found.columns[:most]]
+        rises = importance_summary.rises(found.metric, model_of(model).options.loss)
+        figures.importance(ax, bars, f"without the column, the {rises}")
+        return ax
+    ranked = _effects(model_of(model), label)[:most]
+    ax = figures.axis(ax, height=1.2 + 0.28 * max(4, len(ranked)))
+    figures.importance(ax, [(str(name), value, value, value) for name, value in ranked], "effect on the score")
+    return ax
+
+
+def _importance(of: Any) -> Importance | None:
+    """The importance of the columns, if it was measured."""
+    return of.importance if isinstance(of, TrainResult | EvaluateResult) else stored(model_of(of))
+
+
+def _effects(model: Any, label: Any) -> list[tuple[Any, float]]:
+    """The features with their effects, the largest first; for several classes the largest effect over them."""
     chosen = model._of_heads("importance")
     if label is not None:
         if model.task != "classes":
             raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
         chosen = [chosen[class_number(model, label)]]
-    importance: dict[Any, float] = {}
+    effects: dict[Any, float] = {}
     for one in chosen:
         for name, value in one.items():
-            importance[name] = max(value, importance.get(name, 0.0))
-    importance.pop(BIAS, None)
-    ranked = sorted(importance.items(), key=lambda item: -item[1])[:most]
-    ax = figures.axis(ax, height=1.2 + 0.28 * max(4, len(ranked)))
-    figures.importance(ax, [(str(name), value) for name, value in ranked])
-    return ax
+            effects[name] = max(value, effects.get(name, 0.0))
+    effects.pop(BIAS, None)
+    return sorted(effects.items(), key=lambda item: -item[1])
 
 
 @figures.styled
 def explanation(explanation: Explanation, *, ax: Axes | None = None, most: int = 10) -> Axes:
-    """Draw how a prediction is made: from the bias, one contribution after the other, to the score.
+    """Draw how a prediction is made: from the base value, one column's contribution after the other, to the score.
 
     Args:
         explanation: the result of `explain`.
         ax: the axis to draw on. Default: a new figure.
-        most: how many features have a bar of their own; the others share one. Default: 10.
+        most: how many columns have a bar of their own; the others share one. Default: 10.
 
     Example:
         >>> import unitless as ul
@@ -122,17 +159,14 @@ def explanation(explanation: Explanation, *, ax: Axes | None = None, most: int =
         >>> result = ul.train([{**row, "rich": row["job"] == "pilot"} for row in rows], target="rich")
         >>> ax = ul.plot.explanation(ul.explain(result, {"age": 30, "job": "pilot"}))
         >>> ax.get_yticklabels()[0].get_text()
-        'job=pilot'
+        'job = pilot'
     """
     if not isinstance(explanation, Explanation):
         raise OptionError(f"{type(explanation).__name__} is not an explanation; give the result of explain")
-    listed = [
-        (name if value in ("", "1") or "=" in name else f"{name} = {value}", amount)
-        for name, value, _, amount in explanation.rows(most)[:-2]
-    ]
+    listed = [(f"{name} = {value}" if value else name, amount) for name, value, amount in explanation.rows(most)[:-2]]
     ax = figures.axis(ax, height=1.4 + 0.32 * max(4, len(listed)))
-    start, end = explanation.bias, explanation.score
-    figures.steps(ax, start, listed, f"score: from the bias, {start:.3g}, to the sum, {end:.3g}")
+    start, end = explanation.base_value, explanation.score
+    figures.steps(ax, start, listed, f"score: from the base value, {start:.3g}, to the sum, {end:.3g}")
     ax.set_title(explanation.meaning[0], fontsize="medium", loc="center")
     return ax
 

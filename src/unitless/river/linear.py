@@ -146,8 +146,8 @@ class Linear(base.Estimator):
         if why.label is not None:
             importance = importance[why.label]
         means = self._model._reading().means()
-        lines: list[tuple[Any, ...]] = [("Intercept", 1.0, None, why.bias, why.bias, abs(why.bias))]
-        for part in why.contributions:
+        lines: list[tuple[Any, ...]] = [("Intercept", 1.0, None, why.base_value, why.base_value, abs(why.base_value))]
+        for part in why.features:
             name, mean = part.feature, means.get(part.feature)
             lines.append((str(name), part.value, mean, part.weight, part.contribution, importance.get(name, 0.0)))
         lines.sort(key=lambda line: -line[4])

@@ -294,6 +294,14 @@ class Metrics(Judged):
     recent: list[Any]  # rows that were learned, newest first
 
 
+class ColumnContribution(TypedDict):
+    """What one column of the data adds to a score."""
+
+    column: str | int
+    value: Any
+    contribution: float | None
+
+
 class Contribution(TypedDict):
     """What one feature adds to a score."""
 
@@ -319,26 +327,27 @@ class Explanation(Explained):
     """Why a prediction is what it is."""
 
     score: float | None
-    bias: float | None
+    base_value: float | None
     label: Any
     unknown: list[str]
-    contributions: list[Contribution]
+    contributions: list[ColumnContribution]
+    features: list[Contribution]
 
 
 class Weight(TypedDict):
-    """How much a feature matters."""
+    """The weight of a feature, and its effect: how far it moves the score at most."""
 
     feature: str | int
     weight: float | None
     scale: float | None
-    importance: float | None
+    effect: float | None
 
 
 class Curve(TypedDict):
     """What a feature adds to the score, by its value."""
 
     feature: str | int
-    importance: float | None
+    effect: float | None
     x: list[Any]  # numbers or texts
     y: list[float | None]
     text: bool  # whether the values are texts
@@ -350,7 +359,7 @@ class _Weights(TypedDict):
 
 
 class Weights(_Weights, total=False):
-    """The most important features of a model."""
+    """The features of a model with the largest effects."""
 
     classes: dict[str, list[Weight]]
 

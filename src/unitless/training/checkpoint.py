@@ -49,7 +49,7 @@ def describe(training: Training) -> None:
     session, setup, progress, earlier = training.session, training.setup, training.progress, training.earlier
     assert session is not None
     session.wait()  # the model contains its errors, which a background worker counts
-    counted: dict[str, Any] = {}
+    importance, counted = training.findings.importance, dict[str, Any]()
     if not progress.done:
         counted = {
             "content": setup.source.content(progress.consumed),
@@ -66,6 +66,7 @@ def describe(training: Training) -> None:
         before=earlier.files,
         known=earlier.known,
         plan=setup.plan.plain(setup.fitted),
+        importance=None if importance is None else importance.asdict(),
         **counted,
     )
     session.model._earlier = None if progress.done else training.passes.state

@@ -17,8 +17,10 @@ from ..data.memory import memory_size
 from ..data.progress import Progress
 from ..data.rows.shuffle import Shuffle
 from ..data.screening import usable
+from ..inference.importance import ROWS
 from ..metrics.evaluation import Evaluation
 from ..models.scored import Scored
+from .column_importance import importance_of
 from .leaks import find_leak
 from .notes import drifts
 from .passes import Passes
@@ -106,6 +108,9 @@ class Fit:
             if finished:
                 training.findings.leak = find_leak(training, rows, learned)
                 training.findings.identifier = find_repeated_identifier(training, rows, learned)
+                first = rows.rows - held
+                held_out, in_sample = rows.batches(first, first + ROWS), rows.batches(0, min(learned, ROWS))
+                training.findings.importance = importance_of(training, held_out, in_sample)
                 training.progress.rows = learned
                 self._learn_holdout(rows, learned, watched)
                 training.progress.rows = training.read

@@ -8,15 +8,16 @@ it must do far worse. Both are measured on a sample of the rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
 from ..data import Batch
+from ..data.columns import batch_columns
+from ..data.columns.feature_columns import FeatureColumns
 from ..data.columns.schema import DATES
 from ..errors import Option, Phrase
 from ..inputs import Float64
@@ -84,12 +85,13 @@ def find_leak(training: Training, rows: RandomRows, learned: int) -> Leak | None
         list(rows.batches(0, min(learned, LEARNED))),
         list(rows.batches(learned, min(rows.rows, learned + HELD_OUT))),
     )
-    dates = {name for name, kind in training.schema.columns if kind in DATES}
-    best = sample.best(lambda name: name.endswith(".time") and _column_of(training, name) in dates)
+    source = FeatureColumns(training.schema.columns)
+    dates = {f"{name}.time" for name, kind in training.schema.columns if kind in DATES}
+    best = sample.best(dates)
     if best is None:
         return None
-    columns, alone = tuple(dict.fromkeys(_column_of(training, name) for name in best[0])), best[1]
-    names = [name for name in _names(sample.learned[0].data) if name and _column_of(training, name) in columns]
+    columns, alone = tuple(dict.fromkeys(str(source.of(name)) for name in best[0])), best[1]
+    names = [name for name in batch_columns.names(sample.learned[0].data) or () if source.of(name) in columns]
     others = _skill_without(training, sample, names)
     identity = sample.task == "regression" and 1 - alone < IDENTITY  # the target in another unit, or a sum
     if others is None or 1 - others < FAR * (1 - alone) or (others > MOST_OTHERS and not identity):
@@ -106,18 +108,16 @@ class _Sample:
         parts = [[session.scored(batch).truth for batch in batches] for batches in (learned, held)]
         self._y, self._held_y = (np.concatenate(part).astype(np.float64) for part in parts)
 
-    def best(self, is_date: Callable[[str], bool]) -> tuple[tuple[str, ...], float] | None:
+    def best(self, dates: Collection[str]) -> tuple[tuple[str, ...], float] | None:
         """The column, or the pair of numeric columns, that determines the target almost alone; and its skill.
 
         Args:
-            is_date: whether a column has the seconds of dates.
+            dates: the columns that have the seconds of dates.
         """
         found: tuple[tuple[str, ...], float] | None = None
         numeric: dict[str, tuple[Float64, Float64]] = {}
-        for name in _names(self.learned[0].data):
-            if name is None:
-                return None
-            values, held = (_values(batches, name) for batches in (self.learned, self.held))
+        for name in batch_columns.names(self.learned[0].data) or ():
+            values, held = (batch_columns.values(batches, name) for batches in (self.learned, self.held))
             if values is None or held is None or len(values) != len(self._y) or len(held) != len(self._held_y):
                 continue
             alone = self._skill(*_coded(values, held))
@@ -127,7 +127,7 @@ class _Sample:
                 found = (name,), alone
         if self.task == "regression":
             return self._linear(numeric) or found
-        return found or self._between({name: pair for name, pair in numeric.items() if is_date(name)})
+        return found or self._between({name: pair for name, pair in numeric.items() if name in dates})
 
     def _between(self, dates: dict[str, tuple[Float64, Float64]]) -> tuple[tuple[str, ...], float] | None:
         """Two dates between which the time determines the class: "late" is known when both dates are."""
@@ -176,7 +176,7 @@ class _Sample:
 def _skill_without(training: Training, sample: _Sample, columns: Collection[str]) -> float | None:
     """The skill, on the held-out rows of the sample, of a model that learns its other rows without these columns."""
     assert training.session is not None
-    target, first = training.session.target, _without(sample.learned[0].data, columns)
+    target, first = training.session.target, batch_columns.without(sample.learned[0].data, columns)
     if first is None:
         return 0.0  # there are no others
     session = Session(training.new_model(target, first), target, on_error=training.reader.options.on_error)
@@ -196,51 +196,9 @@ def _skill_without(training: Training, sample: _Sample, columns: Collection[str]
 
 def _all_without(batches: list[Batch], columns: Collection[str]) -> Iterable[Batch]:
     for batch in batches:
-        data = _without(batch.data, columns)
+        data = batch_columns.without(batch.data, columns)
         assert data is not None
         yield replace(batch, data=data)
-
-
-def _without(data: inputs.Input, columns: Collection[str]) -> inputs.Input | None:
-    """The other columns; None if there are none."""
-    if isinstance(data, inputs.Dense):
-        kept = [k for k in range(data.array.shape[1]) if str(k) not in columns]
-        return inputs.Dense(np.ascontiguousarray(data.array[:, kept])) if kept else None
-    assert isinstance(data, inputs.Frame)
-    others = [k for k, name in enumerate(data.names) if name not in columns]
-    if not others:
-        return None
-    return replace(data, names=[data.names[k] for k in others], columns=[data.columns[k] for k in others])
-
-
-def _names(data: inputs.Input) -> list[str] | list[None]:
-    """The columns of the data; [None] if it has none."""
-    if isinstance(data, inputs.Dense):
-        return [str(k) for k in range(data.array.shape[1])]
-    return list(data.names) if isinstance(data, inputs.Frame) else [None]
-
-
-def _values(batches: list[Batch], name: str) -> NDArray[Any] | None:
-    """The values of a column in all rows: numbers, or texts; None if some batch does not have it."""
-    parts: list[NDArray[Any]] = []
-    for batch in batches:
-        data = batch.data
-        if isinstance(data, inputs.Dense):
-            parts.append(data.array[:, int(name)].astype(np.float64))
-            continue
-        if not isinstance(data, inputs.Frame) or name not in data.names:
-            return None
-        column = data.columns[data.names.index(name)]
-        if isinstance(column, inputs.WordsColumn):
-            return None
-        if isinstance(column, inputs.TextColumn):
-            raw, ends = column.text.tobytes(), column.ends.tolist()
-            texts: NDArray[Any] = np.empty(len(ends), object)  # the last one stands for a missing text
-            texts[:] = [*(raw[a:b] for a, b in itertools.pairwise(ends)), b""]
-            parts.append(texts[column.codes])
-        else:
-            parts.append(np.asarray(column.numbers if isinstance(column, inputs.FlagColumn) else column, np.float64))
-    return np.concatenate(parts) if parts and len({part.dtype.kind for part in parts}) == 1 else None
 
 
 def _coded(values: NDArray[Any], held: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -264,12 +222,3 @@ def _coded(values: NDArray[Any], held: NDArray[Any]) -> tuple[NDArray[np.intp], 
 def _r2(truth: Float64, predicted: Float64, mean: float) -> float:
     spread = float(((truth - mean) ** 2).sum())
     return 1 - float(((truth - predicted) ** 2).sum()) / spread if spread else 0.0
-
-
-def _column_of(training: Training, name: str) -> str:
-    """The column of the data that a column of features was made of, such as a part of a date."""
-    known = {column for column, _ in training.schema.columns}
-    part = name
-    while part and part not in known:
-        part = part.rpartition(".")[0]  # a part of a date may have parts itself, such as "when.yearday.sin"
-    return part or name

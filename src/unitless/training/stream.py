@@ -19,6 +19,7 @@ from ..data import Batch, Position
 from ..data.rows.random_order import hashes_of
 from ..data.rows.sample import Sample
 from ..metrics.evaluation import Evaluation
+from .column_importance import importance_of
 from .plan import MOST_HELD_OUT
 from .watched import Watched
 
@@ -200,6 +201,8 @@ class Stream:
         elif past is not None:
             training.score_holdout([past[0]], past[0].rows)
             findings.in_sample, training.progress.held = findings.holdout, 0
+        if last is not None:
+            findings.importance = importance_of(training, batches, [] if past is None else [past[0]])
 
 
 def _rows(parts: deque[Part]) -> int:

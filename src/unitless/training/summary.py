@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from .. import shown
 from ..errors import Option, Phrase
+from ..inference import importance_summary
 from ..losses import LOSSES
 from ..metrics import shown_metrics
 from ..models.extra_members import shares_shown
-from ..sections import Facts, Notes, Section, Table, lines
+from ..sections import Facts, Notes, Section, lines
 
 if TYPE_CHECKING:
     from .result import TrainResult
 
-FEATURES = 10  # features that are shown
 _SKIPPED, _MISSING, _WIDE = 3, 5, 3  # skipped rows, columns with missing values, wide columns that are named
 _KINDS = {
     "number": "numeric",
@@ -44,7 +44,7 @@ def sections(
         model(result),
         metrics(result, wanted),
         shown_metrics.classes(result.details.per_class),
-        features(result),
+        importance_summary.section(result.importance, result.model.options.loss),
         notes(result, write, further),
     ]
 
@@ -172,15 +172,6 @@ def columns(result: TrainResult) -> dict[str, dict[str, float]]:
         "progressive": result.progressive if result.details.on_holdout else {},
         "last label": result.last_label_baseline,
     }
-
-
-def features(result: TrainResult) -> Section:
-    """The section with the most important features."""
-    ranked = result.details.top_features(FEATURES)
-    largest = max((value for _, value in ranked), default=0.0)
-    cells = [[shown.short(name, 60), shown.number(value)] for name, value in ranked]
-    lengths = [value / largest if largest > 0 else 0.0 for _, value in ranked]
-    return Section("Features", [Table(["feature", "importance"], cells, lengths=lengths)])
 
 
 def notes(result: TrainResult, write: Callable[[str], str] = str, further: Sequence[str] = ()) -> Section:

@@ -25,6 +25,7 @@ from ..data.rows.kin import Held
 from ..data.sources.in_memory import Mappings
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
+from ..inference.importance import Importance
 from ..inputs import Float64
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
@@ -68,6 +69,7 @@ class Findings:
         drifting: whether errors differ along the data.
         leak: columns that give the target away.
         identifier: a column whose rows with a known value are predicted far better than others.
+        importance: how much worse the predictions of the final model are without knowing a column.
         labels: the values of the target in all rows of a fit.
         read: how many rows a fit has read.
         shuffled: how the rows came into random order, in words.
@@ -84,6 +86,7 @@ class Findings:
     drifting: bool = False
     leak: Leak | None = None
     identifier: RepeatedIdentifier | None = None
+    importance: Importance | None = None
     labels: LabelValues = field(default_factory=LabelValues)
     read: int = 0
     shuffled: str = ""

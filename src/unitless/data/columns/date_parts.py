@@ -88,6 +88,14 @@ def of_value(name: str, value: Any, kind: str) -> dict[str, Any] | None:
     return _of_moment(name, value, (value - _EPOCH) // _MICROSECOND, kind)
 
 
+def as_text(seconds: float, kind: str) -> float | str:
+    """Return a date, a moment in UTC, or a time of day as text, from its feature `time`; NaN stays NaN."""
+    if math.isnan(seconds):
+        return seconds
+    moment = _EPOCH + datetime.timedelta(seconds=seconds)
+    return str(moment.time() if kind == "time" else moment.date() if kind == "date" else moment)
+
+
 def of_any(name: str, value: Any) -> dict[str, Any] | None:
     """The features of a date, a moment or a time of Python, NumPy or pandas; None for any other value."""
     if isinstance(value, np.datetime64):

@@ -157,7 +157,9 @@ def _asked(options: ReadOptions, names: list[str]) -> Asked:
                 advice="the features of a column of text are categories, words or n-grams",
             )
     return Asked(
-        *named.values(),
+        named["text"],
+        named["words"],
+        named["ngrams"],
         frozenset(matching(options.numbers, names, "numbers")),
         frozenset(options.beside),
         options.decimal,

@@ -6,7 +6,7 @@ import { curve, steps } from "./curves.js";
 import { byId, make, setText } from "./elements.js";
 import { History, SMOOTH } from "./history.js";
 import { bytes, clock, count, duration, number, percent, rate, scores, value } from "./numbers.js";
-import { showExplanation, showImportance, showModels, showRecent } from "./tables.js";
+import { showExplanation, showEffects, showModels, showRecent } from "./tables.js";
 import { showTiles } from "./tiles.js";
 
 /** Commands for a terminal that create a model and send it a row. */
@@ -241,7 +241,7 @@ async function refreshModels() {
 async function refreshWeights(name, signal) {
   const { features, curves } = await get(addressOf(name, "weights", "&most=100"), signal);
   if (signal.aborted) return;
-  showImportance(byId("importance"), features ?? [], new URL(`v1/models/${streamOf(name) ?? name}/learn`, document.baseURI));
+  showEffects(byId("effects"), features ?? [], new URL(`v1/models/${streamOf(name) ?? name}/learn`, document.baseURI));
   showCurves(curves ?? []);
 }
 

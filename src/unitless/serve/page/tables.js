@@ -1,4 +1,4 @@
-// The tables: models of the stream, importance of features, recent rows, and the explanation of one row.
+// The tables: models of the stream, effects of features, recent rows, and the explanation of one row.
 
 import { bar, byId, make, table } from "./elements.js";
 import { clock, count, metric, metricName, number, percent, scores, short, signed, value } from "./numbers.js";
@@ -49,18 +49,18 @@ function keepFocus(box, change) {
   if (moved) box.querySelector(".sideways").scrollLeft = moved;
 }
 
-/** The features by importance; for a new model, where to send rows. */
-export function showImportance(box, features, address) {
+/** The features by effect; for a new model, where to send rows. */
+export function showEffects(box, features, address) {
   if (!features.length) {
     box.replaceChildren(make("p", { class: "quiet" }, `No row has been learned yet. Send rows to ${address}.`));
     return;
   }
-  const size = (feature) => Math.abs(feature.importance ?? feature.weight ?? 0);
+  const size = (feature) => Math.abs(feature.effect ?? feature.weight ?? 0);
   const ranked = [...features].sort((a, b) => size(b) - size(a)).slice(0, 20);
   const most = size(ranked[0]) || 1;
   const total = features.reduce((sum, feature) => sum + size(feature), 0) || 1;
   const hasCoefficients = ranked.some((feature) => feature.weight != null); // with several classes, a feature has one per class
-  const columns = [{ title: "Feature" }, { title: "Importance", kind: "bars" }, { title: "Share", number: true }, ...(hasCoefficients ? [{ title: "Coefficient", number: true }] : []), { title: "Scale", number: true }];
+  const columns = [{ title: "Feature" }, { title: "Effect", kind: "bars" }, { title: "Share", number: true }, ...(hasCoefficients ? [{ title: "Coefficient", number: true }] : []), { title: "Scale", number: true }];
   const rows = ranked.map((feature) => [
     feature.feature,
     bar(size(feature) / most),
@@ -68,8 +68,8 @@ export function showImportance(box, features, address) {
     ...(hasCoefficients ? [feature.weight == null ? "–" : signed(feature.weight)] : []),
     short(number(feature.scale)),
   ]);
-  const about = "Importance: how far a feature moves the prediction, in the unit of the score, so that features can be compared. Scale: the size of the feature's values.";
-  box.replaceChildren(table("Importance of features", columns, rows), make("p", { class: "quiet" }, about));
+  const about = "Effect: how far a feature moves the prediction at most, in the unit of the score, so that features can be compared. Scale: the size of the feature's values.";
+  box.replaceChildren(table("Effects of features", columns, rows), make("p", { class: "quiet" }, about));
 }
 
 /** The latest rows that were learned, each with a button that explains it. Numbers have an error, classes a loss. */
@@ -114,14 +114,14 @@ export function showExplanation(example, isNumber, answer) {
 
 function contributions(found, example) {
   const parts = [...found.contributions].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
-  const most = Math.max(...parts.map((part) => Math.abs(part.contribution)), Math.abs(found.bias ?? 0)) || 1;
-  const rows = parts.slice(0, 30).map((part) => [part.feature, value(part.value), bar(part.contribution / most, true), signed(part.contribution)]);
-  if (found.bias != null) rows.push(["bias", "", bar(found.bias / most, true), signed(found.bias)]);
-  const columns = [{ title: "Feature" }, { title: "Value", number: true }, { title: "Less ← → more", kind: "bars" }, { title: "Adds", number: true }];
+  const most = Math.max(...parts.map((part) => Math.abs(part.contribution)), Math.abs(found.base_value ?? 0)) || 1;
+  const rows = parts.slice(0, 30).map((part) => [part.column, value(part.value), bar(part.contribution / most, true), signed(part.contribution)]);
+  if (found.base_value != null) rows.push(["base value", "", bar(found.base_value / most, true), signed(found.base_value)]);
+  const columns = [{ title: "Column" }, { title: "Value", number: true }, { title: "Less ← → more", kind: "bars" }, { title: "Adds", number: true }];
   const left = Math.max(parts.length - 30, 0) + (example.left_out ?? 0);
   return [
     make("p", {}, "The current model predicts ", make("b", {}, value(found.prediction)), `. Its score${found.label == null ? "" : ` of ${value(found.label)}`}, ${number(found.score)}, is the sum of these contributions:`),
-    table("What each feature adds to the score", columns, rows),
-    left ? make("p", { class: "quiet" }, `${count(left)} more features are not shown.`) : "",
+    table("What each column adds to the score", columns, rows),
+    left ? make("p", { class: "quiet" }, `${count(left)} more columns are not shown.`) : "",
   ];
 }

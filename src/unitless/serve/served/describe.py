@@ -94,7 +94,7 @@ def progress(served: ServedModel) -> Judged:
 
 
 def explanation(served: ServedModel, features: Any) -> Explanation:
-    """Explain a prediction: what each feature adds to the score."""
+    """Explain a prediction: what each column, and each feature, adds to the score."""
     if served.model is None:
         raise InputError("the model has learned no rows yet, so it cannot explain predictions")
     why = explain(served.model, features)
@@ -103,22 +103,26 @@ def explanation(served: ServedModel, features: Any) -> Explanation:
         **predicted,
         "score": finite(why.score),
         "label": why.label,
-        "bias": finite(why.bias),
+        "base_value": finite(why.base_value),
         "unknown": why.unknown,
         "contributions": [
+            {"column": part.column, "value": finite(part.value), "contribution": finite(part.contribution)}
+            for part in why.contributions
+        ],
+        "features": [
             {
                 "feature": part.feature,
                 "value": finite(part.value),
                 "weight": finite(part.weight),
                 "contribution": finite(part.contribution),
             }
-            for part in why.contributions
+            for part in why.features
         ],
     }
 
 
 def features(served: ServedModel, most: int = 100) -> Weights:
-    """The most important features, in order of importance; with several classes, also by class."""
+    """The features with the largest effects, in order; with several classes, also by class."""
     model = served.model
     if model is None or not model.examples:
         return {"features": [], "curves": []}
@@ -126,13 +130,11 @@ def features(served: ServedModel, most: int = 100) -> Weights:
         raise InputError("the model is too large to list its features here; download it and use `unitless inspect`")
     scales = model.scales
     weights: Any = model.weights
-    importance: Any = model.importance
+    effects: Any = model.importance
     if model.task == "classes":
-        by_class = {
-            str(label): _listed(weights[label], scales, importance[label], most) for label in model._class_labels
-        }
+        by_class = {str(label): _listed(weights[label], scales, effects[label], most) for label in model._class_labels}
         return {"classes": by_class, "features": _joined(by_class, most), "curves": _curves(served)}
-    return {"features": _listed(weights, scales, importance, most), "curves": _curves(served)}
+    return {"features": _listed(weights, scales, effects, most), "curves": _curves(served)}
 
 
 def columns(served: ServedModel) -> list[tuple[str, str]] | int | None:
@@ -154,28 +156,28 @@ def columns(served: ServedModel) -> list[tuple[str, str]] | int | None:
     return list({name: "text" if text else "number" for name, text, _ in names}.items())
 
 
-def _listed(weights: Any, scales: Any, importance: Any, most: int) -> list[Weight]:
+def _listed(weights: Any, scales: Any, effects: Any, most: int) -> list[Weight]:
     return [
         {
             "feature": name,
             "weight": finite(weights.get(name)),
             "scale": finite(scales.get(name)),
-            "importance": finite(value),
+            "effect": finite(value),
         }
-        for name, value in ranked(importance, most)
+        for name, value in ranked(effects, most)
         if name != BIAS
     ]
 
 
 def _joined(by_class: dict[str, list[Weight]], most: int) -> list[Weight]:
-    """Features with their largest importance over all classes."""
+    """Features with their largest effect over all classes."""
     found: dict[str | int, Weight] = {}
     for own in by_class.values():
         for one in own:
             known = found.get(one["feature"])
-            if known is None or (one["importance"] or 0.0) > (known["importance"] or 0.0):
+            if known is None or (one["effect"] or 0.0) > (known["effect"] or 0.0):
                 found[one["feature"]] = {**one, "weight": None}
-    return sorted(found.values(), key=lambda one: -(one["importance"] or 0.0))[:most]
+    return sorted(found.values(), key=lambda one: -(one["effect"] or 0.0))[:most]
 
 
 def _curves(served: ServedModel) -> list[Curve]:
@@ -185,7 +187,7 @@ def _curves(served: ServedModel) -> list[Curve]:
     return [
         {
             "feature": panel.column,
-            "importance": finite(panel.importance),
+            "effect": finite(panel.importance),
             "x": panel.texts or finite(panel.x.tolist()),
             "y": finite(panel.y[:, 0].tolist()),
             "text": bool(panel.texts),

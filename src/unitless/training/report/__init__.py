@@ -60,7 +60,7 @@ def made(result: TrainResult, say: Say = str) -> str:
         section("All metrics", *score.metrics(result)),
         section("What the predictions look like", *predictions.looks(result)),
         section("By class", *model.classes(result)),
-        section("What matters most", *model.features(result)),
+        section("What matters most", *model.importance(result)),
         section("Curves", *model.curves(result)),
         section("How the learning went", *model.progress(result)),
         described(summary.data(result, say), *data.missing(result)),

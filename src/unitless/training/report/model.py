@@ -1,4 +1,4 @@
-"""The parts of the report about the model: classes, features, curves, progress."""
+"""The parts of the report about the model: classes, importance, curves, progress."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ... import shown
 from ...html import Html, joined, tag
+from ...inference import importance_summary
 from ...inference.curve_panels import curve_panels
 from ...losses import LOSSES
+from ...metrics import shown_metrics
 from ...models.curve_panels import Panel
 from ...page import bar, bar_table, figure, folded, paragraph
 from ...page.charts import Axis, Frame, limits, percent
@@ -18,7 +20,7 @@ from . import words
 if TYPE_CHECKING:
     from ..result import TrainResult
 
-FEATURES = 15  # features whose importance is shown
+COLUMNS = 15  # columns whose importance is shown
 CURVES = 12  # columns whose curves are shown
 CLASSES, MOST_CLASSES = 20, 200  # classes that are shown at once, and with "more classes" opened
 
@@ -53,44 +55,41 @@ def _class_row(label: Any, of: Mapping[str, float]) -> list[Any]:
     return [words.short(label), both, *cells]
 
 
-def features(result: TrainResult) -> Iterator[Html]:
-    """The features that matter most."""
-    ranked = [
-        (name, value) for name, value in result.details.top_features(FEATURES) if math.isfinite(value) and value > 0
-    ]
-    if not ranked:
+def importance(result: TrainResult) -> Iterator[Html]:
+    """The columns that matter most."""
+    found = result.importance
+    if found is None:
         return
-    several = result.model.task == "classes"
-    signs: dict[str, float] = {}
-    if not several and not result.model._bends():
-        signs = {str(name): w for name, w in result.model._form_reading().directions().items()}
-    largest = ranked[0][1]
-    rows = [
-        [words.short(name), bar(value / largest, "fall" if signs.get(name, 0.0) < 0 else ""), shown.number(value)]
-        for name, value in ranked
-    ]
-    more = (
-        f" Shown are {len(ranked)} of {result.details.weighted_features:,} features."
-        if result.details.weighted_features > len(ranked)
-        else ""
+    loss = result.model.options.loss
+    yield paragraph(
+        f"How much worse the predictions are without knowing a column: the rise of the "
+        f"{shown_metrics.name(found.metric, loss)} on {found.on} if the column's values are permuted among these rows"
+        f"{importance_summary.extent(found, COLUMNS)}. The lines are 90% confidence intervals.",
+        kind="quiet",
     )
-    what = "a feature's weight times its scale"
-    if result.model._bends():
-        what = "how far a feature moves the prediction, by its weight, its curve and the trees"
-    elif result.model._mixes():
-        what = "a feature's weight times its scale, the mean over the members"
-    explanation = f"Importance is {what}. It has no unit, so features can be compared.{more}"
-    if signs:
+    signs: dict[str, float] = {}
+    if result.model.task != "classes" and not result.model._bends():
+        signs = {str(name): w for name, w in result.model._form_reading().directions().items()}
         binary = result.details.target.task == "binary"
         down, up = (f"toward {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
         keys = [tag("span", "", class_="key"), f"large values move the prediction {up}"]
         keys += [tag("span", "", class_="key fall"), down]
-        yield paragraph(explanation, kind="quiet")
         yield paragraph(joined(keys), kind="quiet")
-    else:
-        largest_class = " The largest value over all classes is shown." if several else ""
-        yield paragraph(explanation + largest_class, kind="quiet")
-    yield bar_table(["feature", "", "importance"], rows)
+    ranked = [one for one in found.columns[:COLUMNS] if math.isfinite(one.high)]
+    largest = max((one.high for one in ranked), default=0.0) or 1.0
+    rows = [
+        [
+            words.short(one.column),
+            bar(
+                one.value / largest,
+                "fall" if signs.get(one.column, 0.0) < 0 else "",
+                whisker=(max(0.0, one.low / largest), one.high / largest),
+            ),
+            *importance_summary.texts(one, found.metric),
+        ]
+        for one in ranked
+    ]
+    yield bar_table(["column", "", importance_summary.rises(found.metric, loss), "90% confidence interval"], rows)
 
 
 def curves(result: TrainResult) -> Iterator[Html]:
