@@ -35,9 +35,15 @@ struct Form {
     bool operator==(const Form&) const = default;
 };
 
+// The number of trees, and the largest number of leaves of each.
+struct TreeSize {
+    std::size_t trees = 64, leaves = 256;
+};
+
 struct EngineSetup {
     Options options;
     Form form;
+    TreeSize tree_size = {};
     std::vector<double> rates = {};             // empty: the rate of the options
     std::size_t first_rate = 0, last_rate = 0;  // the rates that run from the beginning
     // For proximal learners: the penalty of each rate. Rates that are `across` positions apart differ only in their

@@ -27,6 +27,15 @@ struct LaneScores {
     // Sums of (loss - leader's loss) and its square since rates were last dropped.
     double gap = 0, square = 0;
     double total_gap = 0, total_square = 0;  // and before that
+
+    void add(const LaneScores& other) {
+        loss += other.loss;
+        recent += other.recent;
+        gap += other.gap;
+        square += other.square;
+        total_gap += other.total_gap;
+        total_square += other.total_square;
+    }
 };
 
 // Whether losses are counted and rates chosen by them. While this is suspended, all scores stay constant.

@@ -15,10 +15,10 @@ Vec8 held(const Vec8& score) { return smaller(larger(score, Vec8::all(-suspiciou
 
 // The scores of an octet: its linear terms plus the weights of the row's leaves, in four independent sums.
 UNITLESS_INLINE Vec8 scores_of(const LearnerTerms<Vec8>& terms, const StagedRow& row, const LeafRow& leaves,
-                               const double* weights) {
+                               const double* weights, std::size_t stride) {
     const Vec8 linear = dot(terms, Vec8::all(0.0));
     const auto weight = [&](std::size_t k) UNITLESS_INLINE_LAMBDA {
-        return Vec8::load(weights + std::size_t{leaves.leaves[k]} * leaf_doubles);
+        return Vec8::load(weights + std::size_t{leaves.leaves[k]} * stride);
     };
     Vec8 part[4] = {Vec8::all(0.0), Vec8::all(0.0), Vec8::all(0.0), Vec8::all(0.0)};
     std::size_t i = 0;
@@ -33,28 +33,73 @@ UNITLESS_INLINE Vec8 predict_octet(Rescale how, const Stage& stage, const Staged
                                    const LeafLanes& lanes, std::size_t o) {
     const LearnerTerms terms = terms_of<Vec8>(lanes.linear[o], stage, row, lanes.step);
     if (row.weight > 0 && row.grown) rescale(how, terms);
-    return scores_of(terms, row, leaves, lanes.leaves[o]);
+    return scores_of(terms, row, leaves, lanes.leaves[o], lanes.leaf_stride);
 }
 
-// Independent heads.
+// An octet of independent heads: its predictions and, if the row is learned, its slopes and losses.
+UNITLESS_INLINE void measure_octet(const Options& options, Rescale how, const Stage& stage, const StagedRow& row,
+                                   const LaneLabels& labels, std::size_t r, const LeafRow& leaves,
+                                   const LeafLanes& lanes, std::size_t o) {
+    const Vec8 raw = with_offset(labels, r, predict_octet(how, stage, row, leaves, lanes, o));
+    const Vec8 p = limited(options, row, held(raw));
+    p.store(lanes.p + o * width);
+    if (!(row.weight > 0)) return;
+    const Vec8 y = label_of(labels, r, Vec8::load(lanes.label + o * width));
+    auto [slope, value] = measure(options, p, y);
+    if (any_beyond(raw, Vec8::all(suspicious)) || any_beyond(slope, Vec8::all(suspicious))) [[unlikely]] {
+        const Mask8 sound = (absolute(raw) <= suspicious) & (absolute(slope) <= suspicious);
+        slope = select(sound, slope, 0.0);
+        value = select(sound, value, infinity);
+    }
+    y.store(lanes.y + o * width);
+    slope.store(lanes.slope + o * width);
+    value.store(lanes.loss + o * width);
+}
+
 void predict_apart(const Options& options, Rescale how, const Stage& stage, const StagedRow& row,
                    const LaneLabels& labels, std::size_t r, const LeafRow& leaves, const LeafLanes& lanes) {
-    for (std::size_t o = 0; o < lanes.octets; ++o) {
-        const Vec8 raw = with_offset(labels, r, predict_octet(how, stage, row, leaves, lanes, o));
-        const Vec8 p = limited(options, row, held(raw));
-        p.store(lanes.p + o * width);
-        if (!(row.weight > 0)) continue;
-        const Vec8 y = label_of(labels, r, Vec8::load(lanes.label + o * width));
-        auto [slope, value] = measure(options, p, y);
-        if (any_beyond(raw, Vec8::all(suspicious)) || any_beyond(slope, Vec8::all(suspicious))) [[unlikely]] {
-            const Mask8 sound = (absolute(raw) <= suspicious) & (absolute(slope) <= suspicious);
-            slope = select(sound, slope, 0.0);
-            value = select(sound, value, infinity);
-        }
-        y.store(lanes.y + o * width);
+    for (std::size_t o = 0; o < lanes.octets; ++o) measure_octet(options, how, stage, row, labels, r, leaves, lanes, o);
+}
+
+// Many independent heads: all of them predict with the leader's rate; only active ones with the other rates.
+void predict_many(const Options& options, Rescale how, const Stage& stage, const StagedRow& row,
+                  const LaneLabels& labels, std::size_t r, const LeafRow& leaves, const LeafLanes& lanes) {
+    const auto measure_at = [&](std::size_t o) UNITLESS_INLINE_LAMBDA {
+        measure_octet(options, how, stage, row, labels, r, leaves, lanes, o);
+    };
+    const auto in_use = [&](std::size_t o) UNITLESS_INLINE_LAMBDA { return Vec8::load(lanes.rate + o * width) > 0.0; };
+    for (std::size_t a = 0; a < lanes.block; ++a) measure_at(lanes.leading + a);
+    if (!(row.weight > 0)) return;
+    Vec8 most = Vec8::all(0.0);
+    for (std::size_t a = 0; a < lanes.block; ++a) {
+        const std::size_t o = lanes.leading + a;
+        const Vec8 slope = select(in_use(o), Vec8::load(lanes.slope + o * width), 0.0);
         slope.store(lanes.slope + o * width);
-        value.store(lanes.loss + o * width);
+        most = larger(absolute(slope), most);
     }
+    double each[width], largest = 0;
+    most.store(each);
+    for (std::size_t i = 0; i < width; ++i) largest = larger(each[i], largest);
+    const Vec8 limit = Vec8::all(noticeable * largest);
+    for (std::size_t a = 0; a < lanes.block; ++a)
+        lanes.active[a] = any_beyond(Vec8::load(lanes.slope + (lanes.leading + a) * width), limit);
+    for (std::size_t j = 0; j < lanes.rates; ++j) {
+        Vec8 total = Vec8::all(0.0);
+        for (std::size_t a = 0, o = j * lanes.block; a < lanes.block; ++a, ++o) {
+            if (lanes.active[a]) {
+                if (o - a != lanes.leading) measure_at(o);
+                total = total + select(in_use(o), Vec8::load(lanes.loss + o * width), 0.0);
+            } else if (o - a != lanes.leading && row.grown) {
+                rescale(how, terms_of<Vec8>(lanes.linear[o], stage, row, lanes.step));
+            }
+        }
+        lanes.rate_loss[j] = sum(total);
+    }
+}
+
+// Whether the lanes of an octet learn the row.
+UNITLESS_INLINE bool learns(const LeafLanes& lanes, std::size_t o) {
+    return lanes.block == 0 || lanes.active[o % lanes.block];
 }
 
 // If one lane of a rate stops, the whole rate stops.
@@ -92,6 +137,7 @@ void predict_row(const Options& options, const Stage& stage, const StagedRow& ro
                  std::size_t r, const LeafRow& leaves, const LeafLanes& lanes) {
     const Rescale how = with_rule(options.rule, [](auto rule) { return decltype(rule)::type::rescale; });
     if (lanes.coupling) return predict_coupled(how, stage, row, labels, r, leaves, lanes);
+    if (lanes.block) return predict_many(options, how, stage, row, labels, r, leaves, lanes);
     predict_apart(options, how, stage, row, labels, r, leaves, lanes);
 }
 
@@ -123,6 +169,7 @@ void step_leaves(const StagedRow& row, const double* leading, const LeafRow& lea
         return;
     }
     for (std::size_t first = 0; first < lanes.head_stride; first += width) {  // a register holds heads
+        if (!learns(lanes, first / width)) continue;
         const Vec8 g = Vec8::load(leading + first), squared = h * (g * g);
         Vec8 total = Vec8::all(0.0);
         for (std::size_t k = 0; k < leaves.count; ++k) {
@@ -144,8 +191,10 @@ void learn_row_with(const Options& options, const Stage& stage, const StagedRow&
     step_leaves<adaptive>(row, leading, leaves, lanes, reach_of_leaves);
     bool stopped = false;
     for (std::size_t o = 0; o < lanes.octets; ++o) {
+        if (!learns(lanes, o)) continue;
         const std::uint32_t* const head = lanes.head + o * width;
         const auto by_lane = [&](const double* by_head) UNITLESS_INLINE_LAMBDA {
+            if (lanes.block) return Vec8::load(by_head + o % lanes.block * width);
             return lanes.heads == 1 ? Vec8::all(*by_head) : Vec8::gather(by_head, head);
         };
         const auto score = [&]() UNITLESS_INLINE_LAMBDA {
@@ -162,11 +211,12 @@ void learn_row_with(const Options& options, const Stage& stage, const StagedRow&
             const Mask8 sound = absolute(move) <= suspicious;
             move = select(sound, move, 0.0);
             select(sound, Vec8::load(lanes.loss + o * width), infinity).store(lanes.loss + o * width);
+            if (lanes.block) lanes.rate_loss[o / lanes.block] = infinity;
             stopped = true;
         }
         add(terms, move);
         for (std::size_t k = 0; k < leaves.count; ++k) {
-            double* const w = lanes.leaves[o] + std::size_t{leaves.leaves[k]} * leaf_doubles;
+            double* const w = lanes.leaves[o] + std::size_t{leaves.leaves[k]} * lanes.leaf_stride;
             (Vec8::load(w) + move * by_lane(lanes.leaf_step + k * lanes.head_stride)).store(w);
         }
     }

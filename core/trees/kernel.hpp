@@ -24,12 +24,13 @@ struct LeafRow {
     double damp;
 };
 
-// The lanes of one leaf learner. Unused positions of octets have lanes that never move.
+// The lanes of one leaf learner. Unused positions of octets have lanes that never move, and whose rate is 0.
 struct LeafLanes {
     std::size_t octets, heads;
-    std::size_t head_stride;     // stride of arrays [leaf][head]
-    double* const* linear;       // by octet: [slot][v of 8, H of 8]
-    double* const* leaves;       // by octet: [leaf][w of 8]
+    std::size_t head_stride;  // stride of arrays [leaf][head]
+    double* const* linear;    // by octet: [slot][v of 8, H of 8]
+    double* const* leaves;    // by octet: [leaf][w of 8], where the leaves are `leaf_stride` doubles apart
+    std::size_t leaf_stride;
     const double *rate, *label;  // by lane
     const std::uint32_t* head;   // by lane
     double* evidence;            // G: [leaf][head], one for all rates
@@ -38,7 +39,16 @@ struct LeafLanes {
     // For heads that share a softmax: the number of rates, and scratch for a Coupling; otherwise null.
     std::size_t rates;
     double* coupling;
+    // For many classes: the octets of one rate (otherwise 0), and the leader's first one. An octet of heads is active
+    // in a row if the row can change one of them noticeably; only active ones are learned. `active`: by octet of heads;
+    // `rate_loss`: by rate, the sum over active heads.
+    std::size_t block, leading;
+    char* active;
+    double* rate_loss;
 };
+
+// A head is active if its slope is above this share of the largest slope.
+inline constexpr double noticeable = 0x1p-8;
 
 // In memory, LeafFacts are followed by the sums of the residuals by head (float), in units of a power of two. From
 // `watch_header` on, each candidate split has: low (double), rows and sums on the right side (float;

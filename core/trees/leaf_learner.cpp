@@ -15,8 +15,8 @@ namespace {
 
 // The mean residual divided by the loss's largest curvature is the change that a leaf's prediction needs; each tree
 // contributes its share. If the curvature has no bound, new leaves start with the weight of the leaf that was split.
-double split_step_of(const LossFacts& facts) {
-    return facts.curvature > 0 ? 1.0 / (facts.curvature * static_cast<double>(Trees::count)) : 0.0;
+double split_step_of(const LossFacts& facts, std::size_t trees) {
+    return facts.curvature > 0 ? 1.0 / (facts.curvature * static_cast<double>(trees)) : 0.0;
 }
 
 double damp_of(const Options& options, double T, double N) {
@@ -29,11 +29,16 @@ double damp_of(const Options& options, double T, double N) {
 LeafLearner::LeafLearner(const EngineSetup& setup, const Kernel& kernel, bool trees)
     : setup_(setup),
       kernel_(kernel),
-      split_step_(split_step_of(facts_of(setup.options.loss))),
+      split_step_(split_step_of(facts_of(setup.options.loss), setup.tree_size.trees)),
       unit_(unit_of_v(setup.options)),
       lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, false),
       selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size()) {
-    if (trees) trees_.emplace(heads(), setup.has_classes());
+    if (trees) trees_.emplace(setup.tree_size, heads(), setup.has_classes());
+    share_rates();
+}
+
+void LeafLearner::share_rates() {
+    if (has_many(heads()) && !many()) selection_.share_rates(lanes_, Placing::by_rate);
 }
 
 void LeafLearner::reserve_columns(std::size_t columns) {
@@ -51,13 +56,16 @@ void LeafLearner::reserve_columns(std::size_t columns) {
 void LeafLearner::add_classes(std::size_t count) {
     if (count == 0) return;
     const std::size_t last = heads() - 1, more = heads() + count, stride = head_stride(), wide = stride_of(more);
-    std::vector<double> wider(lanes_.leaf_capacity() * wide);
-    for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf)
-        for (std::size_t head = 0; head < more; ++head)
-            wider[leaf * wide + head] = evidence_[leaf * stride + std::min(head, last)];
+    std::vector<double> wider(wide == stride ? 0 : lanes_.leaf_capacity() * wide);
     selection_.add_classes(lanes_, count);  // if memory runs out, nothing has changed
-    evidence_ = std::move(wider);
+    for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf) {
+        if (!lanes_.uses_leaf(leaf)) continue;
+        double *const from = &evidence_[leaf * stride], *const to = wide == stride ? from : &wider[leaf * wide];
+        for (std::size_t head = more; head-- > 0;) to[head] = from[std::min(head, last)];
+    }
+    if (wide != stride) evidence_ = std::move(wider);
     if (trees_) trees_->regroup(heads(), true);
+    share_rates();
 }
 
 // ---------------------------------------------------------------------------------------------------- rows
@@ -71,11 +79,12 @@ LeafLanes LeafLearner::working_memory(Scratch& scratch, std::size_t longest_row,
         scratch.leaf_octets.push_back(lanes_.leaves(o));
     }
     scratch.head_of.assign(lanes, 0);
-    for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) scratch.head_of[k] = lanes_.lanes()[k].head;
+    for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) scratch.head_of[lanes_.place(k)] = lanes_.lanes()[k].head;
     const std::size_t rates = lanes_.lanes().size() / heads();
     const std::size_t coupling = setup_.coupled ? Coupling::doubles({heads(), rates}) : 0;
     const std::size_t leaf_steps = (most_leaves + 2) * head_stride();
-    double* at = aligned(scratch.memory, coupling + 4 * lanes + 8 * longest_row + leaf_steps + 8);
+    const std::size_t by_rate = many() ? rates : 0;
+    double* at = aligned(scratch.memory, coupling + 4 * lanes + 8 * longest_row + leaf_steps + by_rate + 8);
     const auto take = [&](std::size_t count) { return std::exchange(at, at + count); };
     LeafLanes all{};
     all.octets = octets;
@@ -83,6 +92,7 @@ LeafLanes LeafLearner::working_memory(Scratch& scratch, std::size_t longest_row,
     all.head_stride = head_stride();
     all.linear = scratch.octets.data();
     all.leaves = scratch.leaf_octets.data();
+    all.leaf_stride = lanes_.leaf_stride();
     all.rate = lanes_.rate_of(0);
     all.label = lanes_.label_of(0);
     all.head = scratch.head_of.data();
@@ -95,6 +105,12 @@ LeafLanes LeafLearner::working_memory(Scratch& scratch, std::size_t longest_row,
     all.loss = take(lanes);
     all.step = take(8 * longest_row);
     all.leaf_step = take(leaf_steps);
+    if (!many()) return all;
+    all.block = lanes_.blocks()[0].octets;
+    all.leading = selection_.leader(lanes_, 0) * all.block;
+    all.rate_loss = take(rates);
+    scratch.active.assign(all.block, 0);
+    all.active = scratch.active.data();
     return all;
 }
 
@@ -120,7 +136,7 @@ std::size_t LeafLearner::find_leaves(const LeafRows& rows, std::size_t r) {
     if ((r + 1) % rows_of_piece && r + 1 < rows.batch.rows)
         trees_->prefetch(r + 1, [&](std::uint32_t leaf) {
             for (const double* const octet : own_.leaf_octets)
-                __builtin_prefetch(octet + std::size_t{leaf} * leaf_doubles, 1);
+                __builtin_prefetch(octet + std::size_t{leaf} * lanes_.leaf_stride(), 1);
         });
     return found + more;
 }
@@ -159,6 +175,8 @@ void LeafLearner::split_leaf(std::uint32_t leaf, std::uint32_t right, double sha
     if (first) rows_[leaf] = leaf < first_curve_leaf() ? t : t - rows_[leaf + Curves::most];
     rows_[right] = (1.0 - share) * rows_[leaf];
     rows_[leaf] *= share;
+    lanes_.use_leaf(leaf);
+    lanes_.use_leaf(right);
     for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) lanes_.w(right, lane) = lanes_.w(leaf, lane);
 }
 
@@ -178,7 +196,7 @@ void LeafLearner::learn_trees(const LeafRows& rows, std::size_t r, const double*
         }
     };
     trees_->learn(*kernel_.trees, rows.raw(r), rows.batch.raw_kinds, rows.batch.raw_counts[r], residuals,
-                  relative_weight, split);
+                  relative_weight, many() ? own_.active.data() : nullptr, split);
 }
 
 void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoice& choice, std::size_t width,
@@ -201,6 +219,7 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
     const auto join = [&](double label) {  // with the first row of a class, not before
         const auto met = static_cast<std::size_t>(label) + 1;
         if (met <= class_count()) return;
+        if (many()) selection_.share_losses(lanes_);
         add_classes(met - class_count());
         lanes = working_memory(own_, longest, most_leaves());
         leaders.resize(heads());
@@ -221,9 +240,10 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
             N_ += h * (row.gain * row.gain * row.zz + static_cast<double>(leaf_row.count));
             leaf_row.damp = damp_of(setup_.options, T, N_);
         }
+        if (many()) lanes.leading = selection_.leader(lanes_, 0) * lanes.block;
         kernel_.trees->predict_row(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
         for (std::size_t head = 0; head < heads(); ++head) {
-            const std::size_t first = leaders[head] = leader(head);
+            const std::size_t first = leaders[head] = many() ? lanes.leading * 8 + head : leader(head);
             leading[head] = h > 0 ? lanes.slope[first] : 0.0;
             residuals[head] = -leading[head];
         }
@@ -231,12 +251,18 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
         if (!(h > 0)) continue;
         kernel_.trees->learn_row(setup_.options, rows.stage, row, label_scale_of(labels, r), leading.data(), leaf_row,
                                  lanes);
-        for (std::size_t k = 0; k < leaf_row.count; ++k) rows_[own_.leaves[k]] += h;
+        for (std::size_t k = 0; k < leaf_row.count; ++k) {
+            rows_[own_.leaves[k]] += h;
+            lanes_.use_leaf(own_.leaves[k]);
+        }
         t += h;
         examples += 1;
-        if (several) selection_.observe(lanes_, lanes.loss, h, h / t);
+        if (several) {
+            many() ? selection_.observe_shared(lanes_, lanes.rate_loss, h, h / t)
+                   : selection_.observe(lanes_, lanes.loss, h, h / t);
+        }
         for (std::size_t head = 0; !several && head < heads(); ++head)  // no other rate can replace it
-            lost_ = lost_ || !(lanes.loss[leaders[head]] <= __DBL_MAX__);
+            lost_ = lost_ || !((many() ? lanes.rate_loss[0] : lanes.loss[leaders[head]]) <= __DBL_MAX__);
         const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
         for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
             const Curves::Cut& cut = rows.cuts[k];
@@ -245,10 +271,12 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
         if (trees_) learn_trees(rows, r, residuals.data(), t, examples);
         if (several && choice.pruning && setup_.selecting == Selecting::follow &&
             examples == Selection::next_update(examples - 1)) {
+            if (many()) selection_.share_losses(lanes_);
             selection_.update_rates(lanes_, examples);
             lanes = working_memory(own_, longest, most_leaves());
         }
     }
+    if (many()) selection_.share_losses(lanes_);
 }
 
 void LeafLearner::prune_rates() {
@@ -277,9 +305,10 @@ void LeafLearner::predict(const LeafRows& rows, std::size_t width, double* predi
 }
 
 void LeafLearner::judge(const LeafRows& rows, std::size_t width, double* predictions) {
-    const LeafLanes lanes = working_memory(own_, 0, 0);
+    LeafLanes lanes = working_memory(own_, 0, 0);
+    lanes.block = 0;  // all heads predict with all rates
     own_.leaders.resize(heads());
-    for (std::size_t head = 0; head < heads(); ++head) own_.leaders[head] = leader(head);
+    for (std::size_t head = 0; head < heads(); ++head) own_.leaders[head] = lanes_.place(leader(head));
     predict_with(lanes, rows, width, predictions, own_,
                  [&](std::size_t r) { judge_row(labels_from(rows.batch.labels, r), lanes); });
 }
@@ -287,6 +316,10 @@ void LeafLearner::judge(const LeafRows& rows, std::size_t width, double* predict
 // The heads of a softmax depend on each other, so all octets stay.
 void LeafLearner::keep_leaders(Scratch& scratch, LeafLanes& lanes) const {
     scratch.leaders.resize(heads());
+    if (many()) {
+        for (std::size_t head = 0; head < heads(); ++head) scratch.leaders[head] = lanes.leading * 8 + head;
+        return;
+    }
     std::size_t kept = 0, last = 0;
     for (std::size_t head = 0; head < heads(); ++head) {
         const std::size_t lane = leader(head), octet = lane / 8;
@@ -319,14 +352,32 @@ void LeafLearner::take_leaders(const LeafLanes& lanes, Scratch& scratch, std::si
 
 // Counts the losses of all rates on one row.
 void LeafLearner::judge_row(const Labels& labels, const LeafLanes& lanes) {
-    if (!setup_.coupled) return selection_.judge(lanes_, kernel_, setup_.options, labels, lanes.p, 1, 0);
+    if (!setup_.coupled && !many()) return selection_.judge(lanes_, kernel_, setup_.options, labels, lanes.p, 1, 0);
     const double h = weight_of(labels, 0);
     if (setup_.selecting != Selecting::follow || !(h > 0)) return;
     std::vector<double> loss(lanes.rates);
+    if (many()) {
+        judge_many(labels.y[0], lanes, loss.data());
+        selection_.observe_shared(lanes_, loss.data(), h, 0.0);
+        return selection_.share_losses(lanes_);
+    }
     const std::size_t y = std::min(static_cast<std::size_t>(labels.y[0]), heads() - 1);
     kernel_.softmax->losses(lanes.p, {heads(), lanes.rates}, y, loss.data(), lanes.coupling);
     selection_.observe_shared(lanes_, loss.data(), h, 0.0);
     selection_.share_losses(lanes_);
+}
+
+// The losses of all rates on a row of class y, summed over the heads.
+void LeafLearner::judge_many(double y, const LeafLanes& lanes, double* loss) const {
+    const std::size_t places = lanes.octets * 8;
+    std::vector<double> truth(places), losses(places);
+    for (std::size_t k = 0; k < places; ++k)
+        truth[k] = lanes.label[k] == y ? 1.0 : facts_of(setup_.options.loss).negative;
+    kernel_.loss(setup_.options, 0, lanes.p, truth.data(), nullptr, places, losses.data());
+    for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
+        const double own = losses[lanes_.place(lane)];
+        loss[lane % lanes.rates] += std::isnan(own) ? HUGE_VAL : own;
+    }
 }
 
 bool LeafLearner::diverged() const {
@@ -368,7 +419,9 @@ void LeafLearner::load(const EngineState& lanes, const LeafState& from, const st
     const std::size_t heads = checked_heads(lanes, setup_), lane_count = lanes.lanes.size();
     for (const std::uint32_t slot : lanes.slots) require(slot < slots);
     for (const double H : lanes.H) require(H >= 0);
-    lanes_ = Lanes(setup_.rates, lanes.lanes, heads, lanes_.classes(), setup_.open, false);
+    const bool shares = has_many(heads) && are_coupled(lanes, heads);
+    lanes_ = Lanes(setup_.rates, lanes.lanes, heads, lanes_.classes(), setup_.open, false, {},
+                   shares ? Placing::by_rate : Placing::by_head);
     lanes_.reserve(slots);
     lanes_.load(lanes);
     selection_.load(lanes);
@@ -383,10 +436,12 @@ void LeafLearner::load(const EngineState& lanes, const LeafState& from, const st
         const std::uint32_t leaf = from.leaves[i];
         require(leaf < lanes_.leaf_capacity() && (i == 0 || leaf > from.leaves[i - 1]));
         rows_[leaf] = from.rows[i];
+        lanes_.use_leaf(leaf);
         for (std::size_t k = 0; k < lane_count; ++k) lanes_.w(leaf, k) = from.weights[i * lane_count + k];
         for (std::size_t head = 0; head < heads; ++head)
             evidence_[leaf * head_stride() + head] = from.evidence[i * heads + head];
     }
+    share_rates();  // of a merged model, whose classes may have different rates
     if (!trees_) return;
     require(trees.has_value());
     trees_->regroup(heads, lanes_.classes());

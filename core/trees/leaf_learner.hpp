@@ -63,6 +63,7 @@ class LeafLearner {
         std::vector<std::uint32_t> head_of, leaves;
         std::vector<double*> octets, leaf_octets;
         std::vector<std::size_t> leaders;  // by head: the position of the leader's results
+        std::vector<char> active;          // of many classes: by octet of heads
     };
     void predict(const LeafRows& rows, std::size_t width, double* predictions, Scratch& scratch) const;
     // Predicts, and counts the losses of all rates on the rows.
@@ -71,7 +72,9 @@ class LeafLearner {
     // Whether no rate is left, or the only rate diverged in the last rows that were learned.
     bool diverged() const;
 
-    std::size_t leader(std::size_t head) const { return selection_.leader(lanes_, head); }
+    std::size_t leader(std::size_t head) const {
+        return many() ? lanes_.begin(head) + selection_.leader(lanes_, 0) : selection_.leader(lanes_, head);
+    }
     const Lanes& lanes() const { return lanes_; }
 
     // `lanes` receives the state of the lanes, in the form of an engine of lanes; `trees` the state of the trees, if
@@ -84,6 +87,9 @@ class LeafLearner {
   private:
     EngineSetup setup_;
     const Kernel& kernel_;
+    // Above this number of classes, classes share their rates, and a row is learned only by those that it can change
+    // noticeably.
+    static constexpr std::size_t few_classes = 20;
     double split_step_;  // the factor of a mean residual in the leaves of a tree that was split
     Unit unit_;
     Lanes lanes_;
@@ -102,10 +108,15 @@ class LeafLearner {
 
     // The head that predicts a class. A class that has not occurred yet has no head of its own.
     std::size_t head_of(std::size_t class_) const { return class_ < class_count() ? class_ : heads() - 1; }
-    std::size_t first_curve_leaf() const { return trees_ ? Trees::leaf_count() : 0; }
+    std::size_t first_curve_leaf() const { return trees_ ? trees_->leaf_count() : 0; }
     static std::size_t stride_of(std::size_t heads) { return heads == 1 ? 1 : (heads + 7) / 8 * 8; }
     std::size_t head_stride() const { return stride_of(heads()); }
-    std::size_t most_leaves() const { return columns_ + Trees::count; }
+    std::size_t most_leaves() const { return columns_ + (trees_ ? trees_->count() : 0); }
+    bool has_many(std::size_t heads) const {
+        return lanes_.classes() && heads - setup_.open > few_classes && !setup_.coupled;
+    }
+    bool many() const { return lanes_.placing() == Placing::by_rate; }
+    void share_rates();
     LeafLanes working_memory(Scratch& scratch, std::size_t longest_row, std::size_t most_leaves) const;
     // Keeps only the octets of the leaders.
     void keep_leaders(Scratch& scratch, LeafLanes& lanes) const;
@@ -116,6 +127,7 @@ class LeafLearner {
     void take_leaders(const LeafLanes& lanes, Scratch& scratch, std::size_t met, std::size_t width,
                       double* predictions) const;
     void judge_row(const Labels& labels, const LeafLanes& lanes);
+    void judge_many(double y, const LeafLanes& lanes, double* loss) const;
     // Writes the row's leaves of curves, as features, and returns their number.
     std::size_t take_curve_leaves(const LeafRows& rows, std::size_t r, std::uint32_t* to) const;
     std::size_t find_leaves(const LeafRows& rows, std::size_t r);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/memory.hpp"
+#include "engine/setup.hpp"
 #include "engine/state.hpp"
 #include "trees/kernel.hpp"
 
@@ -22,10 +23,7 @@ namespace unitless {
 
 class Trees {
   public:
-    static constexpr std::size_t count = 64;        // the number of trees
-    static constexpr std::size_t most = 256;        // leaves of each tree
-    static constexpr std::size_t nodes = 2 * most;  // memory for the nodes of each tree
-    static constexpr std::size_t leaf_count() { return count * most; }
+    static constexpr std::size_t most_trees = 1024;     // Python checks it (options.py)
     static constexpr std::uint32_t drawing = 5;         // rows in which candidates are drawn
     static constexpr std::uint32_t enough = 24;         // rows that a new leaf watches
     static constexpr std::uint32_t longest = 1u << 22;  // the largest number of rows that a leaf watches
@@ -48,22 +46,27 @@ class Trees {
         double stay_mean[most_watched], right_mean[most_watched];  // of the residuals
     };
 
-    Trees(std::size_t heads, bool classes) { regroup(heads, classes); }
+    Trees(const TreeSize& size, std::size_t heads, bool classes) : count_(size.trees), most_(size.leaves) {
+        regroup(heads, classes);
+    }
+    std::size_t count() const { return count_; }
+    std::size_t leaf_count() const { return count_ * most_; }
 
     // Writes the leaves of a row, as features, and returns their number. Trees that were never split have none.
     // `ahead`: the number of a row that has descended in advance; trees may have been split since.
     static constexpr std::size_t unknown = ~std::size_t{0};
     std::size_t find(const TreeKernel& kernel, const double* row, std::size_t ahead, std::uint32_t* leaves) {
         if (ahead == unknown) {
-            std::fill_n(reached_, count, 0);
+            std::fill_n(reached_.data(), count_, 0);
         } else {
-            std::copy_n(&ahead_[ahead * count], count, reached_);
+            std::copy_n(&ahead_[ahead * count_], count_, reached_.data());
         }
-        return find_from(kernel, row, reached_, leaves);
+        return find_from(kernel, row, reached_.data(), leaves);
     }
     // The leaves of a row that is not learned.
     std::size_t find(const TreeKernel& kernel, const double* row, std::uint32_t* leaves) const {
-        std::uint32_t reached[count] = {};
+        std::uint32_t reached[most_trees];
+        std::fill_n(reached, count_, 0);
         return find_from(kernel, row, reached, leaves);
     }
 
@@ -77,30 +80,31 @@ class Trees {
         }
         changed_.clear();
         frozen_text_ = asks_text_;
-        ahead_.resize(std::max(ahead_.size(), rows * count));
+        ahead_.resize(std::max(ahead_.size(), rows * count_));
     }
     void descend_ahead(const TreeKernel& kernel, const double* row, std::size_t number) {
-        std::uint32_t* const to = &ahead_[number * count];
-        std::fill_n(to, count, 0);
-        (frozen_text_ ? kernel.descend : kernel.descend_numbers)(frozen_.data(), nodes, count, row, to);
+        std::uint32_t* const to = &ahead_[number * count_];
+        std::fill_n(to, count_, 0);
+        (frozen_text_ ? kernel.descend : kernel.descend_numbers)(frozen_.data(), nodes(), count_, row, to);
     }
     // Prefetches the statistics of the leaves that such a row reached; fetch_weights(leaf) prefetches its weights.
     template <class Fetch>
     void prefetch(std::size_t number, Fetch fetch_weights) {
-        for (std::size_t k = 0; k < count; ++k) {
-            const std::uint32_t leaf = leaf_of(k, ahead_[number * count + k]);
+        for (std::size_t k = 0; k < count_; ++k) {
+            const std::uint32_t leaf = leaf_of(k, ahead_[number * count_ + k]);
             fetch_weights(leaf);
-            if (leaves_[k] >= most) continue;
+            if (leaves_[k] >= most_) continue;
             const char* const from = blocks_.get() + leaf * bytes_;
             for (std::size_t line = 0; line < bytes_; line += 64) __builtin_prefetch(from + line, 1);
         }
     }
 
     // Counts the row of the last call of `find`, after it was learned. `residuals`: by head; `weight`: relative to the
-    // mean weight. Calls action(split) when a leaf is split.
+    // mean weight; `active`: by group of heads, whether its trees count the row (null: all do). Calls action(split)
+    // when a leaf is split.
     template <class Action>
     void learn(const TreeKernel& kernel, const double* row, const unsigned char* kinds, std::size_t columns,
-               const double* residuals, double weight, Action action) {
+               const double* residuals, double weight, const char* active, Action action) {
         if (columns == 0) return;
         if (candidates_ == 0) make_blocks(columns <= 16 ? 16 : 24);
         if (!set_unit(residuals)) return;
@@ -115,11 +119,14 @@ class Trees {
             }
             squares[group] = static_cast<float>(square);
         }
-        std::uint32_t reached[count], due[count];
-        for (std::size_t k = 0; k < count; ++k)
-            reached[k] = leaves_[k] < most ? leaf_of(k, reached_[k]) : WatchRow::none;
-        const std::size_t waiting = kernel.watch({blocks_.get(), bytes_, candidates_, watched_, reached, count, drawing,
-                                                  row, static_cast<float>(weight), left, squares, group_, due});
+        std::uint32_t reached[most_trees], due[most_trees];
+        for (std::size_t k = 0; k < count_; ++k) {
+            const bool watches = leaves_[k] < most_ && (active == nullptr || active[group_[k]]);
+            reached[k] = watches ? leaf_of(k, reached_[k]) : WatchRow::none;
+        }
+        const std::size_t waiting =
+            kernel.watch({blocks_.get(), bytes_, candidates_, watched_, reached, count_, drawing, row,
+                          static_cast<float>(weight), left, squares, group_.data(), due});
         for (std::size_t i = 0; i < waiting; ++i) {
             const std::uint32_t k = due[i];
             const Leaf at = leaf_at(reached[k]);
@@ -144,13 +151,12 @@ class Trees {
         const std::size_t watched = classes ? most_watched : 1;
         const std::size_t groups = std::min((heads + watched - 1) / watched, most_groups);
         if (candidates_ > 0 && groups != groups_)  // the sums would belong to other heads
-            for (std::size_t k = 0; k < count; ++k)
-                for (std::uint32_t i = 0; i < leaves_[k]; ++i)
-                    begin_drawing(leaf_at(static_cast<std::uint32_t>(k * most) + i));
+            for (std::size_t k = 0; k < count_; ++k)
+                for (std::uint32_t i = 0; i < leaves_[k]; ++i) begin_drawing(leaf_at(first_leaf(k) + i));
         heads_ = heads;
         watched_ = watched;
         groups_ = groups;
-        for (std::size_t k = 0; k < count; ++k) group_[k] = static_cast<std::uint8_t>(k % groups);
+        for (std::size_t k = 0; k < count_; ++k) group_[k] = static_cast<std::uint8_t>(k % groups);
     }
 
     void save(TreeState& to) const;
@@ -159,16 +165,16 @@ class Trees {
     std::size_t bytes() const {
         return (nodes_.capacity() + frozen_.capacity()) * sizeof(Question) +
                places_.capacity() * sizeof(std::uint16_t) +
-               (changed_.capacity() + ahead_.capacity()) * sizeof(std::uint32_t) + count * most * bytes_;
+               (changed_.capacity() + ahead_.capacity()) * sizeof(std::uint32_t) + leaf_count() * bytes_;
     }
 
   private:
     // Starts at the nodes in `reached`.
     std::size_t find_from(const TreeKernel& kernel, const double* row, std::uint32_t* reached,
                           std::uint32_t* leaves) const {
-        descend_of(kernel)(nodes_.data(), nodes, count, row, reached);
+        descend_of(kernel)(nodes_.data(), nodes(), count_, row, reached);
         std::size_t found = 0;
-        for (std::size_t k = 0; k < count; ++k) {
+        for (std::size_t k = 0; k < count_; ++k) {
             leaves[found] = leaf_of(k, reached[k]);
             found += reached[k] > 0;
         }
@@ -192,22 +198,26 @@ class Trees {
     };
 
     std::size_t heads_ = 1, watched_ = 1, groups_ = 1, candidates_ = 0, bytes_ = 0;
-    double unit_ = 0;  // of the residuals: a power of two, so that floats can hold their sums
+    double unit_ = 0;           // of the residuals: a power of two, so that floats can hold their sums
+    std::size_t count_, most_;  // the number of trees, and of the leaves of each
     std::vector<Question> nodes_ = first_nodes();
-    std::vector<std::uint16_t> places_ = std::vector<std::uint16_t>(count * nodes);  // of the leaf at a node
-    std::uint32_t leaves_[count] = {};
-    std::uint64_t random_[count] = {};
-    std::uint8_t group_[count] = {};
+    std::vector<std::uint16_t> places_ = std::vector<std::uint16_t>(count_ * nodes());  // of the leaf at a node
+    std::vector<std::uint32_t> leaves_ = std::vector<std::uint32_t>(count_);            // by tree: their number
+    std::vector<std::uint64_t> random_ = std::vector<std::uint64_t>(count_);
+    std::vector<std::uint8_t> group_ = std::vector<std::uint8_t>(count_);
     Zeros blocks_;
-    std::uint32_t reached_[count] = {};  // nodes
-    bool asks_text_ = false;             // whether some test is about text
-    std::vector<Question> frozen_;       // a copy of the nodes; changed nodes are copied again
+    std::vector<std::uint32_t> reached_ = std::vector<std::uint32_t>(count_);  // nodes
+    bool asks_text_ = false;                                                   // whether some test is about text
+    std::vector<Question> frozen_;  // a copy of the nodes; changed nodes are copied again
     bool frozen_text_ = false;
     std::vector<std::uint32_t> changed_, ahead_;
 
-    static std::vector<Question> first_nodes() {
-        std::vector<Question> all(count * nodes);
-        for (std::size_t k = 0; k < count; ++k) all[k * nodes] = {infinite, 0, 0};
+    std::size_t nodes() const { return 2 * most_; }  // memory for the nodes of each tree
+    std::uint32_t first_leaf(std::size_t tree) const { return static_cast<std::uint32_t>(tree * most_); }
+
+    std::vector<Question> first_nodes() const {
+        std::vector<Question> all(count_ * nodes());
+        for (std::size_t k = 0; k < count_; ++k) all[k * nodes()] = {infinite, 0, 0};
         return all;
     }
 
@@ -215,7 +225,7 @@ class Trees {
         return asks_text_ ? kernel.descend : kernel.descend_numbers;
     }
     std::uint32_t leaf_of(std::size_t tree, std::uint32_t node) const {
-        return static_cast<std::uint32_t>(tree * most) + places_[tree * nodes + node];
+        return first_leaf(tree) + places_[tree * nodes() + node];
     }
 
     // Sets the unit at the first nonzero residual, and again when a residual is far larger. Returns whether there is a
@@ -231,9 +241,9 @@ class Trees {
     }
 
     void change_unit(float ratio) {
-        for (std::size_t k = 0; k < count; ++k)
+        for (std::size_t k = 0; k < count_; ++k)
             for (std::uint32_t i = 0; i < leaves_[k]; ++i) {
-                const Leaf at = leaf_at(static_cast<std::uint32_t>(k * most) + i);
+                const Leaf at = leaf_at(first_leaf(k) + i);
                 at.facts->square *= ratio * ratio;
                 for (std::size_t j = 0; j < watched_; ++j) at.whole[j] *= ratio;
                 for (std::size_t j = 0; j < candidates_ * watched_; ++j) at.sums[j] *= ratio;
@@ -243,13 +253,13 @@ class Trees {
     void make_blocks(std::size_t candidates) {
         std::size_t bytes = watch_header(watched_) + candidates * (8 + 4 + 4 * watched_ + 4);
         bytes = (bytes + 63) / 64 * 64;
-        blocks_ = Zeros(count * most * bytes);  // before any change, because memory may run out
+        blocks_ = Zeros(leaf_count() * bytes);  // before any change, because memory may run out
         bytes_ = bytes;
         candidates_ = candidates;
-        for (std::size_t k = 0; k < count; ++k) {
+        for (std::size_t k = 0; k < count_; ++k) {
             leaves_[k] = 1;
             random_[k] = k + 1;
-            leaf_at(static_cast<std::uint32_t>(k * most)).facts->need = enough;
+            leaf_at(first_leaf(k)).facts->need = enough;
         }
     }
 
@@ -344,7 +354,7 @@ class Trees {
         const double all_rows = static_cast<double>(at.facts->weight), right = static_cast<double>(at.rows[z]);
         const double stay = all_rows - right;
         Split result{leaf,
-                     static_cast<std::uint32_t>(tree * most) + fresh,
+                     first_leaf(tree) + fresh,
                      stay / all_rows,
                      fresh == 1,
                      first_head,
@@ -356,16 +366,16 @@ class Trees {
             result.stay_mean[i] = (static_cast<double>(at.whole[i]) - sum) / stay * unit_;
             result.right_mean[i] = sum / right * unit_;
         }
-        Question* const all = &nodes_[tree * nodes];
+        Question* const all = &nodes_[tree * nodes()];
         all[node] = {at.low[z], at.column[z], child};
         asks_text_ = asks_text_ || at.column[z] & Question::text;
         all[child] = {infinite, 0, child};
         all[child + 1] = {infinite, 0, child + 1};
         if (!frozen_.empty())
             for (const std::uint32_t one : {node, child, child + 1})
-                changed_.push_back(static_cast<std::uint32_t>(tree * nodes) + one);
-        places_[tree * nodes + child] = places_[tree * nodes + node];
-        places_[tree * nodes + child + 1] = static_cast<std::uint16_t>(fresh);
+                changed_.push_back(static_cast<std::uint32_t>(tree * nodes()) + one);
+        places_[tree * nodes() + child] = places_[tree * nodes() + node];
+        places_[tree * nodes() + child + 1] = static_cast<std::uint16_t>(fresh);
         for (const std::uint32_t half : {leaf, result.right}) {
             const Leaf made = leaf_at(half);
             made.facts->need = enough;

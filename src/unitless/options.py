@@ -34,12 +34,19 @@ Side: TypeAlias = str | int | tuple[str | int, ...]
 Interactions: TypeAlias = Literal[2, "ordered"] | tuple[tuple[Side, Side], ...]
 
 MAX_BITS = 30
+MOST_TREES = 1024  # core/trees/trees.hpp has arrays of this size
+MOST_TREE_LEAVES = 4096
 # Options that only a single linear learner supports.
 _SINGLE = (("order", "vw"), ("clip", "vw"))
 
 
 def _declared(
-    default: Any, check: Callable[[str, Any], Any], core: Callable[[Any], Any] | None = None, *, passed: bool = True
+    default: Any,
+    check: Callable[[str, Any], Any],
+    core: Callable[[Any], Any] | None = None,
+    *,
+    passed: bool = True,
+    rare: bool = False,
 ) -> Any:
     """Declare an option as a field of `Options`.
 
@@ -48,8 +55,9 @@ def _declared(
         check: called with the name and the value; returns the value in its normal form, or raises an `OptionError`.
         core: converts the value for the core. Default: unchanged.
         passed: whether the core takes the option under the same name. Default: True.
+        rare: whether model files name the option only if its value is not the default. Default: False.
     """
-    return field(default=default, metadata={"check": check, "core": core, "passed": passed})
+    return field(default=default, metadata={"check": check, "core": core, "passed": passed, "rare": rare})
 
 
 def _choice(*allowed: object) -> Callable[[str, Any], Any]:
@@ -97,13 +105,20 @@ def _penalty_or_auto(name: str, value: Any) -> float | Auto:
     return _penalty(name, value)
 
 
+def _whole(least: int, most: int) -> Callable[[str, Any], int]:
+    """Make a function that checks that a value is a whole number in a range."""
+
+    def check(name: str, value: Any) -> int:
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        if not whole or not least <= operator.index(value) <= most:
+            raise OptionError(f"is {value!r}; it must be a whole number from {least:,} to {most:,}", option=name)
+        return operator.index(value)
+
+    return check
+
+
 def _bits(name: str, value: Any) -> int | None:
-    if value is None:
-        return None
-    whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    if not whole or not 1 <= operator.index(value) <= MAX_BITS:
-        raise OptionError(f"is {value!r}; it must be a whole number from 1 to {MAX_BITS}", option=name)
-    return operator.index(value)
+    return None if value is None else _whole(1, MAX_BITS)(name, value)
 
 
 @dataclass(frozen=True)
@@ -141,6 +156,8 @@ class Options:
         sparsity: set weights that matter little to zero: auto, or a number without a unit, for which 1 is a good value.
             Default: 0.
         l2: pull weights toward zero, by a number without a unit. Default: 0.
+        n_trees: the number of trees, from 1 to 1024; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree, from 2 to 4096; rarely needed. Default: 256.
     """
 
     rule: Rule = _declared("nag", _choice(*RULES))
@@ -162,6 +179,8 @@ class Options:
     ensemble: bool = _declared(False, _flag, lambda value: "auto" if value else "none")
     sparsity: float | Auto = _declared(0.0, _penalty_or_auto, passed=False)
     l2: float = _declared(0.0, _penalty)
+    n_trees: int = _declared(64, _whole(1, MOST_TREES), rare=True)
+    max_leaves: int = _declared(256, _whole(2, MOST_TREE_LEAVES), rare=True)
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -328,6 +347,11 @@ class Options:
     def asdict(self) -> dict[str, Any]:
         """The options as a plain dictionary."""
         return asdict(self)
+
+    def written(self) -> dict[str, Any]:
+        """Return the options in the form that a model file names."""
+        rare = {one.name: one.default for one in fields(self) if one.metadata["rare"]}
+        return {name: value for name, value in self.asdict().items() if name not in rare or value != rare[name]}
 
     def core(self) -> dict[str, Any]:
         """Return the options in the form that the core takes."""

@@ -102,7 +102,8 @@ def same_state(m: ul.Learner, oracle: Shaped) -> None:
 
 
 def same_leaves(state: dict[str, Any], member: Member) -> None:
-    name, first = ("trees", 64 * 256) if member.trees else ("curves", 0)
+    count, most = (member.trees.T, member.trees.most) if member.trees else (0, 0)
+    name, first = "trees" if member.trees else "curves", count * most
     leaves = state[f"{name}.leaves"].astype(int).tolist()
     lanes = [lane for head in member.heads for lane in head.lanes]
     weights = dict(zip(leaves, state[f"{name}.weights"].reshape(-1, len(lanes)), strict=True))
@@ -111,7 +112,7 @@ def same_leaves(state: dict[str, Any], member: Member) -> None:
         assert np.isclose(state[f"{name}.N"][0], lanes[0].terms.N, rtol=1e-12)
     for leaf in member.heads[0].G:
         kind, of, place = leaf
-        number = of * 256 + place if kind == "tree" else first + of * 33 + (32 if place < 0 else place)
+        number = of * most + place if kind == "tree" else first + of * 33 + (32 if place < 0 else place)
         w, G = [lane.w[leaf] for lane in lanes], [head.G[leaf] for head in member.heads]
         np.testing.assert_allclose(weights.get(number, np.zeros(len(w))), w, rtol=1e-10, atol=1e-12)
         if adaptive(lanes[0].terms):  # other rules do not use it
@@ -248,6 +249,41 @@ def test_classes(loss: str, classes: int, rows: int) -> None:
     oracle = Shaped("trees", "nag", REFERENCE_LOSSES[loss], classes=classes, text=TEXT, limited=limited)
     expected = oracle.run(raw, y, weight)
     close(p, expected)
+    same_state(m, oracle)
+
+
+@pytest.mark.parametrize(
+    ("loss", "rate", "rows"), [("logistic", 0.5, 160), ("hinge", 0.5, 160), ("logistic", "auto", 30)]
+)
+@pytest.mark.parametrize("model_type", ["curves", "trees"])
+def test_many_classes(model_type: Any, loss: str, rate: Any, rows: int) -> None:
+    raw, score = problem("squared", rows)
+    y = np.digitize(score, np.quantile(score, np.arange(1, 26) / 26))
+    y[::2] //= 9  # some classes are frequent, so that not all of them learn each row
+    m = ul.OneVsAll(range(26), loss=loss, learning_rate=rate, model_type=model_type)
+    p = m.learn(named(raw), y)
+    raw[:, 4] = codes(m, raw[:, 4])
+    oracle = Shaped(model_type, "nag", REFERENCE_LOSSES[loss], rate, classes=26, text=TEXT)
+    close(p, oracle.run(raw, y), 1e-10)
+    same_state(m, oracle)
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_few_trees_and_few_leaves(classes: int) -> None:
+    raw, y = problem("squared", 400)
+    if classes:
+        y = np.digitize(y, [-0.5, 0.7])
+    size = {"n_trees": 3, "max_leaves": 4}
+    options: dict[str, Any] = {"learning_rate": 0.5, "model_type": "trees", **size}
+    m = ul.OneVsAll(range(3), **options) if classes else ul.Learner(**options)
+    p = m.learn(named(raw), y)
+    sizes = m._snapshot()["form"]["tree.sizes"]
+    assert len(sizes) == 3
+    assert sizes.max() == 4 or classes
+    raw[:, 4] = codes(m, raw[:, 4])
+    loss = reference.Logistic() if classes else None
+    oracle = Shaped("trees", "nag", loss, classes=classes, text=TEXT, **size)
+    close(p, oracle.run(raw, y))
     same_state(m, oracle)
 
 

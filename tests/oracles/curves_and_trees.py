@@ -35,6 +35,12 @@ from .softmax import against
 
 Float64 = NDArray[np.float64]
 
+FEW = 20
+"""With more classes than this, all share their learning rates, and a row is learned by those that it can change."""
+
+WATCHED = 8
+"""How many classes a tree looks at."""
+
 Leaf: TypeAlias = tuple[str, int, int]
 """A feature: of which kind ("curve" or "tree"), of which column or tree, and its place there."""
 
@@ -241,10 +247,10 @@ class Node:
 class Tree:
     """One tree, which uses the residuals of some heads."""
 
-    most, conf = 256, 2.5
+    conf = 2.5
 
-    def __init__(self, number: int, q: int, heads: range, watched: int) -> None:
-        self.number, self.q, self.heads, self.watched = number, q, heads, watched
+    def __init__(self, number: int, q: int, heads: range, watched: int, most: int) -> None:
+        self.number, self.q, self.heads, self.watched, self.most = number, q, heads, watched, most
         self.random, self.leaves = Random(number + 1), 1
         self.root = Node(0, Watch(q, watched))
 
@@ -288,15 +294,14 @@ class Tree:
 
 
 class Trees:
-    """T = 64 trees over all columns.
+    """Trees over all columns.
 
     With classes, a tree uses at most eight heads; with more heads, trees take turns.
     """
 
-    T = 64
-
-    def __init__(self, heads: int, classes: bool) -> None:
-        self.count, self.watched = heads, 8 if classes else 1
+    def __init__(self, heads: int, classes: bool, size: tuple[int, int]) -> None:
+        self.T, self.most = size  # trees, and leaves of each
+        self.count, self.watched = heads, WATCHED if classes else 1
         self.trees: list[Tree] = []
         # the scale of the residuals: a power of two, from the first nonzero one on; until then nothing is drawn
         self.unit = 0.0
@@ -308,7 +313,7 @@ class Trees:
             for k in range(self.T):
                 first = k % groups * self.watched
                 heads = range(first, min(first + self.watched, self.count))
-                self.trees.append(Tree(k, 16 if len(x) <= 16 else 24, heads, self.watched))
+                self.trees.append(Tree(k, 16 if len(x) <= 16 else 24, heads, self.watched, self.most))
         return [tree.reach(x) for tree in self.trees]
 
     def leaves(self, nodes: list[Node]) -> list[Leaf]:
@@ -316,11 +321,21 @@ class Trees:
         leaves = [tree.leaf(node) for tree, node in zip(self.trees, nodes, strict=True)]
         return [leaf for leaf in leaves if leaf is not None]
 
-    def learn(self, nodes: list[Node], x: Float64, text: Sequence[bool], r: Float64, h: float) -> Iterator[Division]:
-        """Update the trees after a row."""
+    def learn(
+        self,
+        nodes: list[Node],
+        x: Float64,
+        text: Sequence[bool],
+        r: Float64,
+        h: float,
+        active: set[int] | None = None,
+    ) -> Iterator[Division]:
+        """Update the trees after a row; if only some groups of heads are active, update the trees of these groups."""
         if not self.unit and r.any():
             self.unit = 2.0 ** (math.frexp(np.abs(r).max())[1] - 1)
         for tree, node in zip(self.trees if self.unit else (), nodes, strict=False):
+            if active is not None and tree.heads.start // WATCHED not in active:
+                continue
             division = tree.learn(node, x, text, r / self.unit, h)
             if division is not None:
                 means = {head: (stay * self.unit, go * self.unit) for head, (stay, go) in division.means.items()}
@@ -445,19 +460,30 @@ class Head:
             p = [own + offset for own, offset in zip(p, coupled.offsets, strict=True)]
         loss, said = leader.terms.loss, p[self.lanes.index(leader)]
         slope = loss.slope(said, y)
+        self.move(seen, p, slope, leaves, y, h, pace)
+        self.count([loss.value(own, y) for own in p] if coupled is None else coupled.losses, h)
+        return said, slope
+
+    def move(
+        self, seen: list[Seen], p: list[float], slope: float, leaves: list[Leaf], y: float, h: float, pace: float
+    ) -> None:
+        """All lanes learn a row that they have seen; `slope`: the leader's."""
         for leaf in leaves:
             self.G[leaf] += h * slope**2
         for lane, row, own in zip(self.lanes, seen, p, strict=True):
             lane.step(row, own, y, h, pace, {leaf: self.G[leaf] for leaf in leaves})
-        if self.choosing:
-            values = [h * loss.value(own, y) for own in p] if coupled is None else [h * one for one in coupled.losses]
-            leading = values[self.lanes.index(leader)]
-            for lane, value in zip(self.lanes, values, strict=True):
-                lane.loss += value
-                lane.recent = lane.recent * (1 - h / lane.terms.t) + value
-                lane.gap += value - leading
-                lane.square += (value - leading) ** 2
-        return said, slope
+
+    def count(self, losses: list[float], h: float) -> None:
+        """Add the losses of a row, by lane, to the scores by which rates are chosen."""
+        if not self.choosing:
+            return
+        leading = h * losses[self.lanes.index(self.leader)]
+        for lane, loss in zip(self.lanes, losses, strict=True):
+            value = h * loss
+            lane.loss += value
+            lane.recent = lane.recent * (1 - h / lane.terms.t) + value
+            lane.gap += value - leading
+            lane.square += (value - leading) ** 2
 
     def divide(self, division: Division, kick: tuple[float, float]) -> None:
         """Both halves get the weight and their share of G; a first division shares the G of the bias."""
@@ -560,22 +586,51 @@ class Row(NamedTuple):
     examples: int  # including this row
 
 
+def learn_by_some(
+    heads: list[Head], row: Row, leaves: list[Leaf], limits: Limits
+) -> tuple[list[tuple[float, float]], set[int]]:
+    """A row for many heads. Gives ŷ of each head's leader and its slope, and the numbers of the active groups.
+
+    Heads are in groups of eight. A group is active if the slope of one of its heads is above 1/256 of the largest
+    slope; the others do not learn the row. All heads share their rates: the loss of a rate is the sum over active
+    heads.
+    """
+    leading = heads[0].lanes.index(heads[0].leader)
+    seen = [[lane.observe(row.x, leaves, row.h) for lane in head.lanes] for head in heads]
+    p = [[limits.limit(one.p) for one in own] for own in seen]
+    labels, loss = row.y.tolist(), heads[0].leader.terms.loss
+    slopes = [loss.slope(own[leading], y) for own, y in zip(p, labels, strict=True)]
+    limit = 2.0**-8 * max(map(abs, slopes))
+    active = {number // WATCHED for number, slope in enumerate(slopes) if abs(slope) > limit}
+    learning = [number for number in range(len(heads)) if number // WATCHED in active]
+    for k in learning:
+        heads[k].move(seen[k], p[k], slopes[k], leaves, labels[k], row.h, row.pace)
+    losses = [sum(loss.value(p[k][rate], labels[k]) for k in learning) for rate in range(len(heads[0].lanes))]
+    for head in heads:
+        head.count(losses, row.h)
+    return [(own[leading], slope) for own, slope in zip(p, slopes, strict=True)], active
+
+
 def learn_row(member: Member, row: Row, curve_leaves: list[Leaf], cuts: list[Division], limits: Limits) -> Float64:
     """Learn a row with a member, after curves were cut; return the predictions by head."""
     nodes, leaves = member.find(row.raw, curve_leaves)
     others: list[Coupled | None] = [None] * len(member.heads)
+    active: set[int] | None = None
     if member.coupled:
         others = [*member.couple(row.x, leaves, int(np.argmax(row.y)))]
-    results = [
-        head.learn(row.x, leaves, float(y), row.h, row.pace, limits, coupled)
-        for head, y, coupled in zip(member.heads, row.y, others, strict=True)
-    ]
+    if member.curved and not member.coupled and len(member.heads) > FEW:
+        results, active = learn_by_some(member.heads, row, leaves, limits)
+    else:
+        results = [
+            head.learn(row.x, leaves, float(y), row.h, row.pace, limits, coupled)
+            for head, y, coupled in zip(member.heads, row.y, others, strict=True)
+        ]
     for cut in cuts if member.curved else ():
         for head in member.heads:
             head.divide(cut, (0.0, 0.0))
     if member.trees:
         residuals = np.array([-slope for _, slope in results])
-        for split in member.trees.learn(nodes, row.raw, row.text, residuals, row.relative):
+        for split in member.trees.learn(nodes, row.raw, row.text, residuals, row.relative, active):
             for number, head in enumerate(member.heads):
                 stay, go = split.means.get(number, (0.0, 0.0))
                 head.divide(split, (member.kick * stay, member.kick * go))
@@ -620,6 +675,8 @@ class Shaped:
         aware: bool = True,
         coupled: bool = False,
         text: Sequence[bool] = (),
+        n_trees: int = 64,
+        max_leaves: int = 256,
     ) -> None:
         self.loss = loss or reference.Squared()
         self.rule, self.rate, self.aware = rule, rate, aware
@@ -629,13 +686,13 @@ class Shaped:
         # A mean residual divided by the loss's largest curvature is the distance that the predictions of a leaf should
         # move; each tree moves them by its part. The residual is the slope: for squared loss 2(y - p).
         squared, logistic = isinstance(self.loss, reference.Squared), isinstance(self.loss, reference.Logistic)
-        kick = (0.5 if squared else 4.0 if logistic else 0.0) / Trees.T
+        kick = (0.5 if squared else 4.0 if logistic else 0.0) / n_trees
         kinds = {"linear": ["l"], "curves": ["l", "c"], "trees": ["l", "c", "t"], "curves only": ["c"]}[shape]
         self.members = [
             Member(
                 [self._head() for _ in range(classes or 1)],
                 kind != "l",
-                Trees(classes or 1, classes > 0) if kind == "t" else None,
+                Trees(classes or 1, classes > 0, (n_trees, max_leaves)) if kind == "t" else None,
                 kick,
                 coupled,
             )

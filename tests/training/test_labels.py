@@ -176,10 +176,9 @@ def test_numbers_beside_one_other_text_are_no_classes() -> None:
 
 
 def test_hundreds_of_classes_are_worth_a_word() -> None:
-    result = ul.train(table([f"c{i % 120}" for i in range(480)]), "y", **QUICK)
+    result = ul.train(table([f"c{i % 120}" for i in range(480)]), "y", **{**QUICK, "model_type": "linear"})
     assert result.notes == [
-        "the target has 120 classes, each with a model of its own: learning takes about 12 times as much time and "
-        "memory as with 10 classes"
+        "the target has 120 classes, each with a model of its own: time and memory grow with their number"
     ]
 
 

@@ -30,12 +30,12 @@ void update_average(const double* octet, double* average, const std::vector<doub
 
 }  // namespace
 
-LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, bool in_blocks)
+LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, Placing placing)
     : Engine(setup, clock),
       setup_(setup),
       kernel_(kernel),
       lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, setup.average,
-             setup.penalties, in_blocks),
+             setup.penalties, placing),
       selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size(), setup.across),
       labels_are_signs_(facts_of(setup.options.loss).labels == LabelKind::sign),
       negative_(facts_of(setup.options.loss).negative),
@@ -83,7 +83,7 @@ void LaneEngine::load(const EngineState& from) {
     check_average(from);
     for (const std::uint32_t slot : from.slots) places_.allot(slot);
     lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open, setup_.average, setup_.penalties,
-                   lanes_.in_blocks());
+                   lanes_.placing());
     lanes_.reserve(places_.on() ? places_.count() : capacity);
     lanes_.load(from, places_);
     selection_.load(from);

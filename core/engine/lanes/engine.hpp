@@ -18,7 +18,7 @@ class LaneEngine : public Engine,
                    protected LanePipeline::Work {
   public:
     LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
-        : LaneEngine(setup, kernel, clock, false) {}
+        : LaneEngine(setup, kernel, clock, Placing::by_head) {}
 
     void reserve(std::size_t slots, bool growing) override;
     void learn(const Batch& batch, double* predictions) override;
@@ -48,7 +48,7 @@ class LaneEngine : public Engine,
     Lanes lanes_;
     Selection selection_;
 
-    LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, bool in_blocks);
+    LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, Placing placing);
 
     // ---- Steps that lanes which depend on each other (softmax/) override
 

@@ -4,8 +4,9 @@
 // class. Heads are independent of each other. A model whose set of classes may grow has one more head, the last, for
 // the spare class: its labels are always negative, so it is the state of a class before its first row.
 //
-// In softmax/ the heads depend on each other, and only different rates can run in parallel. So the lanes of some rates,
-// of all heads, are stored together in a block of octets. All heads then have the same rates.
+// Lanes can also be stored in blocks of octets, each with the lanes of some rates, of all heads. All heads then have
+// the same rates. In softmax/ the heads depend on each other, and only different rates can run in parallel. The leaf
+// learners of many classes (trees/) process only some octets of a row; each of their blocks has one rate.
 #pragma once
 
 #include <algorithm>
@@ -37,9 +38,12 @@ class ZeroedDoubles {
     double* data_ = nullptr;
 };
 
+// How lanes are stored: all of them head by head; in blocks of up to eight rates; in blocks of one rate.
+enum class Placing : unsigned char { by_head, in_blocks, by_rate };
+
 class Lanes {
   public:
-    // The lanes of some rates, head by head. Each head begins a new octet.
+    // The lanes of some rates, head by head.
     struct Block {
         std::size_t first_octet, octets;
         std::size_t first_rate, rates;  // positions among the rates of a head
@@ -47,7 +51,7 @@ class Lanes {
 
     // Lanes are ordered by head, and within a head by rate. `penalties`: by rate, if any.
     Lanes(std::vector<double> rates, std::vector<Lane> lanes, std::size_t heads, bool classes, bool open, bool averaged,
-          std::vector<double> penalties = {}, bool in_blocks = false)
+          std::vector<double> penalties = {}, Placing placing = Placing::by_head)
         : rates_(std::move(rates)),
           penalties_(std::move(penalties)),
           lanes_(std::move(lanes)),
@@ -55,7 +59,7 @@ class Lanes {
           classes_(classes),
           open_(open),
           averaged_(averaged),
-          in_blocks_(in_blocks) {
+          placing_(placing) {
         place_lanes();
         describe();
         octets_.resize(octet_count());
@@ -73,10 +77,10 @@ class Lanes {
     std::size_t octet_count() const { return octet_count_; }
     // The number of lanes in an octet; they fill its first positions.
     std::size_t lanes_of(std::size_t octet) const {
-        return in_blocks_ ? 8 : std::min<std::size_t>(8, lanes_.size() - octet * 8);
+        return placing_ != Placing::by_head ? 8 : std::min<std::size_t>(8, lanes_.size() - octet * 8);
     }
     const std::vector<Block>& blocks() const { return blocks_; }
-    bool in_blocks() const { return in_blocks_; }
+    Placing placing() const { return placing_; }
     // The position of a lane: its octet times eight, plus its position there. Without blocks, it is the lane's number.
     std::size_t place(std::size_t lane) const { return places_[lane]; }
     std::size_t capacity() const { return capacity_; }
@@ -115,12 +119,20 @@ class Lanes {
         scale()[slot] = lower;
     }
 
-    // Leaves of curves and trees (trees/): indicators, whose weights have neither a scale nor an H of their own.
-    double* leaves(std::size_t o) const { return leaf_capacity_ ? leaves_[o].data() : nullptr; }
+    // Leaves of curves and trees (trees/): indicators, whose weights have neither a scale nor an H of their own. The
+    // weights of a leaf in one octet are `leaf_stride` doubles after those of the leaf before it.
+    double* leaves(std::size_t o) const {
+        const std::size_t each = leaf_octets();
+        return leaf_capacity_ ? leaves_[o / each].data() + o % each * leaf_doubles : nullptr;
+    }
+    std::size_t leaf_stride() const { return leaf_octets() * leaf_doubles; }
     double& w(std::size_t leaf, std::size_t lane) const {
-        return leaves_[place(lane) / 8].data()[leaf * leaf_doubles + place(lane) % 8];
+        return leaves(place(lane) / 8)[leaf * leaf_stride() + place(lane) % 8];
     }
     std::size_t leaf_capacity() const { return leaf_capacity_; }
+    // Must be called before the weights of a leaf are changed for the first time.
+    void use_leaf(std::size_t leaf) { leaf_used_[leaf] = true; }
+    bool uses_leaf(std::size_t leaf) const { return leaf_used_[leaf]; }
 
     void reserve(std::size_t slots) {
         if (slots <= capacity_) return;
@@ -131,8 +143,9 @@ class Lanes {
     }
     void reserve_leaves(std::size_t leaves) {
         if (leaves <= leaf_capacity_) return;
-        leaves_.resize(octet_count());
-        for (auto& octet : leaves_) grow(octet, leaf_capacity_, leaves, leaf_doubles);
+        leaves_.resize(octet_count() / leaf_octets());
+        for (auto& octets : leaves_) grow(octets, leaf_capacity_, leaves, leaf_stride());
+        leaf_used_.resize(leaves);
         leaf_capacity_ = leaves;
     }
 
@@ -168,8 +181,11 @@ class Lanes {
 
     // Replaces the lanes: lane k gets the state of lane from[k].
     void rearrange(std::vector<Lane> lanes, std::size_t heads, const std::vector<std::size_t>& from) {
+        rearrange(std::move(lanes), heads, from, placing_);
+    }
+    void rearrange(std::vector<Lane> lanes, std::size_t heads, const std::vector<std::size_t>& from, Placing placing) {
         // If memory runs out here, nothing has changed.
-        Lanes other(rates_, std::move(lanes), heads, classes_, open_, averaged_, penalties_, in_blocks_);
+        Lanes other(rates_, std::move(lanes), heads, classes_, open_, averaged_, penalties_, placing);
         if (capacity_) {
             for (auto& octet : other.octets_) octet = ZeroedDoubles(capacity_ * octet_doubles);
             for (auto& average : other.averages_) average = ZeroedDoubles(capacity_ * octet_doubles);
@@ -184,6 +200,7 @@ class Lanes {
             if (averaged_) other.set_average_scale(slot, average_scale(slot));
         }
         rearrange_leaves(other, from);
+        other.leaf_used_ = std::move(leaf_used_);
         other.capacity_ = capacity_;
         other.scale_ = std::move(scale_);
         *this = std::move(other);
@@ -193,15 +210,20 @@ class Lanes {
     std::vector<double> rates_, penalties_;
     std::vector<Lane> lanes_;
     std::size_t heads_;
-    bool classes_, open_, averaged_, in_blocks_;
+    bool classes_, open_, averaged_;
+    Placing placing_;
     std::size_t octet_count_ = 0;
     std::vector<Block> blocks_;
     std::vector<std::size_t> places_;
     std::size_t capacity_ = 0, leaf_capacity_ = 0;
     ZeroedDoubles scale_;
     std::vector<ZeroedDoubles> octets_, averages_, leaves_;
+    std::vector<char> leaf_used_;
     std::vector<std::size_t> begins_;
     std::vector<double> lane_rate_, lane_label_, lane_penalty_;
+
+    // How many octets share an array of leaf weights: those of a rate, if each rate has a block.
+    std::size_t leaf_octets() const { return placing_ == Placing::by_rate ? blocks_[0].octets : 1; }
 
     static void grow(ZeroedDoubles& memory, std::size_t from, std::size_t to, std::size_t each) {
         ZeroedDoubles wider(to * each);
@@ -212,23 +234,23 @@ class Lanes {
     void rearrange_leaves(Lanes& other, const std::vector<std::size_t>& from) const {
         other.reserve_leaves(leaf_capacity_);
         for (std::size_t leaf = 0; leaf < leaf_capacity_; ++leaf)
-            for (std::size_t k = 0; k < from.size(); ++k)
-                // Leave unused memory untouched.
-                if (const double weight = w(leaf, from[k]); weight != 0) other.w(leaf, k) = weight;
+            for (std::size_t k = 0; leaf_used_[leaf] && k < from.size(); ++k)  // unused memory stays untouched
+                other.w(leaf, k) = w(leaf, from[k]);
     }
 
-    // A block has eight rates, so that each head fills an octet. If there are fewer than two blocks' worth of rates,
-    // blocks are smaller.
+    // A block in softmax/ has eight rates, so that each head fills an octet. If there are fewer than two blocks' worth
+    // of rates, blocks are smaller.
     void place_lanes() {
         constexpr std::size_t two = 2;
         places_.resize(lanes_.size());
-        if (!in_blocks_) {
+        if (placing_ == Placing::by_head) {
             for (std::size_t k = 0; k < lanes_.size(); ++k) places_[k] = k;
             octet_count_ = (lanes_.size() + 7) / 8;
             blocks_ = {{0, octet_count_, 0, heads_ ? lanes_.size() / heads_ : 0}};
             return;
         }
-        const std::size_t rates = lanes_.size() / heads_, count = std::max(std::min(rates, two), (rates + 7) / 8);
+        const std::size_t rates = lanes_.size() / heads_, few = std::max(std::min(rates, two), (rates + 7) / 8);
+        const std::size_t count = placing_ == Placing::by_rate ? rates : few;
         for (std::size_t b = 0; b < count; ++b) {
             const std::size_t first = b * rates / count, size = (b + 1) * rates / count - first;
             for (std::size_t head = 0; head < heads_; ++head)

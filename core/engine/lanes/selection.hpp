@@ -197,6 +197,35 @@ class Selection {
         }
     }
 
+    // From now on, all heads share their losses. They all get the rates that any of them has: where a head lacks one,
+    // its leader's state.
+    void share_rates(Lanes& lanes, Placing placing) {
+        std::vector<char> runs(lanes.rates().size());
+        for (const Lane& lane : lanes.lanes()) runs[lane.rate] = true;
+        std::vector<Lane> all;
+        std::vector<std::size_t> from;
+        std::vector<Scores> sums;
+        for (std::size_t head = 0; head < lanes.heads(); ++head) {
+            const std::size_t first = leader(lanes, head);
+            std::size_t k = lanes.begin(head), number = 0;
+            for (std::uint32_t rate = 0; rate < runs.size(); ++rate) {
+                if (!runs[rate]) continue;
+                const bool own = k < lanes.begin(head + 1) && lanes.lanes()[k].rate == rate;
+                all.push_back({static_cast<std::uint32_t>(head), rate});
+                from.push_back(own ? k++ : first);
+                if (head == 0) sums.emplace_back();
+                sums[number++].add(scores_[from.back()]);
+            }
+        }
+        double followed = 0;
+        for (const double one : followed_) followed += one;
+        lanes.rearrange(std::move(all), lanes.heads(), from, placing);
+        scores_.clear();
+        for (std::size_t head = 0; head < lanes.heads(); ++head)
+            scores_.insert(scores_.end(), sums.begin(), sums.end());
+        std::fill(followed_.begin(), followed_.end(), followed);
+    }
+
     static std::size_t winner(const double* scores, std::size_t classes, std::size_t stride) {
         std::size_t best = 0;
         for (std::size_t c = 1; c < classes; ++c)

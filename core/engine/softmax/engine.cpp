@@ -5,7 +5,7 @@
 
 namespace unitless {
 SoftmaxEngine::SoftmaxEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
-    : LaneEngine(setup, kernel, clock, true) {
+    : LaneEngine(setup, kernel, clock, Placing::in_blocks) {
     set_classes(setup.classes);
 }
 

@@ -35,7 +35,7 @@ OPTIONS = (
         "Metric used for ranking: error_rate or loss. Default: error_rate for classes, loss for numbers.",
         panel=LEARNING,
     ),
-    options.MODEL_TYPE,
+    *options.MODEL_TYPE,
     options.ENSEMBLE,
     *options.MODEL,
     *_PLAN,
@@ -59,7 +59,7 @@ def command(**given: Any) -> int:
     from ..training.compare import compare  # noqa: PLC0415
     from ..training.side_by_side import comparison_sections  # noqa: PLC0415
 
-    of_model = (options.MODEL_TYPE, options.ENSEMBLE, *options.MODEL, *_PLAN, options.WEIGHT, options.LEVEL)
+    of_model = (*options.MODEL_TYPE, options.ENSEMBLE, *options.MODEL, *_PLAN, options.WEIGHT, options.LEVEL)
     learn = partial(
         compare,
         rules=arguments.listed(given["rules"]) or USUAL,

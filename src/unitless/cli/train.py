@@ -42,7 +42,7 @@ OPTIONS = (
     options.TARGET,
     replace(options.RULE, advanced=True),
     options.LEARNING_RATE,
-    options.MODEL_TYPE,
+    *options.MODEL_TYPE,
     options.ENSEMBLE,
     *options.MODEL,
     *options.PLAN,
@@ -102,7 +102,9 @@ def command(**given: Any) -> int:
             rule=given["rule"],
             output=given["output"],
             resume=given["resume"],
-            **arguments.passed_on(given, (options.LEARNING_RATE, options.MODEL_TYPE, options.ENSEMBLE, *options.MODEL)),
+            **arguments.passed_on(
+                given, (options.LEARNING_RATE, *options.MODEL_TYPE, options.ENSEMBLE, *options.MODEL)
+            ),
             **arguments.passed_on(given, (*options.PLAN, options.WEIGHT, options.CHECKPOINT, options.LEVEL)),
             reading=arguments.reading(given, (*options.COLUMNS, options.TAIL)),
             cluster=_cluster(given),

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..inputs import Float64
 from ..models.form_reading import MISSING, MOST_LEAVES, RawColumn
-from .leaves import EACH, Cuts, Heads, Indices, Leaves, Shaped, first_curve_leaf
+from .leaves import EACH, Cuts, Heads, Indices, Leaves, Shaped
 from .totals import added_up
 
 KEPT_LEAVES = 24  # leaves of a merged curve, if no model has more: this leaves room for further cuts
@@ -56,8 +56,11 @@ class _Curve:
         """A member's leaves at places of the column; zeros where the model has no such column."""
         own = self._model.leaves[name]
         if self._column is None:
-            return Leaves(*(np.zeros((len(places), *one.shape[1:])) for one in (own.weights, own.evidence, own.rows)))
-        return own.at(first_curve_leaf(name) + self._column * EACH + places)
+            weights, evidence, rows = (
+                np.zeros((len(places), *one.shape[1:])) for one in (own.weights, own.evidence, own.rows)
+            )
+            return Leaves(weights, evidence, rows)
+        return own.at(own.first_curve + self._column * EACH + places)
 
     def values(self) -> Float64:
         """The stored values."""
@@ -101,7 +104,7 @@ def _merged_curve(j: int, parts: list[_Curve], base: _Curve | None, merged: dict
         leaves[name] = _weighed([part.spread(name, thresholds, mass) for part in parts], start, of_lane)
         start = None if base is None else base.leaves(name, missing)
         of_missing = _weighed([part.leaves(name, missing) for part in parts], start, of_lane)
-        to.put(first_curve_leaf(name) + j * EACH + missing, of_missing)
+        to.put(to.first_curve + j * EACH + missing, of_missing)
 
     def seen_by(curve: _Curve) -> Float64:
         at = curve.pieces(thresholds)
@@ -113,7 +116,7 @@ def _merged_curve(j: int, parts: list[_Curve], base: _Curve | None, merged: dict
     count = len(grid.thresholds) + 1
     for name, to in merged.items():
         if count > 1:  # there is no feature before the first cut
-            to.put(first_curve_leaf(name) + j * EACH + np.arange(count), grid.leaves[name])
+            to.put(to.first_curve + j * EACH + np.arange(count), grid.leaves[name])
     rings, seen = _rings(grid.part_of[within], values, np.bincount(grid.part_of, seen).astype(np.float64))
     return Cuts(grid.thresholds, np.arange(count), seen, rings)
 

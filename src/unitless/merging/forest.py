@@ -14,16 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..inputs import Float64
-from ..models.form_reading import TREE_LEAVES, TREES, RawColumn
+from ..models.form_reading import RawColumn
 from .leaves import Indices, Shaped
 
 WEIGHT, SQUARE, STAGE, NEED, ROWS, TEXT = range(6)  # the statistics of a leaf
 COUNTED = [WEIGHT, SQUARE, ROWS]  # the statistics that grow with the rows of the leaf
 # the stage after which leaves collect candidates; the fewest rows for a split, and the most
 DRAWING, ENOUGH, LONGEST = 5, 24, 1 << 22
-ALL_LEAVES = TREES * TREE_LEAVES
-PLACES = np.arange(TREE_LEAVES)
-FIRST = np.arange(TREES)[:, None] * TREE_LEAVES  # the number of a tree's first leaf
 
 Mask = NDArray[np.bool_]
 
@@ -73,15 +70,26 @@ class History:
     text: Mask
 
     @classmethod
-    def empty(cls) -> History:
-        size = TREES, TREE_LEAVES
+    def empty(cls, trees: int, leaves: int) -> History:
+        """Trees of one leaf each, with space for more leaves."""
+        size = trees, leaves
         return cls(
-            np.ones(TREES, np.intp),
+            np.ones(trees, np.intp),
             np.zeros(size, np.intp),
             np.zeros(size, np.intp),
             np.zeros(size),
             np.zeros(size, bool),
         )
+
+    @property
+    def trees(self) -> int:
+        """The number of trees."""
+        return len(self.origin)
+
+    @property
+    def most(self) -> int:
+        """The largest number of leaves of a tree; its first leaf has the number of the tree times this."""
+        return int(self.origin.shape[1])
 
     def take(self, tree: int, other: History) -> None:
         """Replace a tree by that of another history, in place."""
@@ -91,36 +99,36 @@ class History:
 
     def there(self) -> Mask:
         """[tree][leaf]: whether the leaf exists."""
-        return np.asarray(self.sizes[:, None] > PLACES)
+        return np.asarray(self.sizes[:, None] > np.arange(self.most))
 
     def growing(self) -> Mask:
         """[tree][leaf]: whether the leaf exists and its tree is not full."""
-        return self.there() & (self.sizes < TREE_LEAVES)[:, None]
+        return self.there() & (self.sizes < self.most)[:, None]
 
     def regions(self, first: Indices) -> Indices:
         """By leaf: the leaf that contains it among the `first` leaves of its tree."""
-        region = np.tile(PLACES, (TREES, 1))
+        region = np.tile(np.arange(self.most), (self.trees, 1))
         for split in range(int(first.min()), int(self.sizes.max())):
             new = (split >= first) & (split < self.sizes)
             region[new, split] = region[new, self.origin[new, split]]
-        return np.asarray((FIRST + region).ravel())
+        return np.asarray((np.arange(self.trees)[:, None] * self.most + region).ravel())
 
     def append(self, tree: Indices, origin: Indices, column: Indices, value: Float64, text: Mask) -> Indices:
         """Append splits in order, while the tree has room; returns the places of the new leaves."""
         fresh = np.asarray(self.sizes[tree] + np.arange(len(tree)) - np.searchsorted(tree, tree))
-        room = fresh < TREE_LEAVES
+        room = fresh < self.most
         at = tree[room], fresh[room]
         self.origin[at], self.column[at] = origin[room], column[room]
         self.value[at], self.text[at] = value[room], text[room]
-        self.sizes = self.sizes + np.bincount(tree[room], minlength=TREES)
+        self.sizes = self.sizes + np.bincount(tree[room], minlength=self.trees)
         return fresh
 
     def nodes(self) -> dict[str, Float64]:
         """The trees in the form of a model's state."""
-        count = 2 * TREE_LEAVES - 1
-        child, place = np.tile(np.arange(count), (TREES, 1)), np.zeros((TREES, count), np.intp)
-        low, high, column = (np.full((TREES, count), empty) for empty in (np.inf, np.inf, 0.0))
-        node_of = np.zeros((TREES, TREE_LEAVES), np.intp)
+        count = 2 * self.most - 1
+        child, place = np.tile(np.arange(count), (self.trees, 1)), np.zeros((self.trees, count), np.intp)
+        low, high, column = (np.full((self.trees, count), empty) for empty in (np.inf, np.inf, 0.0))
+        node_of = np.zeros((self.trees, self.most), np.intp)
         for split in range(1, int(self.sizes.max())):
             trees = np.flatnonzero(split < self.sizes)
             leaf, text, value = (one[trees, split] for one in (self.origin, self.text, self.value))
@@ -145,21 +153,22 @@ class Forest:
         self._texts = np.array([column.text for column in model.columns], bool)
         self._numbering = model.numbering
         leaves, heads = model.leaves["trees"], model.members["trees"].heads
-        self.weights, self.evidence = leaves.weights[:ALL_LEAVES], leaves.evidence[:ALL_LEAVES]
-        self.rows = leaves.rows[:ALL_LEAVES]
+        self._size = model.options.n_trees, model.options.max_leaves
+        count = leaves.first_curve
+        self.weights, self.evidence, self.rows = leaves.weights[:count], leaves.evidence[:count], leaves.rows[:count]
         self.knows_all_heads = bool((heads == np.arange(len(heads))).all())
         self.exists = len(form.get("tree.sizes", ())) > 0
         self.candidates, self.unit, self.width = 0, 0.0, 1
-        self.random: Float64 = np.zeros((TREES, 2))
-        self.history = self._read() if self.exists else History.empty()
+        self.random: Float64 = np.zeros((self._size[0], 2))
+        self.history = self._read() if self.exists else History.empty(*self._size)
 
     def _read(self) -> History:
-        form, history = self._form, History.empty()
+        form, history = self._form, History.empty(*self._size)
         history.sizes = sizes = form["tree.sizes"].astype(np.intp)
         self.candidates, self.unit = int(form["tree.candidates"][0]), float(form["tree.unit"][0])
-        self.width, self.random = len(form["tree.sums"]) // int(sizes.sum()), form["tree.random"].reshape(TREES, 2)
+        self.width, self.random = len(form["tree.sums"]) // int(sizes.sum()), form["tree.random"].reshape(-1, 2)
         counts = 2 * sizes - 1
-        tree = np.repeat(np.arange(TREES), counts)
+        tree = np.repeat(np.arange(len(sizes)), counts)
         child = form["tree.child"].astype(np.intp)
         inner = np.flatnonzero(child != np.arange(len(tree)) - np.repeat(np.cumsum(counts) - counts, counts))
         at = tree[inner], (child[inner] + 1) // 2
@@ -185,7 +194,7 @@ class Forest:
         sizes, origin = self.history.sizes.tolist(), self.history.origin
         trees = [self.random[tree].tobytes() + origin[tree, :size].tobytes() for tree, size in enumerate(sizes)]
         drawn = [int.from_bytes(hashlib.blake2b(own, digest_size=8).digest(), "little") for own in trees]
-        evidence = self.evidence.sum(axis=1).reshape(TREES, TREE_LEAVES).sum(axis=1).tolist()
+        evidence = self.evidence.sum(axis=1).reshape(self._size).sum(axis=1).tolist()
         return [
             (-math.log((number + 0.5) / 2.0**64) / size, behind)
             for number, size, behind in zip(drawn, sizes, evidence, strict=True)
@@ -193,9 +202,9 @@ class Forest:
 
     def watched(self, leaves: Indices, unit: float) -> Watched:
         """The statistics of leaves in trees that are not full, with residuals in a given unit."""
-        tree, place = np.divmod(leaves, TREE_LEAVES)
+        tree, place = np.divmod(leaves, self.history.most)
         sizes = self.history.sizes
-        growing = np.where(sizes < TREE_LEAVES, sizes, 0)
+        growing = np.where(sizes < self.history.most, sizes, 0)
         at, at_growing = ((np.cumsum(one) - one)[tree] + place for one in (sizes, growing))
         ratio = self.unit / unit if unit > 0 else 1.0  # without residuals there is no unit
         facts = self._form["tree.facts"].reshape(-1, 6)[at]

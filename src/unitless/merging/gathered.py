@@ -206,11 +206,11 @@ class Merge:
                 own[name] = Heads.of(lanes, kind.by_label(state), state[0], together["scores"].reshape(-1, 6))
         layout = kind.layout([(main, self.kind.labels), *everyone])
         shaped = [
-            Shaped(state, own, layout.feature_numbers(state).astype(np.intp))
+            Shaped(state, own, layout.feature_numbers(state).astype(np.intp), self.kind.options)
             for (state, _), own in zip(everyone, heads, strict=True)
         ]
         columns = raw_columns(main)[0]
-        leaves = {name: Leaves.none(name, own, len(columns)) for name, own in heads[0].items()}
+        leaves = {name: Leaves.none(name, own, len(columns), self.kind.options) for name, own in heads[0].items()}
         arrays |= merged_curves(columns, shaped[: len(parts)], shaped[-1] if self._once else None, leaves)
         arrays["curve.met"] = np.array([max(float(np.sum(form.get("curve.met", 0.0))) for form in forms)])
         if "trees" in names:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..inputs import Float64
-from ..models.form_reading import MOST_LEAVES, TREE_LEAVES, TREES, raw_columns
+from ..models.form_reading import MOST_LEAVES, raw_columns
+from ..options import Options
 from .layout import Lanes
 
 EACH = MOST_LEAVES + 1  # places for leaves of a column
@@ -48,16 +49,20 @@ class Leaves:
     weights: Float64  # [leaf][lane]
     evidence: Float64  # [leaf][head]
     rows: Float64  # [leaf]
+    first_curve: int = 0  # the first leaf of a curve: those of curves come after those of trees
 
     @classmethod
-    def none(cls, member: str, heads: Heads, columns: int) -> Leaves:
-        count = first_curve_leaf(member) + columns * EACH
-        return cls(np.zeros((count, len(heads.lanes))), np.zeros((count, len(heads.heads))), np.zeros(count))
+    def none(cls, member: str, heads: Heads, columns: int, options: Options) -> Leaves:
+        """Zeros for all leaves that there can be."""
+        first_curve = options.n_trees * options.max_leaves if member == "trees" else 0
+        count = first_curve + columns * EACH
+        by_lane, by_head = np.zeros((count, len(heads.lanes))), np.zeros((count, len(heads.heads)))
+        return cls(by_lane, by_head, np.zeros(count), first_curve)
 
     @classmethod
-    def of(cls, form: dict[str, Any], member: str, heads: Heads, columns: int) -> Leaves:
+    def of(cls, form: dict[str, Any], member: str, heads: Heads, columns: int, options: Options) -> Leaves:
         """Read the leaves of one model, in its own order."""
-        leaves = cls.none(member, heads, columns)
+        leaves = cls.none(member, heads, columns, options)
         numbers = form.get(f"{member}.leaves", np.zeros(0)).astype(np.intp)
         if count := len(numbers):
             leaves.weights[numbers] = form[f"{member}.weights"].reshape(count, -1)[:, heads.lanes]
@@ -84,11 +89,6 @@ class Leaves:
         }
 
 
-def first_curve_leaf(member: str) -> int:
-    """The number of the first curve leaf; leaves of curves follow those of trees."""
-    return TREES * TREE_LEAVES if member == "trees" else 0
-
-
 @dataclass(frozen=True)
 class Cuts:
     """A column's curve in one model: its intervals in order."""
@@ -102,13 +102,14 @@ class Cuts:
 class Shaped:
     """The curves and trees of one model."""
 
-    def __init__(self, state: _core.Snapshot, members: dict[str, Heads], numbering: Indices) -> None:
+    def __init__(self, state: _core.Snapshot, members: dict[str, Heads], numbering: Indices, options: Options) -> None:
         self.form = form = state["form"]
+        self.options = options
         self.members = members
         self.numbering = numbering  # the numbers of the model's features in the merged model
         self.columns, _ = raw_columns(state)
         self.leaves = {
-            name: Leaves.of(form, name, heads, max(len(self.columns), len(form.get("curve.leaves", ()))))
+            name: Leaves.of(form, name, heads, max(len(self.columns), len(form.get("curve.leaves", ()))), options)
             for name, heads in members.items()
         }
         self.curves = self._curves()

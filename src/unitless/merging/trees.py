@@ -22,12 +22,9 @@ from typing import Any
 import numpy as np
 
 from ..inputs import Float64
-from ..models.form_reading import TREE_LEAVES, TREES
 from .forest import (
-    ALL_LEAVES,
     DRAWING,
     ENOUGH,
-    FIRST,
     LONGEST,
     NEED,
     ROWS,
@@ -65,7 +62,7 @@ def merged_trees(
     together = _Together(base, parts, heads, merged)
     together.weigh(once)
     together.watch()
-    together.split(1.0 / (curvature * TREES) if curvature > 0 else 0.0)
+    together.split(1.0 / (curvature * together.history.trees) if curvature > 0 else 0.0)
     return together.arrays()
 
 
@@ -82,8 +79,10 @@ class _Grown:
         self.forest = forest
         self.leaves = np.flatnonzero(forest.history.there())
         self.region = forest.history.regions(first)[self.leaves]  # by leaf below a region
-        self.count = np.bincount(self.region, minlength=ALL_LEAVES)  # by region, like the following arrays
-        self.evidence, self.rows = np.zeros_like(forest.evidence), np.zeros(ALL_LEAVES)
+        self.count = np.bincount(
+            self.region, minlength=forest.history.origin.size
+        )  # by region, like the following arrays
+        self.evidence, self.rows = np.zeros_like(forest.evidence), np.zeros_like(forest.rows)
         np.add.at(self.evidence, self.region, forest.evidence[self.leaves])
         np.add.at(self.rows, self.region, forest.rows[self.leaves])
         self.mean = np.zeros_like(forest.weights)
@@ -105,18 +104,19 @@ class _Together:
         self.grown = [_Grown(part, base.history.sizes) for part in parts]
         self.counts = np.array([one.count for one in self.grown])
         self.owner = self._draw()  # by tree: the model that it is taken from
-        self.history = History.empty()
+        self.history = History.empty(base.history.trees, base.history.most)
         for tree, k in enumerate(self.owner):
             self.history.take(tree, parts[k].history)
 
     def _draw(self) -> list[int]:
         lots = [part.lots() for part in self.parts]
-        return [min(range(len(lots)), key=lambda k, tree=tree: lots[k][tree]) for tree in range(TREES)]  # type: ignore[misc]
+        trees = range(self.base.history.trees)
+        return [min(range(len(lots)), key=lambda k, tree=tree: lots[k][tree]) for tree in trees]  # type: ignore[misc]
 
     def _taken(self, k: int) -> tuple[Indices, Indices, Float64]:
         """The leaves that are taken from a model, with their regions and shares."""
         one = self.grown[k]
-        mine = np.array(self.owner)[one.leaves // TREE_LEAVES] == k
+        mine = np.array(self.owner)[one.leaves // self.base.history.most] == k
         return one.leaves[mine], one.region[mine], one.share[mine]
 
     def weigh(self, once: bool) -> None:
@@ -127,7 +127,7 @@ class _Together:
         mean = np.asarray(sum(part[:, of_lane] * one.mean for part, one in zip(share, self.grown, strict=True)))
         behind = np.maximum(added_up(list(evidence), self.base.evidence if once else None), 0.0)
         rows = np.maximum(added_up([one.rows for one in self.grown], self.base.rows if once else None), 0.0)
-        split = np.repeat(self.history.sizes > 1, TREE_LEAVES)  # there is no feature before the first split
+        split = np.repeat(self.history.sizes > 1, self.history.most)  # there is no feature before the first split
         for k, one in enumerate(self.grown):
             leaves, region, part = self._taken(k)
             leaves, region, part = leaves[split[leaves]], region[split[leaves]], part[split[leaves]]
@@ -137,14 +137,14 @@ class _Together:
 
     def watch(self) -> None:
         """Set the statistics of the leaves' candidates for a split."""
-        width = self.width
+        width, all_leaves, most = self.width, self.history.origin.size, self.history.most
         self.watched = Watched(
-            np.zeros((ALL_LEAVES, 6)), np.zeros((ALL_LEAVES, width)), np.zeros((ALL_LEAVES, self.candidates, 3 + width))
+            np.zeros((all_leaves, 6)), np.zeros((all_leaves, width)), np.zeros((all_leaves, self.candidates, 3 + width))
         )
         self.watched.facts[:, NEED] = ENOUGH
-        growing = np.repeat(self.history.sizes < TREE_LEAVES, TREE_LEAVES)
-        owner = np.repeat(self.owner, TREE_LEAVES)
-        whole = self.counts[owner, np.arange(ALL_LEAVES)] == 1  # regions that are still one leaf
+        growing = np.repeat(self.history.sizes < most, most)
+        owner = np.repeat(self.owner, most)
+        whole = self.counts[owner, np.arange(all_leaves)] == 1  # regions that are still one leaf
         for k, part in enumerate(self.parts):
             leaves = self._taken(k)[0]
             leaves = leaves[growing[leaves]]
@@ -190,13 +190,14 @@ class _Together:
         self._draw_anew(due[~convinces])
         k = np.flatnonzero(convinces)
         z, leaves = best[k], due[k]
-        tree = leaves // TREE_LEAVES
+        most_leaves = self.history.most
+        tree = leaves // most_leaves
         text = (facts[leaves, TEXT].astype(np.intp) >> z & 1).astype(bool)
         column, value = watched[leaves, z, 1].astype(np.intp), watched[leaves, z, 0]
-        fresh = self.history.append(tree, leaves % TREE_LEAVES, column, value, text)
-        k, z, leaves, tree, fresh = (one[fresh < TREE_LEAVES] for one in (k, z, leaves, tree, fresh))
+        fresh = self.history.append(tree, leaves % most_leaves, column, value, text)
+        k, z, leaves, tree, fresh = (one[fresh < most_leaves] for one in (k, z, leaves, tree, fresh))
         means = [_ratio(one[k, z], of[k, z][:, None]) for one, of in ((others, stay), (sums, right))]
-        self._halve(leaves, FIRST[tree, 0] + fresh, (stay / rows)[k, z], [kick * self.unit * one for one in means])
+        self._halve(leaves, tree * most_leaves + fresh, (stay / rows)[k, z], [kick * self.unit * one for one in means])
 
     def _draw_anew(self, leaves: Indices) -> None:
         facts = self.watched.facts
@@ -209,7 +210,7 @@ class _Together:
         merged = self.merged
         merged.weights[right] = merged.weights[leaves]
         groups = -(-merged.evidence.shape[1] // self.width)
-        head = self.heads.of_lane - (leaves // TREE_LEAVES % groups * self.width)[:, None]
+        head = self.heads.of_lane - (leaves // self.history.most % groups * self.width)[:, None]
         watched = (head >= 0) & (head < self.width)
         for half, move in zip((leaves, right), moves, strict=True):
             merged.weights[half] += np.where(watched, np.take_along_axis(move, np.where(watched, head, 0), axis=1), 0.0)

@@ -242,7 +242,7 @@ def _encoded(
     header: dict[str, Any] = {
         "version": VERSION,
         "kind": model._kind,
-        "options": model.options.asdict(),
+        "options": model.options.written(),
         "labels": labels,
         "open": model._open_to_classes(),
         "rates": None if (rates := model._own_rates()) is None else [float.hex(rate) for rate in rates],
@@ -455,7 +455,7 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
 def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
     """Check every number: the digest protects against accidents, but not against forged files."""
     options, require = model.options, _require
-    require(set(header["options"]) == set(options.asdict()), "it does not have exactly the options of a learner")
+    require(set(header["options"]) == set(options.written()), "it does not have exactly the options of a learner")
     for name, kind in _ARRAYS.items():
         require(arrays[name].dtype == kind and arrays[name].ndim == 1, "arrays of the wrong type")
     slot, scale, v, H = (arrays[name] for name in ("slots", "scale", "v", "H"))

@@ -29,7 +29,6 @@ from .terms import Terms
 MOST_COLUMNS = 1024  # features beyond this number have no raw column
 MOST_LEAVES = 32  # leaves of a curve; for each, a curve stores as many values
 MISSING = MOST_LEAVES  # the leaf of missing values
-TREES, TREE_LEAVES = 64, 256
 
 CERTAIN = 34.538776394910684  # log 1e15: the largest log odds of a class
 
@@ -273,7 +272,7 @@ class FormReading:
             own = {key: self._numbers(f"{name}.{key}") for key in ("v", "H", "lane_heads", "scores")}
         lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
         numbers = self._numbers(f"{name}.leaves").astype(np.int64)
-        first = TREES * TREE_LEAVES if name == "trees" else 0
+        first = self.options.n_trees * self.options.max_leaves if name == "trees" else 0
         size = first + len(self._numbers("curve.leaves")) * (MOST_LEAVES + 1)
         weights, evidence = np.zeros((size, self.heads)), np.zeros((size, self.heads))
         weights[numbers] = self._numbers(f"{name}.weights").reshape(-1, lanes)[:, leaders]
@@ -330,7 +329,7 @@ class FormReading:
             here = slice(first, first + 2 * leaves - 1)
             first = here.stop
             is_leaf = child[here] == np.arange(2 * leaves - 1)
-            own = number * TREE_LEAVES + place[here]
+            own = number * self.options.max_leaves + place[here]
             trees.append(
                 Tree(
                     low[here],

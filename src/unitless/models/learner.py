@@ -99,6 +99,8 @@ class Learner(Model):
             (`importance_aware` has no effect), and learning_rate="auto" chooses among 3 rates. `prune` removes the
             features whose weights are zero. Default: 0.
         l2: a penalty that pulls weights toward zero without making them zero; it has no unit either. Default: 0.
+        n_trees: the number of trees; rarely needed. Fewer trees take less time and memory. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Fewer leaves take less memory. Default: 256.
         further: accepts no options; an unknown name raises an `OptionError` that suggests a similar option.
 
     Example:
@@ -138,6 +140,8 @@ class Learner(Model):
         ensemble: bool = False,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
         **further: Any,
     ) -> None:
         check_names(further)
@@ -161,6 +165,8 @@ class Learner(Model):
             ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
+            n_trees=n_trees,
+            max_leaves=max_leaves,
             **further,
         )
         if LOSSES[options.loss].coupled:

@@ -78,6 +78,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
             With a penalty the model is linear. Default: 0.
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        n_trees: the number of trees; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -110,6 +112,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         falling_scales: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -128,6 +132,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.falling_scales = falling_scales
         self.sparsity = sparsity
         self.l2 = l2
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
         if loss not in (known := losses.names(for_classes=True)):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -147,6 +153,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
+            n_trees=n_trees,
+            max_leaves=max_leaves,
         )
         self._gives_shares = LOSSES[loss].link.gives_probabilities
         self._two: tuple[Label, Label] | None = None  # the negative and the positive label

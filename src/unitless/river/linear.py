@@ -66,9 +66,7 @@ class Linear(base.Estimator):
         self._y_name: Any = None
 
     def _new_model(self, task: str, classes: Iterable[Any] | None = None) -> Learner | OneVsAll:
-        known = () if classes is None else list(classes)
-        options = resolve(task, DataFacts(classes=len(known)), self._given)
-        return new_model(options, task, classes if classes is None else known)
+        return new_model(resolve(task, DataFacts(), self._given), task, classes)
 
     @property
     def _model(self) -> Learner | OneVsAll | None:

@@ -77,6 +77,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
             With a penalty the model is linear. Default: 0.
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        n_trees: the number of trees; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -109,6 +111,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         falling_scales: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -129,6 +133,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.falling_scales = falling_scales
         self.sparsity = sparsity
         self.l2 = l2
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
         if loss in losses.names(for_classes=True):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         self._begin(
@@ -151,6 +157,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             ensemble=ensemble,
             sparsity=sparsity,
             l2=l2,
+            n_trees=n_trees,
+            max_leaves=max_leaves,
         )
         self._predicts_scores = LOSSES[loss].link is IDENTITY
 

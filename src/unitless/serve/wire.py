@@ -82,6 +82,8 @@ class CreateRequest(msgspec.Struct):
     quantile: float | None = None
     sparsity: float | str | None = None
     l2: float | None = None
+    n_trees: int | None = None
+    max_leaves: int | None = None
 
 
 # ------------------------------------------------------------------------------------------ answers to rows

@@ -101,6 +101,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
             With a penalty the model is linear; see `unitless.Learner`. Default: 0.
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        n_trees: the number of trees; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
         extrapolate: predict linearly beyond the range of the training values, instead of limiting values to that range.
             Then `decision_function(X)` of a linear model without an ensemble is `X @ coef_.T + intercept_` everywhere.
             Default: False.
@@ -161,6 +163,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         average: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
         extrapolate: bool = False,
         class_weight: Any = None,
         new_classes: NewClasses = "error",
@@ -186,6 +190,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.average = average
         self.sparsity = sparsity
         self.l2 = l2
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
         self.extrapolate = extrapolate
         self.class_weight = class_weight
         self.new_classes = new_classes
@@ -202,7 +208,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         else:
             self.classes_, self._right_and_all = given.classes, (0.0, 0.0)
             model = self._new_model(data)
-        self._learn_passes(model, data, *self._prepared(model, given, weight))
+        model = self._learn_passes(model, data, *self._prepared(model, given, weight))
         self._keep(model, data, not go_on)
         return self
 
@@ -245,7 +251,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             raise OptionError(f"new_classes is {self.new_classes!r}; it must be one of 'error', 'allow'")
         return self.new_classes == "allow"
 
-    def _new_model(self, data: Rows) -> Learner | OneVsAll:
+    def _new_model(self, data: Rows, model_type: ModelType | None = None) -> Learner | OneVsAll:
         if self.loss not in (known := losses.names(for_classes=True)):
             raise OptionError(
                 f"is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}", option="loss"
@@ -254,7 +260,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         if not self._open and count < 2:
             raise InputError(f"there is only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two")
         task = "binary" if count == 2 and not self._open else "classes"
-        return new_model(self._resolved(task, data, count), task, None if self._open else self.classes_.tolist())
+        return new_model(self._resolved(task, data, model_type), task, None if self._open else self.classes_.tolist())
 
     def _target(self) -> Target:
         if len(self.classes_) > 2 or self._open:

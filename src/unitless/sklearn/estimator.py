@@ -33,12 +33,13 @@ from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors, quantiles_of
 from ..models.scored import Scored
 from ..models.training_record import record
-from ..options import Auto, Options
+from ..options import Auto, ModelType, Options
 from ..training.defaults import DataFacts, resolve
 from ..training.fit import make_passes
 from ..training.passes import Passes
 from ..training.plan import ENOUGH, FIRST_PASSES, SEEN, Plan
 from ..training.session import Session
+from ..training.trial import needs_trial, take_trial
 from . import rows
 from .rows import Rows
 
@@ -69,8 +70,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     def _note(self, scored: Scored) -> None:
         """Count predictions made before their rows were learned, for `progressive_score_`."""
 
-    def _learn_passes(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
-        """Fit a model: like `train` with shuffling, otherwise in the order of the rows."""
+    def _learn_passes(
+        self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None
+    ) -> Learner | OneVsAll:
+        """Fit a model: like `train` with shuffling, otherwise in the order of the rows. Returns the fitted model."""
         _check_flag("shuffle", self.shuffle)
         if weight is not None and not weight.any():
             raise InputError("the weights of all rows are zero; there is nothing to learn from")
@@ -84,26 +87,34 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         try:
             with _errors_as_scikit_learn():
                 if self.shuffle:
-                    self._fit(model, data, labels, weight)
-                else:
-                    self._learn_in_order(model, rows.RandomRows(data, labels, weight, np.arange(data.rows)))
+                    return self._fit(model, data, labels, weight)
+                self._learn_in_order(model, rows.RandomRows(data, labels, weight, np.arange(data.rows)))
+                return model
         except Error:
             self.__dict__.update(before)  # reset what was counted for the failed attempt
             raise
 
-    def _resolved(self, task: str, data: Rows, classes: int = 0) -> Options:
+    @abstractmethod
+    def _new_model(self, data: Rows, model_type: ModelType | None = None) -> Learner | OneVsAll:
+        """A new model for the data; of the given model type, or of the estimator's own."""
+
+    def _resolved(self, task: str, data: Rows, model_type: ModelType | None = None) -> Options:
         """The options of a new model: the estimator's own, and the defaults of `train` for the others."""
         _check_flag("infer_columns", self.infer_columns)
         own = self.get_params(deep=False)
         given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
+        if model_type is not None:
+            given["model_type"] = model_type
         if given.get("target") == "auto":  # the default, which depends on the loss
             del given["target"]
-        options = resolve(task, DataFacts(fitted=bool(self.shuffle), classes=classes, rows=data), given)
+        options = resolve(task, DataFacts(fitted=bool(self.shuffle), rows=data), given)
         if options.penalty_note is not None:
             warnings.warn(str(options.penalty_note), stacklevel=4)
         return options
 
-    def _fit(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
+    def _fit(
+        self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None
+    ) -> Learner | OneVsAll:
         """Fit in random order, with several passes, and select the weights with the smallest loss on held-out rows."""
         auto = isinstance(self.max_iter, str) and self.max_iter == "auto"
         seed = _seed(self.random_state)
@@ -114,7 +125,12 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             return held if held >= ENOUGH else 0
 
         shuffled = rows.RandomRows.shuffled(data, labels, weight, seed, wanted)
-        held, passes, session = shuffled.held, Passes(), Session(model)
+        held, passes = shuffled.held, Passes()
+        if needs_trial(model, len(getattr(self, "classes_", ()))):
+            trial = take_trial(lambda of: self._new_model(data, of), shuffled.batches(0, shuffled.learned), Session)
+            if trial is not None and trial.model_type == "linear":
+                model = self._new_model(data, "linear")
+        session = Session(model)
 
         def learn_pass(number: int) -> bool:
             self._learn_pass(session, shuffled, shuffled.learned, first=number == 1)
@@ -127,6 +143,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         for batch in shuffled.batches(shuffled.learned):
             session.learn(batch, "nothing")
         passes.finish(model)
+        return model
 
     def _learn_in_order(self, model: Learner | OneVsAll, given: rows.RandomRows) -> None:
         """Fit in the order of the rows."""

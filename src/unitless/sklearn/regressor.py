@@ -80,6 +80,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
             With a penalty the model is linear; see `unitless.Learner`. Default: 0.
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+        n_trees: the number of trees; rarely needed. Default: 64.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
         extrapolate: predict linearly beyond the range of the training values, instead of limiting values to that range.
             It also removes the limits to the range of the labels. Then `predict(X)` of a linear model without an
             ensemble is `X @ coef_ + intercept_` everywhere (for counts, its logarithm). Default: False.
@@ -138,6 +140,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         average: bool | None = None,
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
+        n_trees: int = 64,
+        max_leaves: int = 256,
         extrapolate: bool = False,
         warm_start: bool = False,
         infer_columns: bool = True,
@@ -164,6 +168,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.average = average
         self.sparsity = sparsity
         self.l2 = l2
+        self.n_trees = n_trees
+        self.max_leaves = max_leaves
         self.extrapolate = extrapolate
         self.warm_start = warm_start
         self.infer_columns = infer_columns
@@ -178,7 +184,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             model = self._taking(self.model_.copy(), data)  # a copy, so that invalid data does not change the model
         else:
             model, self._spread = self._new_model(data), None
-        self._learn_passes(model, data, Numbers(numbers), weight)
+        model = self._learn_passes(model, data, Numbers(numbers), weight)
         self._keep_model(model, data, not go_on)
         return self
 
@@ -195,10 +201,10 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self._keep_model(model, data, first)
         return self
 
-    def _new_model(self, data: rows.Rows) -> Learner:
+    def _new_model(self, data: rows.Rows, model_type: ModelType | None = None) -> Learner:
         if self.loss not in (known := losses.names(task="regression")):
             raise OptionError(f"is {self.loss!r}; a regressor's is one of {', '.join(map(repr, known))}", option="loss")
-        model = new_model(self._resolved("regression", data), "regression")
+        model = new_model(self._resolved("regression", data, model_type), "regression")
         assert isinstance(model, Learner)
         return model
 

@@ -27,8 +27,6 @@ from ..rules import RULES
 
 # With more columns than this, model_type="auto" becomes linear (the core decides it by the first row).
 WIDE = 1000
-# With more classes than this, models are linear: each leaf of a tree would have weights for each class.
-MANY_CLASSES = 20
 
 
 @dataclass(frozen=True)
@@ -38,13 +36,11 @@ class DataFacts:
     Args:
         columns: whether rows have columns, whose mean can be subtracted; rows of VW text and libsvm have none.
         fitted: whether the data is learned as a fit; then the average of the weights is a candidate as well.
-        classes: how many classes are known.
         rows: the first rows, if they are known.
     """
 
     columns: bool = True
     fitted: bool = False
-    classes: int = 0
     rows: inputs.Input | None = None
 
 
@@ -64,8 +60,6 @@ def resolve(task: str, data: DataFacts, given: Mapping[str, Any]) -> Options:
     single = is_single(options)  # Vowpal Wabbit's own learner is never part of an ensemble
     options.setdefault("learning_rate", Options.learning_rate if single else "auto")
     options.setdefault("model_type", "auto")
-    if data.classes > MANY_CLASSES and options["model_type"] == "auto":
-        options["model_type"] = "linear"
     # A user who gives a learning rate wants one learner with this rate.
     options.setdefault("ensemble", options["learning_rate"] == "auto" and not single)
     options.setdefault("center", data.columns and options.get("bits") is None and not single)

@@ -93,6 +93,7 @@ class Fit:
             training.check_groups()
             if training.session is None:
                 training.begin(next(rows.batches(0, learned)))
+                training.choose_model_type(lambda: rows.batches(0, learned))
                 watched.tell()  # so that notes about the labels are shown before learning begins
             assert training.session is not None
             finished = make_passes(

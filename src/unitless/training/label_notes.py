@@ -103,8 +103,7 @@ def _many(found: LabelValues, target: Target) -> Phrase | None:
     if target.task != "classes" or (count := len(found.counts)) < MANY:
         return None
     return Phrase(
-        f"the target has {count:,} classes, each with a model of its own: learning takes about {count // 10:,} times "
-        "as much time and memory as with 10 classes"
+        f"the target has {count:,} classes, each with a model of its own: time and memory grow with their number"
     )
 
 

@@ -179,7 +179,8 @@ def _skill_without(training: Training, sample: _Sample, columns: Collection[str]
     target, first = training.session.target, batch_columns.without(sample.learned[0].data, columns)
     if first is None:
         return 0.0  # there are no others
-    session = Session(training.new_model(target, first), target, on_error=training.reader.options.on_error)
+    model_type = training.session.model.options.model_type  # a trial may have chosen it
+    session = Session(training.new_model(target, first, model_type), target, on_error=training.reader.options.on_error)
     session.model._choose_rates(True)
     for number in range(PASSES):
         for batch in _all_without(sample.learned, columns):

@@ -21,7 +21,7 @@ from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..options import check_names
+from ..options import ModelType, check_names
 from .cluster import Cluster
 from .defaults import DataFacts, new_model, resolve
 from .plan import Plan
@@ -50,9 +50,10 @@ class ModelRequest:
         """Whether the user's arguments determine the task."""
         return self.task is not None or self.positive is not None or "loss" in self.options
 
-    def model(self, target: Target, data: DataFacts) -> Learner | OneVsAll:
-        """A new model for a target."""
-        return new_model(resolve(target.task, data, self.options), target.task)
+    def model(self, target: Target, data: DataFacts, model_type: ModelType | None = None) -> Learner | OneVsAll:
+        """A new model for a target; of a given model type, or of that of the options."""
+        options = self.options if model_type is None else {**self.options, "model_type": model_type}
+        return new_model(resolve(target.task, data, options), target.task)
 
 
 @dataclass(frozen=True)

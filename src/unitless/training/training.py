@@ -35,6 +35,7 @@ from ..metrics.row_errors import RowErrors
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import errors_known, has_errors
+from ..options import ModelType
 from . import checkpoint
 from .defaults import DataFacts
 from .interruption import interruptible
@@ -47,6 +48,7 @@ from .repeated_identifiers import RepeatedIdentifier
 from .result import TrainResult
 from .session import Session
 from .setup import Setup
+from .trial import needs_trial, take_trial
 from .watched import Watched
 
 
@@ -215,10 +217,32 @@ class Training:
         findings.remarks += check_labels(found, target, setup.request.names_task, setup.source.name, unlabeled)
         self.take(self.new_model(target, data), target)
 
-    def new_model(self, target: Target, rows: inputs.Input) -> Learner | OneVsAll:
-        """A new model for a target and rows such as these."""
-        facts = DataFacts(self.source.has_columns, self.fitted, target.met, rows)
-        return self.setup.request.model(target, facts)
+    def new_model(self, target: Target, rows: inputs.Input, model_type: ModelType | None = None) -> Learner | OneVsAll:
+        """A new model for a target and rows such as these; of the given model type, or of that of the options."""
+        return self.setup.request.model(target, DataFacts(self.source.has_columns, self.fitted, rows), model_type)
+
+    def choose_model_type(self, batches: Callable[[], Iterable[Batch]]) -> None:
+        """Before the first row of a fit is learned, choose the model type by a trial if there are many classes.
+
+        Args:
+            batches: returns the rows in the order of the fit, each time that it is called.
+        """
+        assert self.session is not None
+        target = self.session.target
+        if not needs_trial(self.session.model, target.met):
+            return
+        first = next(iter(batches())).data
+        trial = take_trial(
+            lambda model_type: self.new_model(target, first, model_type),
+            batches(),
+            lambda model: Session(model, target, on_error=self.reader.options.on_error),
+        )
+        if trial is None:
+            return
+        self.findings.remarks.append(trial.note)
+        if trial.model_type == "linear":
+            self.session.close()
+            self.take(self.new_model(target, first, "linear"), target)
 
     def take(self, model: Learner | OneVsAll, target: Target) -> None:
         """Begin a session with this model."""

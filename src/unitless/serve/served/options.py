@@ -79,7 +79,7 @@ class ModelRequest:
     def model(self, task: str, classes: list[Label] | None) -> Learner | OneVsAll:
         """Make a new model."""
         given = {**self._learner, "loss": self.loss}
-        options = resolve(task, DataFacts(classes=len(classes or ())), given)
+        options = resolve(task, DataFacts(), given)
         return new_model(options, task, classes)
 
 
