@@ -32,7 +32,7 @@ _ENOUGH = 500  # examined texts
 
 # N-grams predict labels if they remove this share of the squared error. Where they carry nothing, they increase it.
 _SKILL = 0.2
-_LEAST_ROWS, _MOST_ROWS = 100, 1000  # rows with which this is decided
+_LEAST_ROWS, _MOST_ROWS = 500, 1000  # rows with which this is decided; on few rows other members predict better
 _BUCKETS = 4096  # the n-grams of these rows share so many features
 _MOST_CLASSES = 20  # numbers with more different values are not classes
 
