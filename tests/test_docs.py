@@ -51,6 +51,7 @@ MODULES = [
     "unitless.inference.evaluate",
     "unitless.frames",
     "unitless.html",
+    "unitless.json_values",
     "unitless.shown",
     "unitless.paper.experiments.datasets",
     "unitless.metrics.intervals",

@@ -19,13 +19,14 @@ CORE_INSIDE = {
     "engine/newton": ["engine/lanes"],
 }
 PYTHON = """_core errors frames html inputs limits locks losses options rates rules sections shown version whole_file
-    page: | notebook_bar: | data: | models: data | merging: data models | metrics: models | figures: models metrics
-    inference: notebook_bar data models metrics figures
-    training: page notebook_bar data models metrics figures inference
+    page: | notebook_bar: | json_values:
+    data: | models: data | merging: data models | metrics: models | figures: models metrics
+    inference: notebook_bar json_values data models metrics figures
+    training: page notebook_bar json_values data models metrics figures inference
     plot: models metrics figures inference training | export: data models inference
-    cluster: notebook_bar data models merging metrics training
+    cluster: notebook_bar json_values data models merging metrics training
     river: data models inference training | sklearn: data models metrics training
-    serve: data models merging metrics inference training | client: serve
+    serve: json_values data models merging metrics inference training | client: serve
     paper: data models metrics figures
     cli: data models merging metrics figures plot inference training cluster export paper serve
     __init__: data models merging metrics inference training cluster export plot serve | __main__: cli"""

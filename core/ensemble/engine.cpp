@@ -533,8 +533,8 @@ Engine::Description EnsembleEngine::describe(std::size_t features) const {
     });
     for (const Predictions& made : predictions_) whole.bytes += made.numbers.capacity() * sizeof(double);
     for (const LeafLearner& learner : leaf_learners_) whole.bytes += learner.bytes();
-    whole.effort +=
-        leaf_learners_.size() * (16 * features + 8 * setup_.tree_size.trees) * std::max<std::size_t>(1, widths_.classes);
+    whole.effort += leaf_learners_.size() * (16 * features + 8 * setup_.tree_size.trees) *
+                    std::max<std::size_t>(1, widths_.classes);
     return whole;
 }
 

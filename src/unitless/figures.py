@@ -446,13 +446,16 @@ def check_path(path: str | os.PathLike[str]) -> None:
 
 
 @styled
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a PNG, SVG or PDF, as the name ends: completely or not at all."""
+def save(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    """Write a PNG, SVG or PDF, as the name ends: completely or not at all. Without a path nothing is written."""
+    if path is None:
+        return figure
     target = pathlib.Path(path)
     check_path(path)
     content = io.BytesIO()
     figure.savefig(content, format=target.suffix[1:].lower())
     whole_file.write(target, content.getvalue())
+    return figure
 
 
 @styled

@@ -152,3 +152,8 @@ def test_the_best_rate_is_the_one_that_predicts_even_if_means_are_equal() -> Non
     row = [[0.0, 0.5]]
     np.testing.assert_allclose(sweep.predict(row), sweep.best.predict(row), rtol=1e-12)
     assert sweep.best_rate == sweep.best.learning_rate
+
+
+def test_its_task_and_heads_are_those_of_the_models_it_compares() -> None:
+    for sweep in (ul.Sweep([0.1]), ul.Sweep([0.1], loss="logistic"), ul.Sweep([0.1, 1.0], classes=["a", "b", "c"])):
+        assert (sweep.task, sweep.heads) == (sweep.model(0).task, sweep.model(0).heads)

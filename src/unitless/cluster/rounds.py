@@ -21,6 +21,7 @@ import numpy as np
 from ..data import Batch
 from ..data.memory import memory_size
 from ..errors import InputError, Option, OptionError, Phrase
+from ..json_values import plain
 from ..merging.gathered import Gathered
 from ..merging.rounds import Partitions, scaled
 from ..metrics.baseline import Baseline
@@ -65,8 +66,8 @@ class Round:
 
     def plain(self) -> list[float | None]:
         """The values that a model file stores."""
-        stored = (self.number, self.rows, self.loss, self.held_loss, self.partitions)
-        return [value if math.isfinite(value) else None for value in stored]
+        stored: list[float | None] = plain([self.number, self.rows, self.loss, self.held_loss, self.partitions])
+        return stored
 
     @classmethod
     def read(cls, plain: list[Any]) -> Round:

@@ -31,6 +31,7 @@ from ..data.screening import usable
 from ..data.sources.in_memory import Arrays, Mappings
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
+from ..json_values import named, plain
 from ..losses import LOSSES
 from ..metrics.baseline import HindsightBaseline, skill
 from ..metrics.coverage import Coverage
@@ -485,39 +486,19 @@ class EvaluateResult:
 
         several = self.per_class if self.evaluation.ranking is None else None
         figure = figures.score(self.curves, os.path.basename(self.source), several)
-        if path is not None:
-            figures.save(figure, path)
-        return figure
+        return figures.save(figure, path)
 
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         return {
-            "source": self.source,
+            **named(self, "source", "rows", "scored", "skipped", "skipped_rows", "unlabeled", "unknown"),
+            **named(self, "unknown_labels", "missing", "invalid_values", "level", "seconds"),
+            **named(self, "metrics", "metrics_ci", "judged_by", "baseline", "baseline_name", "skill"),
+            **named(self, "per_class", "by", "others", "importance"),
+            "groups": [{"group": name, **plain(one)} for name, one in self.groups.items()],
             "task": self.target.task,
             "classes": [str(label) for label in self.per_class] or None,
             "loss_function": self.model.options.loss,
-            "rows": self.rows,
-            "scored": self.scored,
-            "skipped": self.skipped,
-            "skipped_rows": self.skipped_rows,
-            "unlabeled": self.unlabeled,
-            "unknown": self.unknown,
-            "unknown_labels": self.unknown_labels,
-            "missing": self.missing,
-            "invalid_values": self.invalid_values,
-            "metrics": _plain(self.metrics),
-            "metrics_ci": [_finite(end) for end in self.metrics_ci],
-            "level": self.level,
-            "judged_by": self.judged_by,
-            "baseline": _plain(self.baseline),
-            "baseline_name": self.baseline_name,
-            "skill": _finite(self.skill),
-            "per_class": {str(label): _plain(of) for label, of in self.per_class.items()},
-            "importance": None if self.importance is None else self.importance.asdict(),
-            "by": self.by,
-            "groups": [{"group": name, **_plain_group(one)} for name, one in self.groups.items()],
-            "others": None if self.others is None else _plain_group(self.others),
-            "seconds": self.seconds,
         }
 
     def _repr_html_(self) -> str:
@@ -558,23 +539,6 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 def _group_score(evaluation: Evaluation) -> GroupMetrics:
     return GroupMetrics(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.hold_out_interval())
-
-
-def _plain_group(one: GroupMetrics) -> dict[str, Any]:
-    return {
-        "rows": one.rows,
-        "weight": one.weight,
-        "metrics": _plain(one.metrics),
-        "metrics_ci": [_finite(end) for end in one.metrics_ci],
-    }
-
-
-def _plain(values: dict[str, float]) -> dict[str, float | None]:
-    return {name: _finite(value) for name, value in values.items()}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _ratio(part: float, whole_of: float) -> float:

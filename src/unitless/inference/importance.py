@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..data import Batch
 from ..data.columns import batch_columns
 from ..data.columns.feature_columns import FeatureColumns
 from ..inputs import Float64
+from ..json_values import plain
 from ..losses import LOSSES
 from ..metrics import records
 from ..metrics.intervals import CONFIDENCE, student_quantile
@@ -94,23 +95,23 @@ class Importance:
 
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON; None where a number is not finite."""
-        columns = [{name: _plain(value) for name, value in asdict(one).items()} for one in self.columns]
-        return {**asdict(self), "columns": columns}
+        found: dict[str, Any] = plain(self)
+        return found
 
     @classmethod
-    def read(cls, plain: dict[str, Any]) -> Importance:
+    def read(cls, stored: dict[str, Any]) -> Importance:
         """Make the importance from what `asdict` returned, as a model file stores it."""
         columns = [
             ColumnImportance(one["column"], *(_number(one[name]) for name in ("value", "low", "high")))
-            for one in plain["columns"]
+            for one in stored["columns"]
         ]
-        return cls(plain["metric"], plain["on"], plain["in_sample"], plain["among"], tuple(columns))
+        return cls(stored["metric"], stored["on"], stored["in_sample"], stored["among"], tuple(columns))
 
 
 def stored(model: Learner | OneVsAll) -> Importance | None:
     """Return the importance that `train` measured and stored with the model; None if there is none."""
-    plain = None if model._training is None else model._training["importance"]
-    return None if plain is None else Importance.read(plain)
+    found = None if model._training is None else model._training["importance"]
+    return None if found is None else Importance.read(found)
 
 
 def measure(
@@ -260,10 +261,6 @@ def _mentioned(model: Learner | OneVsAll, data: inputs.Input, columns: FeatureCo
                 column = columns.of(feature)
                 moved[column] = moved.get(column, 0.0) + reach.get(feature, 0.0)
     return set(itertools.islice(sorted(moved, key=lambda name: -moved[name]), most))
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _number(value: float | None) -> float:

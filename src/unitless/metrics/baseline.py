@@ -111,7 +111,9 @@ class Baseline:
                     raise ValueError(
                         f"its format is {state['version']!r}, this version of unitless reads {STATE_VERSION}"
                     )
-                joined._constant.absorb(state["labels"], places_of(state, model))
+                part: Any = cls(model)._constant
+                part.restore(state["labels"])
+                joined._constant.absorb(part, places_of(state, model))
         return joined
 
 

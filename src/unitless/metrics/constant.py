@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,25 +15,28 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.scored import Scored
 from .label_sums import Histogram, LabelSums, added
+from .states import Stored
 
 MOST_OFFSET = 300.0  # offsets are logarithms: the square of exp(300) is still finite
 
 
-class NumberConstant:
+class NumberConstant(Stored):
     """The mean or a quantile of numeric labels y.
 
     With offsets o, the constant c is fitted to y - o, and the prediction is c + o. For counts, an offset is the
     logarithm of a factor e: the constant is the mean of y/e with weights h·e, and the prediction is e·constant.
     """
 
+    STORED: ClassVar = ("sums", "around", "has_offsets")
+
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._loss, self._quantile = LOSSES[model.options.loss], model.options.quantile
-        self._sums, self._around = LabelSums(), Histogram()
+        self.sums, self.around = LabelSums(), Histogram()
         self.has_offsets = False
 
     @property
     def weight(self) -> float:
-        return self._sums.weight
+        return self.sums.weight
 
     def observe(self, scored: Scored) -> None:
         y, h = scored.truth, scored.weight
@@ -44,51 +47,48 @@ class NumberConstant:
             else:
                 factors = np.exp(np.clip(scored.offset, -MOST_OFFSET, MOST_OFFSET))
                 y, h = y / factors, factors if h is None else h * factors
-        self._sums.add(y, h)
+        self.sums.add(y, h)
         if self._loss.has_quantile:
             with np.errstate(over="ignore"):
-                self._around.add(y - self._sums.origin, h)
+                self.around.add(y - self.sums.origin, h)
 
     @property
     def answer(self) -> float:
         if self._loss.has_quantile:
-            return self._sums.origin + self._around.quantile(self._quantile)
-        return self._sums.mean
+            return self.sums.origin + self.around.quantile(self._quantile)
+        return self.sums.mean
 
     def scores(self, scored: Scored) -> Float64:
         offset = np.zeros(len(scored)) if scored.offset is None else scored.offset
         return (self._loss.link.inverse(np.array(self.answer)) + offset).reshape(-1, 1)
 
-    def state(self) -> dict[str, Any]:
-        return {"sums": self._sums.state(), "around": self._around.state(), "has_offsets": self.has_offsets}
-
-    def absorb(self, state: dict[str, Any], places: NDArray[np.intp]) -> None:
-        """Add the labels of another state.
+    def absorb(self, other: NumberConstant, places: NDArray[np.intp]) -> None:
+        """Add the labels of another constant.
 
         The positions of its labels are known to 1/256 of their distance from its first.
         """
-        sums, around = LabelSums.restore(state["sums"]), Histogram.restore(state["around"])
-        self.has_offsets |= state["has_offsets"] is True
+        self.has_offsets |= other.has_offsets
         if self.weight:
             with np.errstate(over="ignore", invalid="ignore"):
-                self._around.add(around.means + (sums.origin - self._sums.origin), around.weights)
+                self.around.add(other.around.means + (other.sums.origin - self.sums.origin), other.around.weights)
         else:
-            self._around = around
-        self._sums.absorb(sums)
+            self.around = other.around
+        self.sums.absorb(other.sums)
 
 
-class ClassConstant:
+class ClassConstant(Stored):
     """The shares of classes, from the weight of each class.
 
     Classes that the model does not know are counted separately.
     """
 
+    STORED: ClassVar = ("by_class", "unknown")
     has_offsets = False
 
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._model = model
-        self._by_class: Float64 = np.zeros(self._count)
-        self._unknown = 0.0
+        self.by_class: Float64 = np.zeros(self._count)
+        self.unknown = 0.0
 
     @property
     def _count(self) -> int:
@@ -96,47 +96,46 @@ class ClassConstant:
 
     @property
     def weight(self) -> float:
-        return float(self._by_class.sum()) + self._unknown
+        return float(self.by_class.sum()) + self.unknown
 
     def _widen(self) -> None:
         """Make room for classes that have joined the model."""
-        self._by_class = np.pad(self._by_class, (0, self._count - len(self._by_class)))
+        self.by_class = np.pad(self.by_class, (0, self._count - len(self.by_class)))
 
     def observe(self, scored: Scored) -> None:
         self._widen()
         numbers, h = scored.truth.astype(np.intp), scored.weight
-        known = numbers < len(self._by_class)
+        known = numbers < len(self.by_class)
         # adds one value after another, so the result does not depend on calls
-        np.add.at(self._by_class, numbers[known], 1.0 if h is None else h[known])
+        np.add.at(self.by_class, numbers[known], 1.0 if h is None else h[known])
         strange = int(np.count_nonzero(~known))
         if strange:
-            self._unknown = added(self._unknown, None if h is None else h[~known], None, strange)
+            self.unknown = added(self.unknown, None if h is None else h[~known], None, strange)
 
     @property
     def answer(self) -> Label:
-        best = int(self._by_class.argmax())
+        best = int(self.by_class.argmax())
         return best == 1 if self._model.task == "binary" else self._model._class_labels[best]
 
     def scores(self, scored: Scored) -> Float64:
         self._widen()
-        shares = self._by_class / self.weight
+        shares = self.by_class / self.weight
         scores = class_scores(self._model, shares[1:] if self._model.task == "binary" else shares)
         return np.broadcast_to(scores, (len(scored), len(scores)))
 
-    def state(self) -> dict[str, Any]:
-        return {"by_class": [one.hex() for one in self._by_class.tolist()], "unknown": self._unknown.hex()}
-
-    def absorb(self, state: dict[str, Any], places: NDArray[np.intp]) -> None:
-        counts, unknown = np.array([float.fromhex(one) for one in state["by_class"]]), float.fromhex(state["unknown"])
+    def absorb(self, other: ClassConstant, places: NDArray[np.intp]) -> None:
+        """Add the labels of another constant; `places` are this model's numbers of its classes."""
         if self._model.task == "binary":
             places = np.arange(2)
-        if type(state["by_class"]) is not list or not len(counts) <= len(places):
+        if len(other.by_class) > len(places):
             raise ValueError("it has counted classes that it does not name")
-        if not (np.isfinite(counts) & (counts >= 0)).all() or not 0 <= unknown < math.inf:
-            raise ValueError("counts that are negative or infinite")
         self._widen()
-        self._by_class[places[: len(counts)]] += counts
-        self._unknown += unknown
+        self.by_class[places[: len(other.by_class)]] += other.by_class
+        self.unknown += other.unknown
+
+    def _check(self) -> None:
+        if not (np.isfinite(self.by_class) & (self.by_class >= 0)).all() or not 0 <= self.unknown < math.inf:
+            raise ValueError("counts that are negative or infinite")
 
 
 def class_scores(model: Learner | OneVsAll, shares: Float64) -> Float64:

@@ -1,10 +1,10 @@
-"""Reading states: errors have one form, and classes are matched by label."""
+"""States of counts, as model files store them: written and read in one way, and classes are matched by label."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,48 @@ from numpy.typing import NDArray
 from ..errors import ModelFileError
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
+
+
+class Stored:
+    """Counts that are stored: numbers, arrays of numbers, and parts that are counts themselves."""
+
+    STORED: ClassVar[tuple[str, ...]]
+    """The names of the attributes that are stored. New counts have values of the same types."""
+
+    def state(self) -> dict[str, Any]:
+        """The counts as JSON-compatible values, with every float in hexadecimal."""
+        return {name: _written(getattr(self, name)) for name in self.STORED}
+
+    def restore(self, state: Any) -> None:
+        """Continue from a state; raises ValueError, KeyError or TypeError if the state is invalid."""
+        for name in self.STORED:
+            setattr(self, name, _read(state[name], getattr(self, name)))
+        self._check()
+
+    def _check(self) -> None:
+        """Raise ValueError if the restored counts are impossible."""
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Stored):
+        return value.state()
+    if isinstance(value, np.ndarray):
+        return [_written(one) for one in value.tolist()]
+    return value.hex() if isinstance(value, float) else value
+
+
+def _read(stored: Any, like: Any) -> Any:
+    """A value from its stored form; `like` is a value of the same type."""
+    if isinstance(like, Stored):
+        like.restore(stored)
+        return like
+    if isinstance(like, float):
+        return float.fromhex(stored)
+    if isinstance(like, np.ndarray) and type(stored) is list:
+        return np.array([_read(one, like.dtype.type(0).item()) for one in stored], like.dtype)
+    if type(stored) is not type(like):
+        raise ValueError(f"{stored!r} in the place of a value like {like!r}")
+    return stored
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,14 +23,14 @@ from . import records
 from .constant import MOST_OFFSET, class_scores
 from .label_sums import running
 from .rows import BinaryRows, ClassRows, NumberRows, Rows, ShareRows, winners
-from .states import reading
+from .states import Stored, reading
 from .sums import MetricSums
 
 REPEAT, MEAN = "last_label", "constant"
 _BLOCK = 1 << 16  # scores that are processed at a time
 
 
-class StreamBaseline(ABC):
+class StreamBaseline(Stored, ABC):
     """A predictor from the labels of earlier rows, with the metrics of its predictions.
 
     The first row is not predicted, because no label is known. The metrics are the same to the last bit, whatever the
@@ -68,27 +68,16 @@ class StreamBaseline(ABC):
         """The metrics by name; empty before the second label."""
         return self.sums.metrics
 
-    @abstractmethod
-    def _numbers(self) -> list[float]:
-        """The state of the labels so far, as numbers."""
-
-    @abstractmethod
-    def _take(self, numbers: list[float]) -> None:
-        """Restore what `_numbers` returned; raises ValueError if it is invalid."""
-
     def state(self) -> dict[str, Any]:
-        """All counts as JSON-compatible values, for `restore`."""
-        known = [number.hex() for number in self._numbers()] if self._begun else None
-        return {"known": known, "sums": self.sums.state()}
+        """The labels so far and the sums of the metrics, for `restore`."""
+        return {"known": super().state() if self._begun else None, "sums": self.sums.state()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Any) -> None:
         """Continue from a state."""
         with reading("a baseline"):
             self.sums.restore(state["sums"])
-            if type(state["known"]) not in (list, type(None)):
-                raise ValueError("the state of the labels is not a list")
             if state["known"] is not None:
-                self._take([float.fromhex(one) for one in state["known"]])
+                super().restore(state["known"])
                 self._begun = True
 
 
@@ -108,7 +97,8 @@ class LastLabel(StreamBaseline):
         {'accuracy': 0.75, 'error_rate': 0.25}
     """
 
-    _last = 0.0
+    STORED: ClassVar = ("last",)
+    last = 0.0
 
     def _tells(self, metric: records.Metric) -> bool:
         of_labels = not metric.of_probabilities and (metric.name != "loss" or self._loss.in_label_unit)
@@ -116,8 +106,8 @@ class LastLabel(StreamBaseline):
 
     def _predict(self, scored: Scored) -> Rows:
         truth, judge = scored.truth, self.sums.judge
-        before = np.concatenate([np.array([self._last], truth.dtype), truth[:-1]])
-        self._last = float(truth[-1])
+        before = np.concatenate([np.array([self.last], truth.dtype), truth[:-1]])
+        self.last = float(truth[-1])
         if self._model.task == "regression":
             return NumberRows(self._loss.link.inverse(before), truth, judge)
         if self._model.task == "binary":
@@ -125,12 +115,8 @@ class LastLabel(StreamBaseline):
         # none of the metrics of this baseline needs scores
         return ClassRows(np.zeros((0, len(truth))), truth, before, self._model, judge)
 
-    def _numbers(self) -> list[float]:
-        return [self._last]
-
-    def _take(self, numbers: list[float]) -> None:
-        (self._last,) = numbers
-        if not math.isfinite(self._last):
+    def _check(self) -> None:
+        if not math.isfinite(self.last):
             raise ValueError("a label that is not a number")
 
 
@@ -152,7 +138,8 @@ class RunningMean(StreamBaseline):
         0.6667
     """
 
-    _origin = _total = _mass = 0.0  # the mean so far is origin + total/mass
+    STORED: ClassVar = ("origin", "total", "mass")
+    origin = total = mass = 0.0  # the mean so far is origin + total/mass
 
     def _predict(self, scored: Scored) -> Rows:
         y, rows = scored.truth, len(scored)
@@ -161,21 +148,17 @@ class RunningMean(StreamBaseline):
         own = y - o if in_unit else y
         factors = np.ones(rows) if in_unit else np.exp(np.clip(o, -MOST_OFFSET, MOST_OFFSET))
         if in_unit and not self._begun:
-            self._origin = float(own[0])
-        totals = running(self._total, own - self._origin, scored.weight)
-        masses = running(self._mass, factors, scored.weight)
-        self._total, self._mass = float(totals[-1]), float(masses[-1])
-        mean = self._origin + totals[:-1] / masses[:-1]
+            self.origin = float(own[0])
+        totals = running(self.total, own - self.origin, scored.weight)
+        masses = running(self.mass, factors, scored.weight)
+        self.total, self.mass = float(totals[-1]), float(masses[-1])
+        mean = self.origin + totals[:-1] / masses[:-1]
         if not in_unit:
             mean = np.maximum(mean, 0.5 / masses[:-1]) * factors
         return NumberRows(mean + o if in_unit else self._loss.link.inverse(mean), y, self.sums.judge)
 
-    def _numbers(self) -> list[float]:
-        return [self._origin, self._total, self._mass]
-
-    def _take(self, numbers: list[float]) -> None:
-        self._origin, self._total, self._mass = numbers
-        if not (math.isfinite(self._origin) and 0 < self._mass < math.inf):
+    def _check(self) -> None:
+        if not (math.isfinite(self.origin) and 0 < self.mass < math.inf):
             raise ValueError("sums of labels that cannot be")
 
 
@@ -186,25 +169,27 @@ class RunningShares(StreamBaseline):
     own class.
     """
 
+    STORED: ClassVar = ("total", "by_class")
+    total = 0.0
+
     def __init__(self, model: Learner | OneVsAll) -> None:
         super().__init__(model)
         # for two classes: the positive class
-        self._by_class: Float64 = np.zeros(model.heads if model.task == "binary" else 0)
-        self._total = 0.0
+        self.by_class: Float64 = np.zeros(model.heads if model.task == "binary" else 0)
 
     def _predict(self, scored: Scored) -> Rows:
         truth, h, rows, judge = scored.truth, scored.weight, len(scored), self.sums.judge
-        totals = running(self._total, h, None, rows)
-        self._total = float(totals[-1])
+        totals = running(self.total, h, None, rows)
+        self.total = float(totals[-1])
         if self._model.task == "binary":
-            positive = running(self._by_class[0], truth, h)
-            self._by_class = positive[-1:]
+            positive = running(self.by_class[0], truth, h)
+            self.by_class = positive[-1:]
             shares = (positive[:-1] + 0.5) / (totals[:-1] + 1.0)
             return BinaryRows(class_scores(self._model, shares.reshape(-1, 1))[:, 0], truth, judge)
-        self._by_class = np.pad(self._by_class, (0, max(0, int(truth.max()) + 1 - len(self._by_class))))
-        own = np.arange(len(self._by_class))[:, None] == truth
-        counts = running(self._by_class, own, h)
-        self._by_class, counts = counts[:, -1].copy(), counts[:, :-1]
+        self.by_class = np.pad(self.by_class, (0, max(0, int(truth.max()) + 1 - len(self.by_class))))
+        own = np.arange(len(self.by_class))[:, None] == truth
+        counts = running(self.by_class, own, h)
+        self.by_class, counts = counts[:, -1].copy(), counts[:, :-1]
         met = own | (counts > 0)
         shares = counts + 0.5
         shares /= totals[:-1] + met.sum(axis=0) / 2
@@ -214,13 +199,9 @@ class RunningShares(StreamBaseline):
         scores = np.ascontiguousarray(class_scores(self._model, shares.T).T)
         return ClassRows(scores, truth, winners(scores), self._model, judge)
 
-    def _numbers(self) -> list[float]:
-        return [self._total, *self._by_class.tolist()]
-
-    def _take(self, numbers: list[float]) -> None:
-        self._total, self._by_class = numbers[0], np.array(numbers[1:])
-        wrong = len(self._by_class) != 1 if self._model.task == "binary" else len(self._by_class) > self._model.heads
-        if wrong or not all(0 <= one < math.inf for one in numbers):
+    def _check(self) -> None:
+        wrong = len(self.by_class) != 1 if self._model.task == "binary" else len(self.by_class) > self._model.heads
+        if wrong or not all(0 <= one < math.inf for one in (self.total, *self.by_class.tolist())):
             raise ValueError("counts that cannot be")
 
 

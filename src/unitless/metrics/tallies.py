@@ -78,7 +78,7 @@ class NumberTally(Tally):
     def restore(self, state: dict[str, Any], by_label: bool) -> float:
         low, high = map(float.fromhex, state["labels"])
         self.limits, self.spread = (low, high), None
-        self._labels = LabelSums.restore(state["label_sums"])
+        self._labels.restore(state["label_sums"])
         if self._labels.weight and not -math.inf < low <= high < math.inf:
             raise ValueError("the limits of the labels are not numbers in order")
         return self._labels.weight

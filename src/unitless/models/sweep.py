@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _core, html, inputs, shown
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
-from ..losses import DEFAULTS, LOSSES
+from ..losses import DEFAULTS, LOSSES, LossTask
 from ..options import USUAL_LEVEL, Loss, Options, Rule, check_names
 from ..options import rate as checked_rate
 from ..rates import rate_grid
@@ -22,6 +22,10 @@ from .learner import Learner
 from .model import Model
 from .one_vs_all import OneVsAll, by_row, class_clip
 from .softmax import Softmax
+
+if TYPE_CHECKING:
+    from ..data.labels import RawLabels
+    from ..data.sources.located_rows import Place
 
 
 class Sweep(Model):
@@ -102,6 +106,23 @@ class Sweep(Model):
     ) -> Sweep:
         others = {name: value for name, value in options.items() if name != "learning_rate"}
         return Sweep(rates, classes=labels, **others)
+
+    @property
+    def task(self) -> LossTask:
+        """What is predicted: see `Learner.task`. With classes it is "classes"."""
+        return super().task if self._classes is None else "classes"
+
+    @property
+    def heads(self) -> int:
+        """The number of scores of a row at each rate: one, or one for each class."""
+        return 1 if self._classes is None else len(self._classes.labels)
+
+    def _class_numbers(self, labels: RawLabels, place: Place, weight: Float64 | None) -> tuple[Float64, list[Label]]:
+        assert self._classes is not None
+        try:
+            return self._classes.numbers_of(labels, place, weight)
+        except InputError as error:
+            raise error.at(advice="") from None
 
     def _own_rates(self) -> Sequence[float]:
         return self._rates

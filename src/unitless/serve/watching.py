@@ -6,10 +6,11 @@ import logging
 import math
 from typing import Any, TypeAlias
 
+from ..json_values import plain
 from .events import Kind, Record, Row
 from .moments import Moments
 from .served import ServedModel
-from .served.describe import finite, metrics_of
+from .served.describe import metrics_of
 from .served.vw import VwText
 from .streams import Outcome, Stream
 from .tallies import StreamTallies
@@ -89,9 +90,9 @@ class Watch:
             id=row.id,
             features=features if isinstance(features, dict) else {str(k): value for k, value in enumerate(features)},
             label=row.label,
-            prediction=finite(predicted.prediction),
-            score=finite(predicted.score),
-            loss=finite(model.loss_of(outcome.score, row.label)),
+            prediction=plain(predicted.prediction),
+            score=plain(predicted.score),
+            loss=plain(model.loss_of(outcome.score, row.label)),
             model=outcome.model,
         )
 
@@ -144,7 +145,7 @@ class Watch:
         """The metrics of a model: means are current, other metrics may be a few seconds old."""
         since, found = self._metrics.get(model.name, (0.0, {}))
         if model.evaluation is not None and not 0 <= now - since < _METRICS_EVERY:
-            found = finite(metrics_of(model.evaluation))
+            found = plain(metrics_of(model.evaluation))
             self._metrics[model.name] = now, found
         weight, loss, error = model.sums()
         latest = (

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import html, notebook_bar
+from .. import html
 from .. import rules as update_rules
 from ..data import Batch
 from ..data.memory import memory_size
 from ..data.read_options import Reading, given_reading
 from ..errors import OptionError
 from ..inputs import Float64
+from ..json_values import named, plain
 from ..metrics.history import Moment
 from ..metrics.paired import Difference, Paired
 from ..models.learner import Learner
@@ -113,9 +114,7 @@ def compare(
         return Training(setup)
 
     contest = JudgedContest(rules, source, training, judged_by)
-    with notebook_bar.watching(progress) as watch:
-        notebook_bar.opened(watch, contest)
-        contest.go(watch)
+    contest.go(progress)
     return Comparison(contest)
 
 
@@ -143,22 +142,16 @@ class JudgedContest(Contest[Training]):
         return self._by or ("error_rate" if evaluation.judged_by == "error_rate" else "loss")
 
     def _take(self, batch: Batch) -> None:
-        counts = [_examples(one.training) for one in self.contenders]
         super()._take(batch)
-        new = [_examples(one.training) - before for one, before in zip(self.contenders, counts, strict=True)]
-        going = [(one, rows) for one, rows in zip(self.contenders, new, strict=True) if one.diverged is None]
-        if not going or not going[0][1]:  # rows of a further pass are not scored
-            return
         losses: dict[str, Float64] = {}
         weight: Float64 | None = None
-        for one, _ in going:
-            assert one.training.evaluation is not None
-            losses[one.rule], weight = one.training.evaluation.latest(self.judged_by)
-        self.paired.add(losses, weight)
-
-
-def _examples(training: Training) -> int:
-    return 0 if training.evaluation is None else training.evaluation.examples
+        for one in self.going:
+            evaluation = one.training.evaluation
+            if evaluation is None or evaluation.examples == self.paired.rows:  # rows of a further pass are not scored
+                return
+            losses[one.rule], weight = evaluation.latest(self.judged_by)
+        if losses:
+            self.paired.add(losses, weight)
 
 
 class Compared:
@@ -232,13 +225,13 @@ class Comparison:
     """The outcome of `compare`: `comparison["nag"]` is that of one rule, `comparison.best` the name of the best."""
 
     def __init__(self, contest: JudgedContest) -> None:
+        self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in contest.contenders}
+        self.source: str = contest.source.name
+        self.interrupted = contest.interrupted
+        self.seconds = contest.progress.seconds
         self._paired = contest.paired
         self.judged_by = contest.judged_by
         """The metric used for ranking: "error_rate" or "loss"."""
-        self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in contest.contenders}
-        self.source = contest.source.name
-        self.interrupted = contest.interrupted
-        self.seconds = contest.progress.seconds
         lasting = (contest.going or contest.contenders)[0]
         self.whole: TrainResult = self.learners[lasting.rule].result
         """What all learners have in common: how many rows were read, learned, held out or skipped."""
@@ -307,47 +300,34 @@ class Comparison:
         """
         from .. import figures  # noqa: PLC0415  (needs matplotlib)
 
-        curves = {rule: one.curve for rule, one in self.learners.items()}
-        loss, title = f"{self.whole.model.options.loss} loss", os.path.basename(self.source)
-        figure = figures.progress(curves, loss, title, recent=self.whole.details.target.task == "regression")
-        if path is not None:
-            figures.save(figure, path)
-        return figure
+        curves, loss = {rule: one.curve for rule, one in self.learners.items()}, self.whole.model.options.loss
+        title, numbers = os.path.basename(self.source), self.whole.details.target.task == "regression"
+        return figures.save(figures.progress(curves, f"{loss} loss", title, recent=numbers), path)
 
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         whole = self.whole.asdict()
-        shared = ("source", "task", "classes", "loss_function", "model_type", "rows", "learned", "skipped")
+        shared = ["source", "task", "classes", "loss_function", "model_type", "rows", "learned", "skipped"]
+        shared += ["skipped_rows", "unlabeled", "held_out", "passes", "missing", "features"]
         verdicts, differences = self.verdicts, self.differences
         learners = []
         for rule in self.ranked:
-            one = self.learners[rule]
-            plain = one.result.asdict()
-            found = {
-                "loss": one.loss if math.isfinite(one.loss) else None,
-                "metrics": plain["progressive"],
-                "metrics_ci": [edge if math.isfinite(edge) else None for edge in one.metrics_ci],
-                "holdout": plain["metrics"] if one.holdout is not None else None,
-                "learning_rate": plain["learning_rate"],
+            one, apart = self.learners[rule], differences.get(rule)
+            found = named(one, "loss", "metrics", "metrics_ci", "holdout", "learning_rate")
+            learner = {
+                **named(one, "rule", "diverged", "seconds"),
+                **(found if one.diverged is None else dict.fromkeys(found)),
+                "verdict": verdicts[rule],
+                "history": one.result.details.history,
+                "difference": None if apart is None else {"mean": apart.mean, "interval": (apart.low, apart.high)},
             }
-            found = dict.fromkeys(found) if one.diverged else found
-            found["history"] = plain["history"]
-            verdict = {"rule": rule, "verdict": verdicts[rule], "diverged": one.diverged, "seconds": one.seconds}
-            apart = _plain(differences.get(rule))
-            learners.append({**verdict, **found, "difference": apart})
+            learners.append(plain(learner))
         return {
-            **{
-                name: whole[name]
-                for name in (*shared, "skipped_rows", "unlabeled", "held_out", "passes", "missing", "features")
-            },
-            "baselines": _finite_all(self.baselines),
-            "best": self.best,
-            "judged_by": self.judged_by,
+            **{name: whole[name] for name in shared},
+            **named(self, "baselines", "best", "judged_by", "seconds", "interrupted"),
             "clearly_better_than": [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"],
             "no_difference_found_to": [rule for rule, verdict in verdicts.items() if verdict == "no difference found"],
             "learners": learners,
-            "seconds": self.seconds,
-            "interrupted": self.interrupted,
         }
 
     def _repr_html_(self) -> str:
@@ -359,19 +339,3 @@ class Comparison:
             for rule, one in ((rule, self.learners[rule]) for rule in self.ranked)
         )
         return f"<Comparison: {self.task}; {self.judged_by} {shown}>"
-
-
-def _finite_all(baselines: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
-    """Metrics with None for infinity, which JSON does not have."""
-    return {
-        name: {metric: value if math.isfinite(value) else None for metric, value in found.items()}
-        for name, found in baselines.items()
-    }
-
-
-def _plain(difference: Difference | None) -> dict[str, Any] | None:
-    """A difference with None for infinity, which JSON does not have."""
-    if difference is None:
-        return None
-    ends = [end if math.isfinite(end) else None for end in (difference.low, difference.high)]
-    return {"mean": difference.mean if math.isfinite(difference.mean) else None, "interval": ends}

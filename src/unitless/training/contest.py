@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+from .. import notebook_bar
 from ..data import Batch
 from ..data.progress import Progress
 from ..errors import DivergedError, OptionError
@@ -74,10 +75,15 @@ class Contest(Generic[AnyTraining]):
         for contender in self.contenders:
             contender.take(batch)
 
-    def go(self, watch: Callable[[Any], None] | None) -> None:
-        """Learn to the end of the data, until interrupted, or until all have diverged; each learns as in `train`."""
+    def go(self, progress: Callable[[Any], None] | Literal[False] | None) -> None:
+        """Learn to the end of the data, until interrupted, or until all have diverged; each learns as in `train`.
+
+        Args:
+            progress: called after every batch. None: a bar in notebooks; False: nothing.
+        """
         first = self.contenders[0].training
-        with interruptible() as interrupted:
+        with notebook_bar.watching(progress) as watch, interruptible() as interrupted:
+            notebook_bar.opened(watch, self)
             watched = Watched(self, watch, interrupted)
             if not first.fitted:
                 self._passes(lambda: first.reader.batches(None, interrupted), watched)

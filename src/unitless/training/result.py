@@ -13,6 +13,7 @@ from .. import html
 from ..data.read_options import Reading
 from ..inference.importance import Importance
 from ..inference.predictor import Predictor
+from ..json_values import named, plain
 from ..losses import LOSSES
 from ..metrics.baseline import skill
 from ..metrics.evaluation import Evaluation
@@ -270,74 +271,25 @@ class TrainResult:
             >>> json.loads(json.dumps(result.asdict()))["rows"]
             200
         """
-        details = self.details
-
-        def plain(value: float) -> float | None:
-            return value if math.isfinite(value) else None
-
-        def plain_all(values: dict[str, float]) -> dict[str, float | None]:
-            return {name: plain(value) for name, value in values.items()}
-
-        rate = self.model.learning_rate
+        details, options = self.details, self.model.options
+        several = details.target.task != "regression"
         return {
-            "source": self.source,
-            "output": details.output,
+            **named(self, "source", "rows", "passes", "seconds", "selected", "model_type", "features_seen"),
+            **named(self, "metrics", "metrics_ci", "metrics_on", "baseline", "baseline_name", "skill"),
+            **named(self, "progressive", "last_label_baseline", "round_log", "max_staleness"),
+            **named(self, "invalid_values", "column_report", "notes", "importance"),
+            **named(details, "learned", "skipped", "skipped_rows", "unlabeled", "held_out", "missing", "interrupted"),
+            **named(details, "fitted", "shuffled", "selected_pass", "rows_per_second", "output"),
+            **named(details, "duplicates", "groups", "held_out_groups", "per_class", "history"),
             "task": details.target.task,
-            "classes": [str(name) for name in self.predictor.class_names]
-            if details.target.task != "regression"
-            else None,
-            "rule": self.model.options.rule,
-            "loss_function": self.model.options.loss,
-            "model_type": self.model_type,
-            "members": self.model.members,
-            "learning_rate": {str(k): v for k, v in rate.items()} if isinstance(rate, dict) else rate,
-            "fitted": details.fitted,
-            "rows": self.rows,
-            "learned": details.learned,
-            "skipped": details.skipped,
-            "skipped_rows": details.skipped_rows,
-            "unlabeled": details.unlabeled,
-            "held_out": details.held_out,
-            "duplicates": details.duplicates,
-            "groups": details.groups,
-            "held_out_groups": details.held_out_groups,
-            "passes": self.passes,
-            "selected": self.selected,
-            "selected_pass": details.selected_pass,
-            "shuffled": details.shuffled,
-            "missing": details.missing,
-            "invalid_values": self.invalid_values,
+            "classes": [str(name) for name in self.predictor.class_names] if several else None,
+            "rule": options.rule,
+            "loss_function": options.loss,
+            "learning_rate": plain(self.model.learning_rate),
+            "members": plain(self.model.members),
             "features": details.weighted_features,
-            "features_seen": self.features_seen,
-            "metrics": plain_all(self.metrics),
-            "metrics_ci": [plain(edge) for edge in self.metrics_ci],
-            "metrics_on": self.metrics_on,
             "level": details.plan.level,
-            "baseline": plain_all(self.baseline),
-            "baseline_name": self.baseline_name,
-            "skill": plain(self.skill),
-            "progressive": plain_all(self.progressive),
-            "in_sample": {} if details.in_sample is None else plain_all(details.in_sample.metrics),
-            "last_label_baseline": plain_all(self.last_label_baseline),
-            "round_log": [{name: plain(value) for name, value in vars(one).items()} for one in self.round_log],
-            "max_staleness": self.max_staleness,
-            "column_report": list(self.column_report),
-            "notes": list(self.notes),
-            "per_class": {str(label): plain_all(row) for label, row in details.per_class.items()},
-            "history": [
-                {
-                    "examples": moment.examples,
-                    "weight": moment.weight,
-                    "loss": plain(moment.loss),
-                    "since_last": plain(moment.since_last),
-                    "error_rate": moment.error_rate,
-                }
-                for moment in details.history
-            ],
-            "importance": None if self.importance is None else self.importance.asdict(),
-            "seconds": self.seconds,
-            "rows_per_second": details.rows_per_second,
-            "interrupted": details.interrupted,
+            "in_sample": {} if details.in_sample is None else plain(details.in_sample.metrics),
         }
 
     def _repr_html_(self) -> str:

@@ -107,7 +107,9 @@ class Session:
             with model._joining(new):
                 scores = learn_batch(model, batch, numbers, weight, len(new))
         counts.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
-        scored = hide_unmet(Scored.of(model, scores, numbers, weight, batch.offset), heads)
+        scored = Scored.of(model, scores, numbers, weight, batch.offset)
+        if new:
+            scored = hide_unmet(scored, heads)
         # Before the first label a model does not know the label's unit, so its first prediction is not counted.
         blind = empty and model.options.target is not None
         self.count(scored, blind, counted)

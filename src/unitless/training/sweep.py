@@ -10,29 +10,29 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from .. import html, notebook_bar
+from .. import html, inputs
 from .. import rules as update_rules
 from ..data import Batch, Reader, Target
 from ..data import labels as task_labels
 from ..data.memory import memory_size
 from ..data.progress import Progress
 from ..data.read_options import Reading, given_reading
+from ..data.screening import usable
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..json_values import named, plain
 from ..losses import LOSSES
-from ..models.classes import Label
+from ..models.classes import Classes, Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..models.scored import Scored
 from ..models.sweep import Sweep
 from ..options import ModelType, Rule
 from .contest import Contender, Contest, checked_rules
 from .plan import Plan
-from .session import Counted, Session, learn_batch
 from .setup import ModelRequest, Setup
 from .side_by_side import sweep_sections
 from .training import Training
@@ -98,7 +98,7 @@ def sweep(
     how, learning = given_reading(reading), dict(options)
     plan = Plan(1, 0.0, random_state, shuffle=shuffle, memory=None if memory is None else memory_size(memory))
     grid = _checked(rates, learning.pop("model_type", "linear"))
-    known = _KnownClasses(source, None if classes is None else list(classes))
+    known = _KnownClasses(None if classes is None else list(classes))
 
     def training(data: Any, rule: Rule) -> SweepTraining:
         request = ModelRequest(
@@ -109,9 +109,7 @@ def sweep(
         return SweepTraining(Setup.of(data, target, weight, how, request, plan), grid, known)
 
     contest = Contest(wanted, source, training)
-    with notebook_bar.watching(progress) as watch:
-        notebook_bar.opened(watch, contest)
-        contest.go(watch)
+    contest.go(progress)
     return SweepResult(contest)
 
 
@@ -126,30 +124,30 @@ def _checked(rates: Iterable[float] | None, model_type: ModelType) -> list[float
 class _KnownClasses:
     """The classes, which all rules share: given, or found by reading the target once."""
 
-    def __init__(self, source: Any, given: list[Any] | None) -> None:
-        self._source, self._given = source, given
-        self._found: list[Label] | None = None
+    def __init__(self, given: list[Any] | None) -> None:
+        self._given = given
+        self._found: list[Label] = []
 
-    def of(self, training: Training) -> list[Label]:
-        """The classes for a training with several classes."""
-        if self._found is None:
-            self._found = self._read(training) if self._given is None else self._labels(training)
-            if len(self._found) < 2:
-                raise InputError(
-                    f"the target has one value only, {self._found[0]!r}" if self._found else "the target has no classes"
-                )
+    def of(self, training: Training, target: Target) -> list[Label]:
+        """The classes for a training whose target has several classes."""
+        if not self._found:
+            self._found = self._read(training, target) if self._given is None else self._labels(target)
+        if len(self._found) < 2:
+            one = self._found[:1]
+            raise InputError(f"the target has one value only, {one[0]!r}" if one else "the target has no classes")
         return self._found
 
-    def _labels(self, training: Training) -> list[Label]:
+    def _labels(self, target: Target) -> list[Label]:
         """The given classes in the form that the target has: text or numbers."""
-        assert training.target is not None
         assert self._given is not None
         try:
-            return [task_labels.plain_number(label) if training.target.number else str(label) for label in self._given]
+            return [task_labels.plain_number(label) if target.number else str(label) for label in self._given]
         except (TypeError, ValueError):
             raise OptionError(f"are {self._given!r}, but the target's values are numbers", option="classes") from None
 
-    def _read(self, training: Training) -> list[Label]:
+    @staticmethod
+    def _read(training: Training, target: Target) -> list[Label]:
+        """The classes of the rows that can be learned, in the order in which they are met."""
         if not training.source.repeatable:
             raise OptionError(
                 f"{training.source.name} can be read only once, and a sweep must know the classes before it begins: "
@@ -157,78 +155,54 @@ class _KnownClasses:
             )
         schema, main = training.reader.schema, training.reader
         assert schema is not None
-        assert training.target is not None
         if schema.family == "table":
             schema = replace(schema, columns=schema.columns[:1])  # only the target is needed
-        as_label: Callable[[str], Label] = task_labels.plain_number if training.target.number else str
         reader = Reader(training.source, main.options, schema, main._target, main._weight, drop_invalid=True)
-        found: dict[Label, None] = {}
+        found = Classes(None, open=True)
         for batch in reader.batches():
-            if batch.labels is None:
-                continue
-            counted = batch.labels.present()
-            if isinstance(batch.labels, task_labels.Numbers):
-                counted &= np.isfinite(batch.labels.values)
-            if batch.weight is not None:
-                counted &= batch.weight > 0
-            distinct, first, _ = batch.labels.take(counted).distinct()
-            for k in np.argsort(first):  # in the order in which they are met, as in OneVsAll
-                found.setdefault(as_label(distinct[k]))
-        return list(found)
+            some = batch.select(usable(batch, target, "skip", Progress()))
+            assert some.labels is not None
+            weight = np.where(some.labels.present(), 1.0 if some.weight is None else some.weight, 0.0)
+            found.accept(found.numbers_of(some.labels, some.place, weight)[1])
+        return found.labels
 
 
 class SweepTraining(Training):
-    """A training that learns with all rates at once. The model of its session only provides their common options."""
+    """A training whose model is a `Sweep`, which counts the losses of all rates itself."""
 
     def __init__(self, setup: Setup, rates: list[float], classes: _KnownClasses) -> None:
         super().__init__(setup)
         self._rates, self._known = rates, classes
+        self._blind_weight = 0.0  # the sample weight of the first row, which was predicted before any label was known
 
-    def take(self, model: Learner | OneVsAll, target: Target) -> None:
-        """Begin a session that learns with all rates."""
-        options = model.options.asdict()
+    def new_model(self, target: Target, rows: inputs.Input, model_type: ModelType | None = None) -> Any:
+        """A sweep with the options that a single model for this target and such rows would have."""
+        options = super().new_model(target, rows, model_type).options.asdict()
         del options["learning_rate"]
-        self.session = SweepSession(model, target, on_error=self.reader.options.on_error)
-        classes = self._known.of(self) if model.task == "classes" else None
-        self.session.sweep = Sweep(self._rates, classes=classes, **options)
+        classes = self._known.of(self, target) if target.task == "classes" else None
+        return Sweep(self._rates, classes=classes, **options)
 
     @property
     def sweep(self) -> Sweep | None:
         """The model with all rates; None before the first label."""
-        return self.session.sweep if isinstance(self.session, SweepSession) else None
+        model: Any = self.model
+        return cast("Sweep | None", model)
+
+    def learn(self, batch: Batch, held_out: bool = False) -> None:
+        """Learn a batch with all rates."""
+        self.progress.rows += batch.rows
+        if not batch.rows or not self.begin(batch):
+            return
+        assert self.session is not None
+        scored = self.session.learn(batch, "nothing", self.progress).counted
+        if self._blind_weight == 0.0 and len(scored) and self.session.model.options.target:
+            self._blind_weight = 1.0 if scored.weight is None else float(scored.weight[0])
 
     def scored(self, losses: Float64) -> Float64:
         """Mean losses over the rows that are counted. The core has counted the first row's weight, but not its loss."""
-        assert isinstance(self.session, SweepSession)
-        weight, blind = self.session.sweep.total_weight, self.session.blind_weight
+        assert self.sweep is not None
+        weight, blind = self.sweep.total_weight, self._blind_weight
         return losses * (weight / (weight - blind)) if weight > blind else np.full(len(losses), np.nan)
-
-
-class SweepSession(Session):
-    """A session whose batches a `Sweep` learns; it counts the losses of all rates itself."""
-
-    sweep: Sweep
-    blind_weight = 0.0  # the sample weight of the first row, which was predicted before any label was known
-
-    def learn(self, batch: Batch, counted: Counted = "metrics", progress: Progress | None = None) -> Scored:
-        """Learn the rows of a batch with all rates."""
-        counts = Progress() if progress is None else progress
-        batch, weight, present = self._readable(batch, counts)
-        if self.sweep._classes is not None:
-            assert batch.labels is not None
-            try:
-                numbers, _ = self.sweep._classes.numbers_of(batch.labels, batch.place, weight)
-            except InputError as error:
-                raise error.at(advice="") from None
-            numbers = np.maximum(numbers, 0.0)  # a row without a class has no weight either
-        else:
-            numbers, _ = self._numbers(batch, weight, present)
-        rows = np.arange(len(numbers)) if weight is None else np.flatnonzero(weight)
-        if self.blind_weight == 0.0 and len(rows) and self.sweep.options.target:
-            self.blind_weight = 1.0 if weight is None else float(weight[rows[0]])
-        learn_batch(self.sweep, batch, numbers, weight)
-        counts.learned += len(rows)
-        return Scored(np.zeros((batch.rows, 0)), numbers, weight)
 
 
 @dataclass(frozen=True)
@@ -309,6 +283,13 @@ class Swept:
         return self.rates[low], self.rates[high]
 
     @property
+    def _each_rate(self) -> list[dict[str, float | None]]:
+        """For each rate: its loss, and its error rate or RMSE; None for one that the task does not have."""
+        nothing = [None] * len(self.rates)
+        columns = zip(self.rates, self.losses, self.errors or nothing, self.rmse or nothing, strict=True)
+        return [dict(zip(("rate", "loss", "error_rate", "rmse"), row, strict=True)) for row in columns]
+
+    @property
     def model(self) -> Learner | OneVsAll:
         """The model of the best rate, the same as if it had been trained alone; it can be used and saved."""
         return self.sweep.best
@@ -319,7 +300,7 @@ class SweepResult:
 
     def __init__(self, contest: Contest[SweepTraining]) -> None:
         self.rules: dict[str, Swept] = {one.rule: Swept.of(one) for one in contest.contenders}
-        self.source = contest.source.name
+        self.source: str = contest.source.name
         self.interrupted = contest.interrupted
         self.seconds = contest.progress.seconds
         training = (contest.going or contest.contenders)[0].training
@@ -352,46 +333,25 @@ class SweepResult:
         from .. import figures  # noqa: PLC0415  (needs matplotlib)
 
         losses = {rule: dict(zip(one.rates, one.losses, strict=True)) for rule, one in self.rules.items()}
-        figure = figures.sweep(losses, f"progressive {self.loss} loss", os.path.basename(self.source))
-        if path is not None:
-            figures.save(figure, path)
-        return figure
+        title = os.path.basename(self.source)
+        return figures.save(figures.sweep(losses, f"progressive {self.loss} loss", title), path)
 
     def asdict(self) -> dict[str, Any]:
         """All results as plain values, for JSON; None for the loss of a rate that diverged."""
-        best = self.best
-
-        def rows(one: Swept) -> list[dict[str, float | None]]:
-            nothing = [None] * len(one.rates)
-            columns = zip(one.rates, one.losses, one.errors or nothing, one.rmse or nothing, strict=True)
-            return [
-                {"rate": rate, "loss": _finite(loss), "error_rate": _finite(error), "rmse": _finite(rmse)}
-                for rate, loss, error, rmse in columns
-            ]
-
+        rule, rate = self.best or (None, None)
         return {
-            "source": self.source,
+            **named(
+                self, "source", "rows", "learned", "skipped", "skipped_rows", "unlabeled", "seconds", "interrupted"
+            ),
             "task": self.target.task,
             "loss_function": self.loss,
-            "rows": self.rows,
-            "learned": self.learned,
-            "skipped": self.skipped,
-            "skipped_rows": self.skipped_rows,
-            "unlabeled": self.unlabeled,
-            "rules": {rule: rows(one) for rule, one in self.rules.items()},
+            "rules": {name: plain(one._each_rate) for name, one in self.rules.items()},
             "best": {
-                rule: {
-                    "rate": one.best_rate,
-                    "loss": _finite(one.best_loss),
-                    "at_edge": one.at_edge,
-                    "diverged": one.diverged,
-                }
-                for rule, one in self.rules.items()
+                name: {"rate": one.best_rate, "loss": plain(one.best_loss), **named(one, "at_edge", "diverged")}
+                for name, one in self.rules.items()
             },
-            "best_rule": None if best is None else best[0],
-            "best_rate": None if best is None else best[1],
-            "seconds": self.seconds,
-            "interrupted": self.interrupted,
+            "best_rule": rule,
+            "best_rate": rate,
         }
 
     def _repr_html_(self) -> str:
@@ -403,7 +363,3 @@ class SweepResult:
             for rule, one in self.rules.items()
         )
         return f"<SweepResult: {self.task}; least loss: {shown}>"
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

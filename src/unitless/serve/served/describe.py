@@ -8,6 +8,7 @@ from typing import Any
 from ...data.columns.text_columns import FOR_NAMES
 from ...errors import InputError
 from ...inference.explanation import explain
+from ...json_values import plain
 from ...metrics.evaluation import Evaluation
 from ...models.by_feature import ranked
 from ...models.curve_panels import panels
@@ -17,15 +18,6 @@ from .model import ServedModel
 
 _SENT_AS = {"number": "number", "flag": "number", "boolean": "boolean"}  # by column type; others: text
 LARGE = 64 << 20  # bytes; features and members of a larger model are not listed, because that would take too long
-
-
-def finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON cannot express, by None, also inside lists and mappings."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
-    return [finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def metrics_of(evaluation: Evaluation) -> dict[str, Any]:
@@ -59,11 +51,11 @@ def summary(served: ServedModel) -> OfModel:
         "task": served.task,
         "loss": None if model is None else model.options.loss,
         "model_type": None if model is None else model.model_type,
-        "members": {} if model is None or not model.examples or model.nbytes > LARGE else finite(model.members),
+        "members": {} if model is None or not model.examples or model.nbytes > LARGE else plain(model.members),
         "classes": served.classes,
         "examples": served.examples,
         "weight": 0.0 if evaluation is None else evaluation.weight,
-        "metrics": {} if evaluation is None else finite(metrics_of(evaluation)),
+        "metrics": {} if evaluation is None else plain(metrics_of(evaluation)),
         "judged_by": "loss" if evaluation is None else evaluation.judged_by,
         "created": served.created / 1e6,
         "bytes": served.nbytes,
@@ -83,13 +75,13 @@ def progress(served: ServedModel) -> Judged:
     if as_served.examples:
         cost = as_served.loss - at_learning.loss
     return {
-        "progressive": finite(metrics_of(evaluation)),
-        "metrics_ci": finite(list(evaluation.interval)),
-        "curve": finite([[one.examples, one.loss, one.since_last, one.error_rate] for one in evaluation.curve]),
-        "baseline": finite(served.baselines) or None,
-        "served": finite(metrics_of(as_served)) or None,
-        "joined": finite(metrics_of(at_learning)) or None,
-        "delay_cost": finite(cost),
+        "progressive": plain(metrics_of(evaluation)),
+        "metrics_ci": plain(list(evaluation.interval)),
+        "curve": plain([[one.examples, one.loss, one.since_last, one.error_rate] for one in evaluation.curve]),
+        "baseline": plain(served.baselines) or None,
+        "served": plain(metrics_of(as_served)) or None,
+        "joined": plain(metrics_of(at_learning)) or None,
+        "delay_cost": plain(cost),
     }
 
 
@@ -98,23 +90,23 @@ def explanation(served: ServedModel, features: Any) -> Explanation:
     if served.model is None:
         raise InputError("the model has learned no rows yet, so it cannot explain predictions")
     why = explain(served.model, features)
-    predicted: Explained = finite(served.predict(features).answer())
+    predicted: Explained = plain(served.predict(features).answer())
     return {
         **predicted,
-        "score": finite(why.score),
+        "score": plain(why.score),
         "label": why.label,
-        "base_value": finite(why.base_value),
+        "base_value": plain(why.base_value),
         "unknown": why.unknown,
         "contributions": [
-            {"column": part.column, "value": finite(part.value), "contribution": finite(part.contribution)}
+            {"column": part.column, "value": plain(part.value), "contribution": plain(part.contribution)}
             for part in why.contributions
         ],
         "features": [
             {
                 "feature": part.feature,
-                "value": finite(part.value),
-                "weight": finite(part.weight),
-                "contribution": finite(part.contribution),
+                "value": plain(part.value),
+                "weight": plain(part.weight),
+                "contribution": plain(part.contribution),
             }
             for part in why.features
         ],
@@ -160,9 +152,9 @@ def _listed(weights: Any, scales: Any, effects: Any, most: int) -> list[Weight]:
     return [
         {
             "feature": name,
-            "weight": finite(weights.get(name)),
-            "scale": finite(scales.get(name)),
-            "effect": finite(value),
+            "weight": plain(weights.get(name)),
+            "scale": plain(scales.get(name)),
+            "effect": plain(value),
         }
         for name, value in ranked(effects, most)
         if name != BIAS
@@ -187,9 +179,9 @@ def _curves(served: ServedModel) -> list[Curve]:
     return [
         {
             "feature": panel.column,
-            "effect": finite(panel.importance),
-            "x": panel.texts or finite(panel.x.tolist()),
-            "y": finite(panel.y[:, 0].tolist()),
+            "effect": plain(panel.importance),
+            "x": panel.texts or plain(panel.x.tolist()),
+            "y": plain(panel.y[:, 0].tolist()),
             "text": bool(panel.texts),
         }
         for panel in panels(model._form_reading(), [0])
