@@ -47,7 +47,6 @@ MODULES = [
     "unitless.metrics.paired",
     "unitless.inference.explanation",
     "unitless.inference.predictor",
-    "unitless.inference.row_learning",
     "unitless.inference.evaluate",
     "unitless.frames",
     "unitless.html",

@@ -212,7 +212,7 @@ void EnsembleEngine::learn_rows(const Batch& all, double* predictions) {
     for (LeafLearner& learner : leaf_learners_) learner.reserve_columns(curves_.columns());
     made.rows = rows;
     made.labels = all.labels;
-    made.labelled = true;
+    made.labeled = true;
     made.choosing = chooses_rates();
     made.before = before;
     made.met = met_;
@@ -312,7 +312,7 @@ void EnsembleEngine::stage_predict(Staged& staged, const Batch& rows, bool extra
 
 void EnsembleEngine::begin_predictions(Predictions& of, const Batch& rows, double* predictions) const {
     of.begin(rows.rows, member_count(), widths_.predict, predictions);
-    of.labelled = of.choosing = false;
+    of.labeled = of.choosing = false;
     of.labels = rows.labels;
     of.before = clock_;
     of.met = met_;
@@ -347,7 +347,7 @@ void EnsembleEngine::judge(const Batch& batch, const PredictOptions& options, do
     stage_predict(staged_, batch, options.extrapolate);
     Predictions& made = predictions_[turn_];
     begin_predictions(made, batch, predictions);
-    made.labelled = made.choosing = true;
+    made.labeled = made.choosing = true;
     const LeafRows leaf_rows = staged_.rows(batch);
     tasks_.clear();
     for (std::size_t i = leaf_learners_.size(); i-- > 0;) tasks_.push_back({Task::Kind::leaf_learner, i});
@@ -418,7 +418,7 @@ void EnsembleEngine::combine(const Predictions& of) {
     for (std::size_t r = 0; r < of.rows; ++r) {
         std::size_t heads = setup_.has_classes() ? met : 1;
         combine_row(of, r, met, row_);
-        const double h = of.labelled ? weight_of(of.labels, r) : 0.0;
+        const double h = of.labeled ? weight_of(of.labels, r) : 0.0;
         if (!(h > 0)) continue;
         const double y = of.labels.y[r];
         t += h;

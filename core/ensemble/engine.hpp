@@ -92,7 +92,7 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
         std::vector<double> numbers;                    // [member][row][head]
         std::size_t rows = 0, width = 0, capacity = 0;  // capacity: the number of rows with memory
         double* combined = nullptr;
-        bool labelled = false, choosing = false;  // whether the mixture has labels, and learns them
+        bool labeled = false, choosing = false;  // whether the mixture has labels, and learns them
         Labels labels{};
         Clock before;
         std::size_t met = 0;                  // the number of classes before these rows

@@ -286,13 +286,13 @@ void LeafLearner::prune_rates() {
 template <class Each>
 void LeafLearner::predict_with(const LeafLanes& lanes, const LeafRows& rows, std::size_t width, double* predictions,
                                Scratch& scratch, const Each& each) const {
-    const LaneLabels unlabelled{.offset = rows.batch.labels.offset};
+    const LaneLabels unlabeled{.offset = rows.batch.labels.offset};
     scratch.leaves.resize(most_leaves() + 8);
     for (std::size_t r = 0; r < rows.batch.rows; ++r) {
         std::size_t found = take_curve_leaves(rows, r, scratch.leaves.data());
         if (trees_ && rows.batch.raw_stride) found += trees_->find(*kernel_.trees, rows.raw(r), &scratch.leaves[found]);
         const LeafRow leaf_row{scratch.leaves.data(), found, 0};
-        kernel_.trees->predict_row(setup_.options, rows.stage, rows.stage.rows[r], unlabelled, r, leaf_row, lanes);
+        kernel_.trees->predict_row(setup_.options, rows.stage, rows.stage.rows[r], unlabeled, r, leaf_row, lanes);
         take_leaders(lanes, scratch, class_count(), width, predictions + r * width);
         each(r);
     }

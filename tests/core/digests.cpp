@@ -115,7 +115,7 @@ class Integers {
     std::uint64_t state_ = 2013;
 };
 
-enum class Labelling { numbers, signs, counts, classes };
+enum class Labeling { numbers, signs, counts, classes };
 
 struct Data {
     static constexpr std::int32_t class_count = 5;
@@ -125,7 +125,7 @@ struct Data {
     std::vector<std::int32_t> whole, indices, starts;
     std::vector<std::string> names;
 
-    Data(std::size_t n, std::size_t d, Labelling labelling, bool wide) : rows(n), columns(d) {
+    Data(std::size_t n, std::size_t d, Labeling labeling, bool wide) : rows(n), columns(d) {
         Integers random;
         starts.push_back(0);
         // Units are spread over many orders of magnitude, and not only by powers of two.
@@ -147,10 +147,10 @@ struct Data {
             starts.push_back(static_cast<std::int32_t>(values.size()));
             const bool positive = score > 0;
             const std::int32_t size = positive ? score : -score;
-            y.push_back(labelling == Labelling::numbers  ? score / 300.0
-                        : labelling == Labelling::signs  ? (positive ? 1 : -1)
-                        : labelling == Labelling::counts ? size / 500
-                                                         : size / 400 % class_count);
+            y.push_back(labeling == Labeling::numbers  ? score / 300.0
+                        : labeling == Labeling::signs  ? (positive ? 1 : -1)
+                        : labeling == Labeling::counts ? size / 500
+                                                       : size / 400 % class_count);
             weight.push_back(r % 7 == 3 ? 0.0 : (512 + random.below(1024)) / 1024.0);
         }
     }
@@ -304,7 +304,7 @@ std::uint64_t run(const Kernel& kernel, const Setup& setup, const Data& data, In
 struct Configuration {
     std::string name;
     Setup setup;
-    Labelling labelling;
+    Labeling labeling;
     Input input;
     std::size_t rows, columns;
     bool wide;
@@ -344,10 +344,10 @@ Configuration configuration(RuleKind rule, LossKind loss, Width width, bool cent
         };
         setup.encoder.listed = {{{column(0)}, {column(1), column(2)}}, {{column(3)}, {column(3)}}};
     }
-    to.labelling = classes                                                   ? Labelling::classes
-                   : loss == loss_of("logistic") || loss == loss_of("hinge") ? Labelling::signs
-                   : loss == loss_of("poisson")                              ? Labelling::counts
-                                                                             : Labelling::numbers;
+    to.labeling = classes                                                   ? Labeling::classes
+                  : loss == loss_of("logistic") || loss == loss_of("hinge") ? Labeling::signs
+                  : loss == loss_of("poisson")                              ? Labeling::counts
+                                                                            : Labeling::numbers;
     to.input = input;
     to.rows = 40;
     to.columns = pairs == Pairs::none ? 11 : 5;
@@ -498,7 +498,7 @@ int main(int count, char** arguments) {
     };
     const auto all = configurations();
     for (const auto& c : all) {
-        const Data data(c.rows, c.columns, c.labelling, c.wide);
+        const Data data(c.rows, c.columns, c.labeling, c.wide);
         const std::uint64_t digest = run(*kernels[0].second, c.setup, data, c.input);
         print(c.name, digest);
         for (std::size_t k = 1; k < kernels.size(); ++k) {
