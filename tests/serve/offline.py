@@ -24,9 +24,8 @@ import unitless as ul
 from unitless.metrics import Evaluation
 from unitless.metrics.coverage import Coverage
 from unitless.metrics.stream_baselines import StreamBaselines
-from unitless.models.error_quantiles import ErrorQuantiles
 from unitless.models.file import from_bytes, to_bytes
-from unitless.models.prediction_errors import has_errors
+from unitless.models.prediction_errors import errors_known, has_errors
 from unitless.options import USUAL_LEVEL
 
 PREDICTION, LEARN, LABEL, TICK, CREATE = 1, 2, 3, 4, 5
@@ -119,7 +118,8 @@ class Offline:
         assert (state["learned"], state["digest"]) == (self.learned, self.digest)
         coverage = None
         if has_errors(self.model):
-            self.model._errors = ErrorQuantiles()
+            self.model._errors = None
+            self.model._errors = errors_known(self.model)
             coverage = Coverage(USUAL_LEVEL, self.model._errors, follows=True)
         said = [row for row in self._said if row[0] is not None]
         joined = [(score, label, weight) for _, score, label, weight in self._served]

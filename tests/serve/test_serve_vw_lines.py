@@ -17,6 +17,8 @@ pytest.importorskip("msgspec")
 
 from unitless.serve import vw_lines
 from unitless.serve.events import Form, Kind
+from unitless.serve.served import ServedModel
+from unitless.serve.served.vw import VwText, work
 from unitless.serve.settings import Settings
 from unitless.serve.store import ModelStore
 
@@ -92,6 +94,21 @@ def test_the_log_gives_the_same_state_again(tmp_path: Path) -> None:
     served(tmp_path, talk)
     served(tmp_path, talk)
     assert prints[0] == prints[1]
+
+
+@pytest.mark.parametrize("task", ["regression", "classes"])
+def test_lines_learned_in_one_call_leave_the_state_of_lines_learned_alone(task: str) -> None:
+    """Among the lines are new classes, and lines with an initial prediction."""
+    rng, lines, found = np.random.default_rng(0), [], []
+    for number, (a, b) in enumerate(rng.normal(size=(100, 2)).round(3).tolist()):
+        label = f"{a - b:.3f} 1 {a:.2f}" if task == "regression" else str(rng.integers(0, 3 + number // 20))
+        lines.append(f"{label} | a:{a} b:{b}")
+    for at_once in (1, 5, 40, len(lines)):
+        model = ServedModel("m", "champion", {"task": task})
+        for first in range(0, len(lines), at_once):
+            work(model, VwText("\n".join(lines[first : first + at_once]).encode()))
+        found.append(model.parts())
+    assert all(parts == found[0] for parts in found)
 
 
 def test_a_prediction_knows_the_lines_before_it_and_not_those_after_it(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     if label is not None and not several:
         raise OptionError("--class is for models of several classes; this model has one set of weights")
     heads = list(range(model.heads))
-    if model.task == "classes" and label is not None:
+    if label is not None:
         heads = [class_number(model, label)]
     if not heads:
         return [], 0
@@ -218,7 +218,7 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     for k in shown:
         name, head = reading.features[k], int(best[k])
         row: dict[str, Any] = {"feature": str(name)}
-        if model.task == "classes":
+        if several:
             row["class"] = str(model._class_labels[heads[head]])
         row.update(weight=weights[head][name], scale=float(scale[k]), effect=float(most[k]))
         rows.append(row)

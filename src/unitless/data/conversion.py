@@ -240,8 +240,6 @@ class _TableAsLines:
             self._target = infer_target(
                 LabelValues.of(labels), self._task, None, self._positive, self._reader.options.target
             )
-            if self._target.task == "classes":
-                self._classes = {}
         part = labels.take(present)
         if self._target.task == "binary":
             known = batch.select(present)

@@ -229,8 +229,4 @@ def _labels(model: Learner | OneVsAll, negative: int) -> tuple[Task, list[Label]
     if model._training is not None:
         predictor = Predictor(model)
         return predictor.target.task, predictor.labels
-    if model.task == "classes":
-        return "classes", model._class_labels
-    if LOSSES[model.options.loss].for_classes:
-        return "binary", [-1 if negative == 2 else 0, 1]
-    return "regression", []
+    return model.task, [-1 if negative == 2 else 0, 1] if model.task == "binary" else model._class_labels

@@ -237,18 +237,13 @@ class Evaluator:
         if self.by is not None and not self._found_by:
             raise OptionError(no_column(self.by, [name for name, _ in self.schema.columns], "by"))
         if self.strange == self.scored:
-            known = ", ".join(map(repr, self._class_names[:5]))
+            classes = self.model._class_labels or ([] if self.target is None else self.target.classes)
+            known = ", ".join(repr(str(label)) for label in classes[:5])
             raise InputError(
                 f"no label is a class of the model: the labels are {', '.join(map(repr, self.strangers[:5]))}, "
                 f"the model's are {known}"
             )
         return EvaluateResult(self)
-
-    @property
-    def _class_names(self) -> list[str]:
-        if self.model.task == "classes":
-            return [label if isinstance(label, str) else number_text(label) for label in self.model._class_labels]
-        return [] if self.target is None else self.target.classes
 
     def _take(self, batch: Batch) -> None:
         if batch.labels is None:
@@ -275,7 +270,7 @@ class Evaluator:
     def _predicted(self, batch: Batch) -> Scored:
         assert batch.labels is not None
         scores = self._scores(batch)
-        return Scored(scores, self._truth(batch, batch.labels, scores), batch.weight, batch.offset)
+        return Scored.of(self.model, scores, self._truth(batch, batch.labels, scores), batch.weight, batch.offset)
 
     def importance(self) -> Importance | None:
         """The importance of the columns, if it was asked for and there are enough rows."""
@@ -306,45 +301,36 @@ class Evaluator:
         return usable(batch, None, self.options.on_error, self.progress, smallest)
 
     def _truth(self, batch: Batch, labels: RawLabels, scores: Float64) -> NDArray[Any]:
-        """Convert labels for counting: see `Scored`."""
+        """Convert labels for counting, see `Scored`; a class that the model does not know counts as not predicted."""
         if self.model.task == "classes":
-            return self._class_numbers(labels, scores.shape[1])
+            numbers, _ = self.model._class_numbers(self._as_learned(labels), batch.place, np.zeros(batch.rows))
+            self._count_strangers(labels, numbers < 0)
+            return numbers
         if self.target is None:  # the model was not made by `train`
             self.target = self._decided(labels)
         if self.target.task == "regression":
             return self.target.numbers(labels, batch.place)
-        distinct, _, places_of = labels.distinct()
-        classes_of = self.target.known(distinct)
-        if self.target.rest:
-            return np.array([label == self.target.classes[1] for label in classes_of])[places_of]
-        self.target.complete(distinct)
-        codes = np.array([self.target.classes.index(one) if one in self.target.classes else -1 for one in classes_of])
-        self._count_strangers(distinct, codes < 0, places_of)
-        truth = codes[places_of]
-        wrong = scores[:, 0] <= 0  # an unknown class counts as the class that was not predicted
-        return np.where(truth < 0, wrong, truth == 1)
+        strange, truth = self.target.unknown(labels), scores[:, 0] <= 0
+        truth[~strange] = self.target.numbers(labels.take(~strange), batch.place) > 0
+        self._count_strangers(labels, strange)
+        return truth
 
     def _decided(self, labels: RawLabels) -> Target:
         if not LOSSES[self.model.options.loss].for_classes:
             return Target("regression")
         return task_labels.infer_target(LabelValues.of(labels), "binary", None, None)
 
-    def _class_numbers(self, labels: RawLabels, heads: int) -> NDArray[np.intp]:
-        """The model's numbers of labels; an unknown label has the number of heads."""
-        classes = self.model._class_labels
-        names, known = task_labels.as_known(classes), {label: number for number, label in enumerate(classes)}
-        as_text = isinstance(labels, Texts)
+    def _as_learned(self, labels: RawLabels) -> Texts:
+        """Labels as the model's classes are written: the number 1 may be text, and "true" a boolean."""
+        known, as_text = set(self.model._class_labels), isinstance(labels, Texts)
         distinct, _, places_of = labels.distinct()
-        numbers = np.array([_known_number(names.get(label, label), as_text, known) for label in distinct], np.intp)
-        self._count_strangers(distinct, numbers < 0, places_of)
-        return np.where((numbers < 0) | (numbers >= heads), heads, numbers)[places_of]
+        return Texts(places_of.astype(np.int32), [_known_form(label, as_text, known) for label in distinct])
 
-    def _count_strangers(self, distinct: list[str], strange: NDArray[np.bool_], places_of: NDArray[np.intp]) -> None:
-        if not strange.any():
-            return
-        self.strange += int(strange[places_of].sum())
-        new = [label for label, one in zip(distinct, strange.tolist(), strict=True) if one]
-        self.strangers += [label for label in new if label not in self.strangers][: max(0, 5 - len(self.strangers))]
+    def _count_strangers(self, labels: RawLabels, strange: NDArray[np.bool_]) -> None:
+        if strange.any():
+            self.strange += int(strange.sum())
+            new = [label for label in labels.take(strange).distinct()[0] if label not in self.strangers]
+            self.strangers += new[: max(0, 5 - len(self.strangers))]
 
     # ----------------------------------------------------------------------------------------------- by group
 
@@ -398,14 +384,14 @@ class Evaluator:
             evaluation.count(scored[order[first:last]])
 
 
-def _known_number(label: str, as_text: bool, known: dict[Label, int]) -> int:
-    """The number of a class that the data writes differently, or -1."""
+def _known_form(label: str, as_text: bool, known: set[Label]) -> Label:
+    """The known class that the data writes differently, or the label itself."""
     forms: list[Any] = [label]
     with contextlib.suppress(ValueError, OverflowError):
         forms.insert(0 if not as_text else 1, plain_number(label))
     if label in ("false", "true"):
         forms.append(label == "true")
-    return next((known[form] for form in forms if form in known), -1)
+    return next((form for form in forms if form in known), label)
 
 
 class EvaluateResult:

@@ -173,7 +173,7 @@ class Predictor:
             extrapolate: as for `predict_one`. Default: False.
         """
         self._check_probabilities()
-        if self.model.task == "classes":
+        if self._several:
             scores, labels = self._class_scores(row, extrapolate)
             shares = self.model._shares(scores[None, :])[0]
             return dict(zip(labels, shares.tolist(), strict=True))
@@ -383,7 +383,7 @@ class Predictor:
     @property
     def class_names(self) -> list[str]:
         """The labels as text."""
-        if self.model.task == "classes":
+        if self._several:
             return [label if isinstance(label, str) else number_text(label) for label in self.model._class_labels]
         classes: list[str] = self.target.classes
         return classes
@@ -488,7 +488,7 @@ class Predictor:
         if skip:
             invalid = _invalid(batch)
             used, readable = batch.select(~invalid), readable[~invalid]
-        several = self.model.task == "classes"
+        several = self._several
         if used.offset is not None and (missing := np.isnan(used.offset)).any():
             where = used.place.at(int(np.flatnonzero(missing)[0]))
             raise InputError(f"the offset {self.schema.offset!r} is missing", **where)
@@ -525,8 +525,8 @@ class Predictor:
     @property
     def labels(self) -> list[Any]:
         """The classes as in the data; empty for models of numbers."""
-        if self.model.task == "classes":
-            return list(self.model._class_labels)
+        if self._several:
+            return self.model._class_labels
         if self.target.task == "binary" and "" in self.target.classes:
             known = next((name for name in self.target.classes if name), "")
             raise InputError(

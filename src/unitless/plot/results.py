@@ -131,13 +131,11 @@ def _importance(of: Any) -> Importance | None:
 
 def _effects(model: Any, label: Any) -> list[tuple[Any, float]]:
     """The features with their effects, the largest first; for several classes the largest effect over them."""
-    if model.task == "classes":
-        by_class = model._of_heads("importance")
-        chosen = by_class if label is None else [by_class[class_number(model, label)]]
-    elif label is not None:
-        raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
-    else:
-        chosen = [model.importance]
+    chosen = model._of_heads("importance")
+    if label is not None:
+        if model.task != "classes":
+            raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
+        chosen = [chosen[class_number(model, label)]]
     effects: dict[Any, float] = {}
     for one in chosen:
         for name, value in one.items():

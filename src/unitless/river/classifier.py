@@ -186,15 +186,16 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         """Learn from one row and its label; an example of weight 2 counts as two."""
         if self._direct:
             try:
-                model: Any = self._model
+                session = self._session
+                model = session.model
                 if self._two:
-                    many = learn_side(model, x, y, w, self._side, self._pending.rows)
+                    many = learn_side(model, x, y, w, self._side, session.pending.rows)
                 else:
-                    many = learn_class_noting(model, x, y, w, model._classes.by_label, self._pending.rows)
+                    many = learn_class_noting(model, x, y, w, model._classes.by_label, session.pending.rows)
                     if many is None:  # a new class, or a label of another type
-                        self._note(model, model.learn_one(x, y, w), y, w)
+                        self._note(model.learn_one(x, y, w), y, w)
                 if many:
-                    self._follow_errors(model)
+                    session.count_pending("errors")
                 return
             # handled below: the row is converted and learned, or an error is raised
             except (InputError, KeyError, TypeError):
@@ -214,7 +215,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             return self._labels[scores.index(max(scores))] if scores else None
         if self._direct:
             try:
-                return self._two[predict_one(self._model, x) > 0]
+                return self._two[predict_one(self._session.model, x) > 0]
             except InputError:  # the row may contain text
                 pass
         return self._two[self._score_of(x) > 0]
@@ -223,7 +224,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         """Predict the probability of each label; empty before the first example, if the classes are not known."""
         if self._direct and self._gives_shares:
             try:
-                model: Any = self._model
+                model = self._session.model
                 if self._two:
                     return predict_shares(model, x, self._two)  # type: ignore[no-any-return]
                 return predict_class_shares(model, x, model._classes.labels)  # type: ignore[no-any-return]

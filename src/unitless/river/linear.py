@@ -12,7 +12,7 @@ from river import base
 from river.utils import pretty
 
 from .. import inputs
-from ..data import Batch, Target
+from ..data import Batch
 from ..data.labels import Numbers, RawLabels, Texts
 from ..errors import OptionError
 from ..inference.explanation import explain_batch, one_row
@@ -23,10 +23,8 @@ from ..models.error_quantiles import checked_level
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..models.prediction_errors import follow_errors
 from ..training.defaults import DataFacts, new_model, resolve
-from ..training.first_row import learn_first_row, orders_names
-from ..training.pending_rows import PendingRows
+from ..training.first_row import orders_names
 from ..training.session import Session
 from . import rows
 from .rows import Missing
@@ -63,8 +61,7 @@ class Linear(base.Estimator):
         self._sorts = orders_names(settled)
         if (note := settled.penalty_note) is not None:
             warnings.warn(str(note), stacklevel=3)
-        self._model: Learner | OneVsAll | None = None
-        self._pending = PendingRows()  # rows whose errors are not yet in the model's quantiles
+        self._session: Any = None  # of the model, which the first example makes
         self._direct = False  # whether rows can be passed to the core directly
         self._y_name: Any = None
 
@@ -72,16 +69,15 @@ class Linear(base.Estimator):
         return new_model(resolve(task, DataFacts(), self._given), task, classes)
 
     @property
+    def _model(self) -> Learner | OneVsAll | None:
+        return None if self._session is None else self._session.model
+
+    @property
     def model(self) -> Learner | OneVsAll | None:
         """The model behind the estimator, to save, merge or inspect; None before the first example."""
-        if self._model is not None:
-            self._follow_errors(self._model)
+        if self._session is not None:
+            self._session.count_pending("errors")
         return self._model
-
-    def _follow_errors(self, model: Learner | OneVsAll) -> None:
-        """Update the model's error quantiles with the rows that were learned one at a time."""
-        for scored in self._pending.take(model):
-            follow_errors(model, scored)
 
     def _reach(self, level: float) -> float:
         """The quantile of the prediction errors at a level; infinite with too few rows."""
@@ -120,21 +116,15 @@ class Linear(base.Estimator):
         """Learn a row whose values must be converted, or the first row."""
         row = rows.numbers(x, self.missing)
         if model is self._model:
-            self._note(model, model.learn_one(row, label, w), label, w)
+            self._note(model.learn_one(row, label, w), label, w)
         else:
-            scores = learn_first_row(model, row, label, w, orders_names(model.options))
-            if w == 0:
-                return
-            self._model = model
-            self._direct = True
-            if model.options.target is None:  # otherwise the label's unit was not known
-                self._note(model, scores, label, w)
+            row = dict(sorted(row.items())) if self._sorts else row
+            self._learn_batch(model, inputs.NamedRows([row]), [label], inputs.vector([w], "weight", 1))
         self._direct = self._direct and row == x
 
-    def _note(self, model: Learner | OneVsAll, scores: Any, label: Any, w: float) -> None:
+    def _note(self, scores: Any, label: Any, w: float) -> None:
         """Count the error of a prediction made before its row was learned."""
-        if self._pending.add(scores, model._number_of(label), w):
-            self._follow_errors(model)
+        self._session.note(scores, self._session.model._number_of(label), w, "errors")
 
     def debug_one(self, x: Row, decimals: int = 5) -> str:
         """Explain the prediction for `x` as a table: each feature's contribution to the score.
@@ -185,13 +175,12 @@ class Linear(base.Estimator):
             distinct, places = distinct_labels(inputs.as_array(labels, "y"))
             given: RawLabels = Texts(places.astype(np.int32), [label for label, _ in distinct])
         else:
-            given = Numbers(labels)
-        target = Target("binary", ["0", "1"]) if model.task == "binary" else Target(model.task)
-        session = Session(model, target, pending=self._pending)
+            given = Numbers(inputs.vector(labels, "y", data.rows))
+        session = self._session if model is self._model else Session(model)
         session.learn(Batch(data, data.rows, given, weight), "errors")
         if weight is None or weight.any():
-            self._direct = self._direct or model is not self._model
-            self._model = model
+            self._direct = self._direct or session is not self._session
+            self._session = session
 
 
 def _shown(value: str | float | None, digits: int) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from river import base
 from river.utils import dataframe
 
-from .. import inputs, losses
+from .. import losses
 from ..errors import InputError, OptionError
 from ..losses import IDENTITY, LOSSES, NumberLoss
 from ..models.prediction_errors import bounds
@@ -172,8 +172,9 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         """Learn from one row and its target; an example of weight 2 counts as two."""
         if self._direct:
             try:
-                if learn_noting(self._model, x, y, w, self._pending.rows):
-                    self._follow_errors(self._model)  # type: ignore[arg-type]
+                session = self._session
+                if learn_noting(session.model, x, y, w, session.pending.rows):
+                    session.count_pending("errors")
                 return
             except (InputError, TypeError):  # handled below: the row is converted and learned, or an error is raised
                 pass
@@ -183,7 +184,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         """Predict the target of one row; changes nothing."""
         if self._direct and self._predicts_scores:
             try:
-                return predict_one(self._model, x)  # type: ignore[no-any-return]
+                return predict_one(self._session.model, x)  # type: ignore[no-any-return]
             except InputError:  # the row may contain text
                 pass
         model: Any = self._model or self._new_model("regression")
@@ -208,8 +209,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         """Learn the rows of a pandas, polars or pyarrow frame in order, exactly as `learn_one` would one by one."""
         _, data = self._table(X)
         weight = weights_of(w, data.rows)
-        labels = inputs.vector(y, "y", data.rows)
-        self._learn_batch(self._model or self._new_model("regression"), data, labels, weight)
+        self._learn_batch(self._model or self._new_model("regression"), data, y, weight)
         self._y_name = getattr(y, "name", None)
 
     def predict_many(self, X: Any) -> Any:

@@ -127,11 +127,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         shuffled = rows.RandomRows.shuffled(data, labels, weight, seed, wanted)
         held, passes = shuffled.held, Passes()
         if needs_trial(model, len(getattr(self, "classes_", ()))):
-            first = shuffled.batches(0, shuffled.learned)
-            trial = take_trial(lambda of: self._new_model(data, of), first, self._session)
+            trial = take_trial(lambda of: self._new_model(data, of), shuffled.batches(0, shuffled.learned), Session)
             if trial is not None and trial.model_type == "linear":
                 model = self._new_model(data, "linear")
-        session = self._session(model)
+        session = Session(model)
 
         def learn_pass(number: int) -> bool:
             self._learn_pass(session, shuffled, shuffled.learned, first=number == 1)
@@ -148,7 +147,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _learn_in_order(self, model: Learner | OneVsAll, given: rows.RandomRows) -> None:
         """Fit in the order of the rows."""
-        session, passes = self._session(model), self._passes(given.rows)
+        session, passes = Session(model), self._passes(given.rows)
         for number in range(passes):
             self._learn_pass(session, given, given.rows, first=number == 0)
         self.n_iter_ = passes
@@ -159,14 +158,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             if first:
                 self._note(scored)
 
-    def _session(self, model: Learner | OneVsAll) -> Session:
-        # Estimators encode two classes as 0 and 1.
-        return Session(model, Target("binary", ["0", "1"]) if model.task == "binary" else Target(model.task))
-
     def _learn_batch(self, model: Learner | OneVsAll, data: Rows, labels: RawLabels, weight: Float64 | None) -> None:
         """Learn rows in their order for `partial_fit`, all or none; then the last weights predict."""
         with _errors_as_scikit_learn():
-            scored = self._session(model).learn(Batch(data, data.rows, labels, weight), "errors")
+            scored = Session(model).learn(Batch(data, data.rows, labels, weight), "errors")
         if model.options.average:
             model.keep("last")
         self._note(scored)

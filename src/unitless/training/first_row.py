@@ -37,9 +37,7 @@ def first_row(row: Mapping[str, Any], sort: bool) -> inputs.Frame:
     return inputs.Frame(names, columns, 1)
 
 
-def learn_first_row(
-    model: Learner | OneVsAll, row: Mapping[str, Any], label: Any, weight: float, sort: bool = True
-) -> Any:
+def learn_first_row(model: Learner | OneVsAll, row: Mapping[str, Any], label: Any, weight: float) -> Any:
     """Learn the first row of a model; returns the score that was made before, or one score for each class.
 
     Args:
@@ -47,13 +45,12 @@ def learn_first_row(
         row: numbers or booleans by name. A row that the model refuses changes nothing.
         label: the label in the form that the model takes.
         weight: the sample weight.
-        sort: as for `first_row`. Clients of a server may send names in any order.
     """
     if not model.options.center:
-        return model._learn_features(dict(sorted(row.items())) if sort else row, label, weight)
+        return model._learn_features(row, label, weight)
     model._predict_features(row)  # so that an invalid row is refused with the same message as later ones
     with model._locked():
         number, new = model._class_number(label, weight)
         with model._joining(new):
-            scores = model._feed(first_row(row, sort), inputs.vector([number], "y", 1), [weight], len(new))
+            scores = model._feed(first_row(row, False), inputs.vector([number], "y", 1), [weight], len(new))
     return scores if model.task == "classes" else float(scores[0])

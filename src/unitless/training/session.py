@@ -47,7 +47,7 @@ class Session:
 
     Args:
         model: the model.
-        target: how labels are read.
+        target: how labels are read. Default: None, labels are as the model takes them: numbers, 0 or 1, or classes.
         on_error: what happens to rows that cannot be learned: "fail" or "skip". Default: None, the core refuses a batch
             with such a row.
         level: the level of the prediction intervals whose coverage is a metric. Default: None, intervals are not
@@ -55,14 +55,13 @@ class Session:
         stream: whether rows are learned in their order; then the baselines of streams are counted as well. Default:
             False.
         background: whether a background worker counts the metrics of a batch while the next one is learned.
-        pending: rows that were learned earlier, one at a time, and have not been counted yet.
 
     Example:
         >>> import numpy as np, unitless as ul
-        >>> from unitless.data import Batch, Target
+        >>> from unitless.data import Batch
         >>> from unitless.data.labels import Numbers
         >>> from unitless.inputs import Dense
-        >>> session = Session(ul.Learner(), Target("regression"))
+        >>> session = Session(ul.Learner())
         >>> x = np.linspace(-1, 1, 100).reshape(-1, 1)
         >>> scored = session.learn(Batch(Dense(x), 100, Numbers(3 * x[:, 0])))
         >>> scored.scores.shape, session.evaluation.examples
@@ -72,17 +71,17 @@ class Session:
     def __init__(
         self,
         model: Learner | OneVsAll,
-        target: Target,
+        target: Target | None = None,
         *,
         on_error: str | None = None,
         level: float | None = None,
         stream: bool = False,
         background: bool = False,
-        pending: PendingRows | None = None,
     ) -> None:
-        self.model, self.target = model, target
+        self.model = model
+        self.target = target or Target(model.task, ["0", "1"] if model.task == "binary" else [])
         self._on_error, self._level, self._stream = on_error, level, stream
-        self._pending = PendingRows() if pending is None else pending
+        self.pending = PendingRows()
         # The metrics of classes depend on how many classes the model knows, which must not change meanwhile.
         self._thread = ThreadPoolExecutor(1, "unitless-metrics") if background and model.task != "classes" else None
         self._counting: Future[None] | None = None
@@ -113,21 +112,27 @@ class Session:
             scored = hide_unmet(scored, heads)
         # Before the first label a model does not know the label's unit, so its first prediction is not counted.
         blind = empty and model.options.target is not None
-        self._count(scored, blind, counted)
+        self.count(scored, blind, counted)
         return scored
 
     def note(self, scores: Any, truth: float, weight: float) -> None:
         """Note a row that the caller has learned, with the scores made before; see `PendingRows.add`."""
-        if self._pending.add(scores, truth, weight):
+        if self.pending.add(scores, truth, weight):
             self.count_pending()
 
     def count_pending(self, counted: Counted = "metrics") -> None:
         """Count the rows that were learned one at a time."""
-        for scored in self._pending.take(self.model):
-            self._count(scored, False, counted)
+        for scored in self.pending.take(self.model):
+            self.count(scored, counted=counted)
 
-    def _count(self, scored: Scored, blind: bool, counted: Counted) -> None:
-        """Count predictions after those of all earlier rows."""
+    def count(self, scored: Scored, blind: bool = False, counted: Counted = "metrics") -> None:
+        """Count predictions after those of all earlier rows.
+
+        Args:
+            scored: rows that were learned, with the scores made before.
+            blind: whether the first row was predicted before any label was known; its prediction is not counted.
+            counted: as for `learn`.
+        """
         if counted == "nothing":
             return
         self.count_pending(counted)
@@ -278,30 +283,34 @@ def learn_batch(model: Model, batch: Batch, numbers: Float64, weight: Float64 | 
     """Learn a batch; returns the scores made before. Errors name the rows of the batch's source."""
     try:
         if isinstance(batch.data, inputs.NamedRows) and model.options.center and not model.examples:
-            return _learn_first_names(model, batch.data.mappings, batch.offset, numbers, weight)
+            return _learn_first_names(model, batch.data.mappings, batch.offset, numbers, weight, new_classes)
         return model._feed(batch.data, numbers, weight, new_classes, batch.offset)
     except Error as error:
         raise error.moved(batch.place.at) from None
 
 
 def _learn_first_names(
-    model: Model, rows: Sequence[Any], offset: Float64 | None, numbers: Float64, weight: Float64 | None
+    model: Model,
+    rows: Sequence[Any],
+    offset: Float64 | None,
+    numbers: Float64,
+    weight: Float64 | None,
+    new_classes: int,
 ) -> Float64:
     """Learn the first rows of named features: the numbers of the very first become columns, which can be centered."""
     counted = np.ones(len(rows)) if weight is None else weight
     start = int((counted > 0).argmax()) if (counted > 0).any() else len(rows)
-    known, parts = model.heads if model.task == "classes" else 0, []
+    known, parts = model.heads, []
     for first, last in ((0, start), (start, start + 1), (start + 1, len(rows))):
         if not (part := rows[first:last]):
             continue
-        data: inputs.Input = (
-            first_row(part[0], orders_names(model.options)) if first == start else inputs.NamedRows(part)
-        )
-        new = max(0, int(numbers[first:last].max()) + 1 - known) if model.task == "classes" else 0
+        data: inputs.Input = inputs.NamedRows(part)
+        new = max(0, int(numbers[first:last].max()) + 1 - known) if new_classes else 0
         own = None if offset is None else offset[first:last]
         try:
             if first == start:  # so that an invalid row is refused with the same message as later ones
-                model._ask(inputs.NamedRows(part), False, own)
+                model._ask(data, False, own)
+                data = first_row(part[0], orders_names(model.options))
             scores = model._feed(data, numbers[first:last], counted[first:last], new, own)
         except Error as error:
             raise error.moved(partial(_counted_from, first)) from None

@@ -419,7 +419,7 @@ class Training:
         if target.task == "regression" or target.rest:
             return
         assert model is not None
-        met = model._class_labels if target.task == "classes" else [name for name in target.classes if name]
+        met = model._class_labels or [name for name in target.classes if name]
         if len(met) == 1:
             unlabeled = self.progress.unlabeled
             raise one_value(str(met[0]), self.progress.rows - unlabeled, self.source.name, unlabeled)

@@ -104,12 +104,7 @@ def _made(found: Readable, loss: Loss | None, quantile: float, names: Iterable[s
 
 def _record(model: Learner | OneVsAll, found: Readable) -> dict[str, Any]:
     """The training record that `train` would have made: a finished training on VW text, with its labels."""
-    if model.task == "classes":
-        target = Target("classes")
-    elif losses.LOSSES[model.options.loss].for_classes:
-        target = Target("binary", ["-1", "1"])
-    else:
-        target = Target("regression")
+    target = Target(model.task, ["-1", "1"] if model.task == "binary" else [])
     ignore, only = (
         [letter for one in found.values.get(option, []) for letter in one] for option in ("--ignore", "--keep")
     )

@@ -151,13 +151,8 @@ class ServedModel:
             self._two_texts = tuple(map(_text, self._two))
 
     def _begin_counting(self, model: Learner | OneVsAll) -> None:
-        self._session = self._new_session(model)
+        self._session = Session(model, level=USUAL_LEVEL, stream=True)
         self._served, self._joined = ServedMetrics(model), ServedMetrics(model)
-
-    def _new_session(self, model: Learner | OneVsAll) -> Session:
-        # `_side` turns the labels of two classes into 0 and 1 before they reach the session.
-        target = Target("binary", ["0", "1"]) if model.task == "binary" else Target(model.task)
-        return Session(model, target, level=USUAL_LEVEL, stream=True)
 
     @property
     def task(self) -> str | None:
@@ -287,61 +282,49 @@ class ServedModel:
         Returns:
             The score, or the scores of several classes, from before the row was learned; None if there was none.
         """
-        if self.model is not None:
-            try:
-                return self._learn(features, label, weight)
-            except DivergedError:  # part of the row may have been learned
-                self.growth.begin(self.model)
-                raise
+        was_new = self.model is None
         try:
-            self._settle(label)
+            if was_new:
+                self._settle(label)
             return self._learn(features, label, weight)
-        except BaseException:
-            self._forget()
+        except BaseException as error:
+            self._refused(was_new, error)
             raise
 
-    def _forget(self) -> None:
-        """Return to a new model, because its first row was refused."""
-        self.model, self._two = None, []
-        self.growth.begin(None)
+    def _refused(self, was_new: bool, error: BaseException) -> None:
+        """Return to a new model if its first row was refused. If a learner diverges, part of a row may be learned."""
+        if was_new:
+            self.model, self._two = None, []
+        if was_new or isinstance(error, DivergedError):
+            self.growth.begin(self.model)
 
     def _learn(self, features: Any, label: Any, weight: float) -> Any:
         model = self.model
         assert model is not None
         if weight != 0 and not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
             raise InputError(f"the weight is {weight!r}", advice=WEIGHTS)
-        if self._several:
-            known = model.heads
-            named = self._class_of(label)
-            self.growth.admit_class(named)
-            new = self.growth.admit(self._rows.most_names(features), self._rows.names, features)
-            scores = self._rows.learn(features, named, weight)[:known]
-            if weight > 0:
-                self.growth.learned(new)
-            self._count(scores, model._number_of(label), weight)
-            return scores if known else None
-        blind = self._is_blind(model)
-        truth = self._side(label) if self._binary else _number(label)
+        several, blind = self._several, not self.learned and self._is_blind(model)
+        heads = model.heads if several else 1
+        label = self._read_label(label)
         new = self.growth.admit(self._rows.most_names(features), self._rows.names, features)
-        score = self._rows.learn(features, truth, weight)
-        if new and weight > 0:  # a row with weight 0 adds no features
-            self.growth.learned(new)
-        if blind:
+        score: Any = self._rows.learn(features, label, weight)
+        if not self.learned:
+            self._begin_streaming()
+        if weight > 0:  # a row with weight 0 adds no features
+            self.learned += 1
+            if new:
+                self.growth.learned(new)
+        if several:
+            score, label = score[:heads], model._number_of(label)
+        elif blind:
             score = None
-        self._count(score, truth, weight)
-        return score
+        self.digest = crc32(b"-" if score is None else score.tobytes() if several else _eight(score), self.digest)
+        self._session.note(score, label, weight)
+        return score if heads else None
 
     def _is_blind(self, model: Learner | OneVsAll) -> bool:
         """Whether there is no prediction to count yet: without a label, the unit of labels is unknown."""
         return not self.learned and model.options.target is not None and not model.examples
-
-    def _count(self, score: Any, truth: Any, weight: float) -> None:
-        if not self.learned:
-            self._begin_streaming()
-        if weight > 0:
-            self.learned += 1
-        self.digest = crc32(b"-" if score is None else score.tobytes() if self._several else _eight(score), self.digest)
-        self._session.note(score, truth, weight)
 
     def _begin_streaming(self) -> None:
         """Use the latest weights from now on: a fitted model may predict with averaged ones, which suit no stream."""
@@ -366,7 +349,7 @@ class ServedModel:
             data = self._rows.together(features)
             if data is None:
                 return None
-            truth = [self._side(label) if self._binary else _number(label) for label in labels]
+            truth = list(map(self._read_label, labels))
             new = self.growth.admit(sum(map(self._rows.most_names, features)), self._all_names, features)
             scores = self._learn_batch(data, Numbers(np.array(truth, np.float64)), weight, None)
             self._grown(new, weight)
@@ -416,10 +399,7 @@ class ServedModel:
             self._grown(new, weight)
             return scores
         except BaseException as error:
-            if was_new:
-                self._forget()
-            elif isinstance(error, DivergedError):
-                self.growth.begin(self.model)
+            self._refused(was_new, error)
             raise
 
     def _learn_read(
@@ -427,15 +407,13 @@ class ServedModel:
     ) -> Float64:
         if self.task == "regression":
             return self._learn_batch(data, Numbers(labels), weight, offset)
+        if self._several and offset is not None:
+            raise InputError("an initial prediction is possible for numbers and two classes, not for several classes")
         distinct, places = np.unique(labels, return_inverse=True)
         named = [self._label_of(label) for label in distinct.tolist()]
+        read = list(map(self._class_of if self._several else self._side, named))
         if not self._several:
-            truth = np.array([float(self._side(label)) for label in named])[places]
-            return self._learn_batch(data, Numbers(truth), weight, offset)
-        if offset is not None:
-            raise InputError("an initial prediction is possible for numbers and two classes, not for several classes")
-        for label in named:
-            self._class_of(label)
+            return self._learn_batch(data, Numbers(np.array(read, np.float64)[places]), weight, offset)
         self._admit_classes([named[place] for place in places])
         return self._learn_batch(data, Texts(places.astype(np.int32), named), weight, None)
 
@@ -458,10 +436,7 @@ class ServedModel:
         model = self.model
         assert model is not None
         heads, blind = model.heads, self._is_blind(model)
-        few = data.rows < FEW
-        scored = self._session.learn(
-            Batch(data, data.rows, labels, weight, offset=offset), "nothing" if few else "metrics"
-        )
+        scored = self._session.learn(Batch(data, data.rows, labels, weight, offset=offset), "nothing")
         weights = np.ones(data.rows) if weight is None else weight
         if not self.learned:
             self._begin_streaming()
@@ -471,9 +446,11 @@ class ServedModel:
         made += _known_scores(scored, weights, heads) if self._several else list(scored.scores[unknown:])
         # The digest must be the same as if the rows were learned one by one.
         self.digest = crc32(b"".join(b"-" if score is None else score.tobytes() for score in made), self.digest)
-        if few:
+        if offset is None and (data.rows < FEW or model.heads > heads):  # counted as if they were learned one by one
             for score, truth, h in zip(made, scored.truth.tolist(), weights.tolist(), strict=True):
                 self._session.note(score, truth, h)
+        else:
+            self._session.count(scored, blind)
         return scored.scores if self._several else scored.scores[:, 0]
 
     def score_batch(self, data: inputs.Input, offset: Float64 | None = None) -> Float64:
@@ -520,6 +497,13 @@ class ServedModel:
         return self._side(label) if self._binary else self.model._number_of(label)
 
     # ------------------------------------------------------------------------------------------------ labels
+
+    def _read_label(self, label: Any) -> Any:
+        """The label of a row as the model takes it: a number, a boolean (two classes), or the label of a class."""
+        if self._several:
+            self.growth.admit_class(self._class_of(label))
+            return label
+        return self._side(label) if self._binary else _number(label)
 
     def _side(self, label: Any) -> bool:
         """Whether a label is the positive one of the two classes."""
@@ -613,7 +597,7 @@ class ServedModel:
         if "model.unitless" in parts:
             model = from_bytes(parts["model.unitless"])
             served._take(model, state["two"] or None)
-            served._session = served._new_session(model)
+            served._begin_counting(model)
             served._session.metrics.restore(model, state["progressive"])
             served._served, served._joined = (
                 ServedMetrics(model, Evaluation.restore(model, state[name])) for name in ("served", "joined")

@@ -16,10 +16,6 @@ from ...models.one_vs_all import OneVsAll
 from ...training.first_row import learn_first_row
 from .known_names import ColumnNames, KnownNames
 
-# The methods of the core, bound once: a lookup for each row would cost time.
-_learn_features: Any = Learner._learn_features
-_predict_features: Any = Learner._predict_features
-
 _DATE_PARTS = 8  # largest number of features that a date becomes
 _PARTS = 4  # largest number of words, pairs of words or n-grams of a text, per letter
 
@@ -54,7 +50,9 @@ class NamedFeatures:
 
     def __init__(self, model: Learner | OneVsAll, reader: NamedRowReader) -> None:
         self.model, self._reader, self.columns = model, reader, reader.texts
-        self._several = model.task == "classes"
+        # Bound once: a lookup for each row would cost time.
+        self._predict_row: Any = model._predict_features
+        self._learn_row: Any = model._learn_features
         self._direct = not reader.as_text and reader.policy.booleans == "indicator"
         self._known = KnownNames(model)
 
@@ -62,7 +60,7 @@ class NamedFeatures:
         model = self.model
         if self._direct:
             try:
-                score = model._predict_features(features) if self._several else _predict_features(model, features)
+                score = self._predict_row(features)
                 return score, None if self._known.has_all(features) else self._known.unknown(features)
             except InputError:  # values other than numbers, or a real error, which is raised again below
                 pass
@@ -78,8 +76,7 @@ class NamedFeatures:
         model = self.model
         if self._direct and model.examples:
             try:
-                learn: Any = type(model)._learn_features if self._several else _learn_features
-                score = learn(model, features, label, weight)
+                score = self._learn_row(features, label, weight)
                 if not self._known.has_all(features):
                     self._known.add(features)
                 return score
@@ -108,7 +105,7 @@ class NamedFeatures:
     def _learn(self, features: dict[str, Any], label: Any, weight: float) -> tuple[Any, dict[str, Any]]:
         row = self._plain(features)
         if not self.model.examples:
-            return learn_first_row(self.model, row, label, weight), row
+            return learn_first_row(self.model, dict(sorted(row.items())), label, weight), row
         score = self.model._learn_features(row, label, weight)
         self._direct = False  # later rows will have such values too
         return score, row
