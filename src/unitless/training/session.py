@@ -115,10 +115,10 @@ class Session:
         self.count(scored, blind, counted)
         return scored
 
-    def note(self, scores: Any, truth: float, weight: float) -> None:
+    def note(self, scores: Any, truth: float, weight: float, counted: Counted = "metrics") -> None:
         """Note a row that the caller has learned, with the scores made before; see `PendingRows.add`."""
         if self.pending.add(scores, truth, weight):
-            self.count_pending()
+            self.count_pending(counted)
 
     def count_pending(self, counted: Counted = "metrics") -> None:
         """Count the rows that were learned one at a time."""
