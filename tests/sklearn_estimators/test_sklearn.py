@@ -262,8 +262,8 @@ def test_small_data_is_seen_more_often() -> None:
     assert seen[40] == 20  # too few to hold some back
     assert 20 <= seen[100] <= 100
     assert 5 <= seen[2000] <= 100
-    assert 3 <= seen[10_000] <= 100  # training ends after two passes without improvement
-    assert 3 <= seen[30_000] <= 100
+    assert 2 <= seen[10_000] <= 100  # training ends when another pass is not expected to help
+    assert 2 <= seen[30_000] <= 100
 
 
 @pytest.mark.parametrize("loss", ["squared", "quantile", "poisson"])
@@ -511,7 +511,6 @@ def test_a_frame_whose_columns_are_numbered_is_an_array() -> None:
     [
         ([1.0, np.inf, 3.0], "X contains infinity: value is inf at row 1, column 'a'"),
         (["x", 1, 2.0], "column 'a' is neither all numbers nor all text"),
-        (pd.date_range("2020-01-01", periods=3), "column 'a' holds timestamp.*neither numbers nor text"),
         ([[1], [2], [3]], "column 'a' holds list.*neither numbers nor text"),
     ],
 )
