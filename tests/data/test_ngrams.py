@@ -222,10 +222,10 @@ def test_a_row_is_predicted_as_in_a_table_and_after_saving(files: dict[str, Any]
 def test_an_explanation_shows_ngrams(files: dict[str, Any]) -> None:
     result = ul.train(files["frame"], target="sex", model_type="linear")
     why = ul.explain(result, {"name": "Xyzmarina", "x": 0.0})
-    parts = {part.feature: part.contribution for part in why.contributions}
+    parts = {part.feature: part.contribution for part in why.features}
     assert {"name=na>", "name=ma"} <= parts.keys()
     assert "name=<xyz" in why.unknown
-    assert abs(why.bias + sum(parts.values()) - why.score) < 1e-9
+    assert abs(why.base_value + sum(parts.values()) - why.score) < 1e-9
 
 
 def test_the_user_can_ask_for_ngrams(files: dict[str, Any]) -> None:

@@ -132,7 +132,7 @@ def test_a_partly_read_file_as_standard_input_resumes_at_the_right_row(tmp_path:
 def test_labels_given_separately_from_a_stream_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels are found by row, but a stream is read by bytes."""
     for name in ("target", "weight"):
-        with pytest.raises(ul.OptionError, match="for files, target and weight must be names of columns"):
+        with pytest.raises(ul.OptionError, match="for files, target, weight and groups must be names of columns"):
             ul.train("-", **{"target": "y", name: np.ones(3000)}, reading=ul.Reading(format="csv"))
 
 
