@@ -212,4 +212,4 @@ def test_models_of_other_sizes_can_be_merged_and_explained() -> None:
         part.learn(X[rows], y[rows])
     merged = ul.merge(parts)
     why = ul.explain(merged, X[0])
-    assert abs(why.bias + sum(one.contribution for one in why.contributions) - merged.predict(X[:1])[0]) < 1e-9
+    assert abs(why.base_value + sum(one.contribution for one in why.contributions) - merged.predict(X[:1])[0]) < 1e-9

@@ -374,5 +374,3 @@ def test_a_sweep_of_classes_classifies() -> None:
     assert sweep.predict_label(X).tolist() == [CLASSES[i] for i in sweep.predict(X).argmax(axis=1)]
     with pytest.raises(ul.InputError, match="no rate number 9"):
         sweep.model(9)
-    with pytest.raises(ul.InputError, match="no classes"):
-        ul.Sweep(RATES).predict_label(X)

@@ -176,7 +176,7 @@ def test_a_column_that_is_not_there_or_not_numbers(frame: pd.DataFrame) -> None:
         trained(frame, reading=ul.Reading(offset="log_year"))
     with pytest.raises(ul.InputError, match="the offsets in column 'city' are not numbers but text"):
         trained(frame, reading=ul.Reading(offset="city"))
-    with pytest.raises(ul.OptionError, match="offset is ndarray; it must be the name of a column"):
+    with pytest.raises(ul.OptionError, match="offset is a ndarray; it must be the name of a column"):
         trained(frame, reading=ul.Reading(offset=np.zeros(ROWS)))
     with pytest.raises(ul.OptionError, match="offset names columns; the data has none"):
         ul.train(frame[["power"]].to_numpy(), frame["claims"], reading=ul.Reading(offset="power"))

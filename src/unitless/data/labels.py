@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs, losses
+from .. import inputs, limits, losses
 from ..errors import InputError, ModelFileError, Option, OptionError, Phrase
 from ..inputs import Float64
 from .columns.row_reader import is_missing
@@ -212,7 +212,7 @@ class Target:
             infinite = np.isinf(raw.values)
             if infinite.any():
                 row = int(np.flatnonzero(infinite)[0])
-                raise InputError(f"the target is {raw.values[row]}", advice="labels must be finite", **place.at(row))
+                raise InputError(f"the target is {raw.values[row]}", advice=limits.LABELS, **place.at(row))
             return raw.values
         if self.rest:
             distinct, _, places = raw.distinct()

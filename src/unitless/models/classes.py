@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
+from .. import inputs, limits
 from ..errors import WHERE, DivergedError, InputError, OptionError, Phrase
 from ..inputs import Float64
 
@@ -97,7 +97,7 @@ class Classes:
         if (infinite := labels.infinite()).any():
             row = int(np.argmax(infinite))
             problem = f"the target is {labels.values[row]}"
-            raise InputError(problem, advice="labels must be finite", **place.at(row))
+            raise InputError(problem, advice=limits.LABELS, **place.at(row))
         present = labels.present()
         counted = present if weight is None else present & (weight > 0)
         rows = np.flatnonzero(counted)
