@@ -8,12 +8,18 @@ from typing import Any
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a number as text for a table; "-" if it is missing or not finite."""
+    """Return a number as text for a table; "-" if it is missing or not finite.
+
+    >>> [number(value) for value in (0.12345, 1234.5, 1905321.7, 1.5e-7, None)]
+    ['0.1235', '1,234.50', '1,905,322', '1.500e-07', '-']
+    """
     if value is None or not math.isfinite(value):
         return "-"
-    if value != 0 and not 1e-4 <= abs(value) < 1e6:
+    size = abs(value)
+    if size != 0 and not 1e-4 <= size < 1e15:
         return f"{value:.{digits - 1}e}"
-    return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:,.2f}"
+    decimals = digits if size < 100 else 2 if size < 1e5 else 0
+    return f"{value:,.{decimals}f}"
 
 
 def rate(value: float) -> str:
