@@ -317,6 +317,29 @@ def test_rows_for_a_stream_that_is_being_deleted_are_refused(tmp_path: Path) -> 
     in_store(tmp_path, test, durability="disk")
 
 
+def test_a_stream_that_is_being_deleted_gets_no_tick(tmp_path: Path) -> None:
+    """Ticks of many streams are written in turns, and a stream may be deleted between two turns."""
+
+    async def test(store: ModelStore) -> None:
+        await store.create("a", PLAIN)
+        live = store.streams["a"]
+        await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
+        ends: list[int] = []
+
+        async def tick(_: str) -> None:  # called by the delete, after it has waited for accepted rows
+            ends.append(live.log.end)
+            live.tick()
+            ends.append(live.log.end)
+
+        store.release = tick
+        await store.delete("a")
+        await asyncio.sleep(0.05)
+        assert ends[0] == ends[1]
+        assert live.failure is None
+
+    in_store(tmp_path, test, durability="disk")
+
+
 def test_reading_the_logs_ends_when_the_server_is_stopped(tmp_path: Path) -> None:
     async def test(store: ModelStore) -> None:
         await store.create("a", PLAIN)

@@ -186,10 +186,10 @@ class LiveStream:
 
     def _check_open(self) -> None:
         """Refuse a record that the log will not take."""
-        if self.failure is not None:
-            raise Problem(503, "the log has failed", self.failure)
         if self.is_being_deleted:
             raise Problem(404, "no such model", f"the stream {self.name!r} was deleted meanwhile")
+        if self.failure is not None:
+            raise Problem(503, "the log has failed", self.failure)
 
     def rows_at_once(self, most: int) -> int:
         """The number of rows per record that lets other requests be answered soon."""
@@ -320,7 +320,7 @@ class LiveStream:
     def tick(self) -> None:
         """Write a tick if the stream changed or ids wait, or to check whether a problem of the disk is over."""
         idle = self.stream.seq == self._last_tick and not len(self.stream.join) and self.trouble is None
-        if self.failure is not None or idle:
+        if idle or self.failure is not None or self.is_being_deleted:  # its log may be closed before a sync
             return
         if not any(one.kind is Kind.tick for one in self._queue):
             self._write_after_queue(Kind.tick, self._ticked, _nobody)
