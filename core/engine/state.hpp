@@ -101,7 +101,8 @@ struct LeafState {
     std::vector<double> evidence;       // [leaf][head]
     std::vector<double> rows;           // by leaf: the approximate number of rows that reached it
     double N = 0;
-    std::optional<LaneState> lanes;  // empty: the lanes of the engine
+    std::optional<std::vector<double>> advantage;  // trees/advantage.hpp; a merged model has none
+    std::optional<LaneState> lanes;                // empty: the lanes of the engine
 };
 
 struct MemberState;

@@ -152,6 +152,7 @@ void visit_fields(Visitor& visit, State& state) {
     visit("evidence", state.evidence, Sound::not_negative);
     visit("rows", state.rows, Sound::finite);
     visit("N", state.N, Sound::not_negative);
+    visit("advantage", state.advantage, Sound::finite);
     visit.part("", state.lanes, "v");
 }
 

@@ -247,6 +247,8 @@ void EnsembleEngine::learn_rows(const Batch& all, double* predictions) {
         for_each_engine([](Engine& engine) { engine.settle(); });
         throw;
     }
+    for (const LeafLearner& learner : leaf_learners_)
+        made.restarts.insert(made.restarts.end(), learner.restarts().begin(), learner.restarts().end());
     met_ = met_after(batch);
     waiting_ = &made;
     turn_ = 1 - turn_;
@@ -433,6 +435,7 @@ void EnsembleEngine::combine(const Predictions& of) {
             losses[k] = loss_of(row_.data() + k * heads, heads, y);
         mixture_.learn({row_.data(), heads, offset_of(of.labels, r)}, y, h * (static_cast<double>(examples) / t),
                        losses.data());
+        if (std::find(of.restarts.begin(), of.restarts.end(), r) != of.restarts.end()) mixture_.restart();
     }
 }
 

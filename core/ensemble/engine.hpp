@@ -97,11 +97,13 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
         Clock before;
         std::size_t met = 0;                  // the number of classes before these rows
         std::size_t rows_without_leaves = 0;  // before the first row with leaves of curves
+        std::vector<std::size_t> restarts;    // rows after which a member began anew
 
         void begin(std::size_t row_count, std::size_t members, std::size_t heads, double* to) {
             rows = capacity = row_count;
             width = heads;
             combined = to;
+            restarts.clear();
             numbers.resize(std::max(numbers.size(), members * capacity * width));
         }
         double* of(std::size_t member) { return numbers.data() + member * capacity * width; }

@@ -50,6 +50,12 @@ class Mixture {
     // so far; a row of weight 0 changes nothing. losses: [member], only for kind other.
     void learn(const Row& row, double y, double weight, const double* losses);
 
+    // Forgets how good the members were: one of them began anew.
+    void restart() {
+        of_ = made(kind_, members_);
+        rows_ = 0;
+    }
+
     std::vector<double> save() const;
     void load(const std::vector<double>& numbers);  // throws InputError if it is not a valid state
 

@@ -229,6 +229,7 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
     double t = clock.t, T = clock.T;
     std::uint64_t examples = clock.examples;
     lost_ = false;
+    restarts_.clear();
     for (std::size_t r = 0; r < rows.batch.rows; ++r) {
         const StagedRow& row = rows.stage.rows[r];
         const double h = row.weight;
@@ -269,6 +270,11 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
             split_leaf(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, t, row.root_t);
         }
         if (trees_) learn_trees(rows, r, residuals.data(), t, examples);
+        if (is_outdated(lanes, labels, r, h * (static_cast<double>(examples) / t))) {
+            restart();
+            restarts_.push_back(r);
+            lanes = working_memory(own_, longest, most_leaves());
+        }
         if (several && choice.pruning && setup_.selecting == Selecting::follow &&
             examples == Selection::next_update(examples - 1)) {
             if (many()) selection_.share_losses(lanes_);
@@ -277,6 +283,30 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
         }
     }
     if (many()) selection_.share_losses(lanes_);
+}
+
+// Counts the prediction of row r, which was learned. Returns whether what was learned before is no longer true.
+bool LeafLearner::is_outdated(const LeafLanes& lanes, const Labels& labels, std::size_t r, double relative_weight) {
+    const Mixing mixing = facts_of(setup_.options.loss).mixing;
+    const double y = labels.y[r];
+    if (mixing == Mixing::numbers && !lanes_.classes())
+        return advantage_.add_number(y, lanes.loss[own_.leaders[0]], relative_weight);
+    if (mixing != Mixing::odds) return false;
+    const auto label = static_cast<std::size_t>(lanes_.classes() ? y : y > 0);
+    const std::size_t head = lanes_.classes() ? head_of(label) : 0;
+    return advantage_.add_class(label, lanes.loss[own_.leaders[head]], relative_weight);
+}
+
+// Forgets all but the scales: the concept has changed.
+void LeafLearner::restart() {
+    std::vector<Lane> all = first_lanes(setup_, heads());
+    selection_ = Selection(setup_.selecting, all.size(), heads(), setup_.rates.size());
+    lanes_.restart(std::move(all));
+    share_rates();
+    std::fill(evidence_.begin(), evidence_.end(), 0.0);
+    if (!trees_) return;
+    trees_->restart();
+    pieces_ = 0;  // rows that have descended in advance did so in the old trees
 }
 
 void LeafLearner::prune_rates() {
@@ -408,6 +438,7 @@ void LeafLearner::save(std::size_t slots, EngineState& lanes, LeafState& to, std
         for (std::size_t head = 0; head < heads(); ++head) to.evidence.push_back(evidence_[leaf * stride + head]);
     }
     to.N = N_;
+    to.advantage = advantage_.save();
     if (trees_) trees_->save(trees.emplace());
 }
 
@@ -432,6 +463,8 @@ void LeafLearner::load(const EngineState& lanes, const LeafState& from, const st
     require(from.weights.size() == lane_count * count && from.evidence.size() == heads * count);
     require(from.rows.size() == count);
     N_ = from.N;
+    advantage_ = Advantage();  // a merged model counts from the beginning
+    if (from.advantage) require(advantage_.load(*from.advantage));
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t leaf = from.leaves[i];
         require(leaf < lanes_.leaf_capacity() && (i == 0 || leaf > from.leaves[i - 1]));

@@ -5,6 +5,8 @@
 // which the leader's gradients are added: so all rates use the same step sizes. When a leaf is split, both new leaves
 // get its weight, and each gets the share of its G that its rows have. A leaf that is the first of its column or tree
 // to be split has no weight yet; its G is that of the bias.
+//
+// A learner that has become worse than a constant prediction begins anew: the concept has changed.
 #pragma once
 
 #include <atomic>
@@ -17,6 +19,7 @@
 #include "engine/lanes/lanes.hpp"
 #include "engine/lanes/selection.hpp"
 #include "engine/setup.hpp"
+#include "trees/advantage.hpp"
 #include "trees/curves.hpp"
 #include "trees/trees.hpp"
 
@@ -76,6 +79,8 @@ class LeafLearner {
         return many() ? lanes_.begin(head) + selection_.leader(lanes_, 0) : selection_.leader(lanes_, head);
     }
     const Lanes& lanes() const { return lanes_; }
+    // The rows of the last batch after which the learner began anew.
+    const std::vector<std::size_t>& restarts() const { return restarts_; }
 
     // `lanes` receives the state of the lanes, in the form of an engine of lanes; `trees` the state of the trees, if
     // any.
@@ -96,10 +101,12 @@ class LeafLearner {
     Selection selection_;
     std::optional<Trees> trees_;
     std::size_t columns_ = 0;
-    double N_ = 0;                  // sum of z^2, including leaves
-    bool lost_ = false;             // in the last rows, a leader diverged that no other rate could replace
-    std::vector<double> evidence_;  // [leaf][head]
-    std::vector<double> rows_;      // by leaf: the approximate number of its rows, for people who read the model
+    double N_ = 0;  // sum of z^2, including leaves
+    Advantage advantage_;
+    std::vector<std::size_t> restarts_;  // see restarts()
+    bool lost_ = false;                  // in the last rows, a leader diverged that no other rate could replace
+    std::vector<double> evidence_;       // [leaf][head]
+    std::vector<double> rows_;           // by leaf: the approximate number of its rows, for people who read the model
     Scratch own_;
     static constexpr std::size_t rows_of_piece = 32;
     enum class Descent { waiting, begun, done };
@@ -131,6 +138,8 @@ class LeafLearner {
     // Writes the row's leaves of curves, as features, and returns their number.
     std::size_t take_curve_leaves(const LeafRows& rows, std::size_t r, std::uint32_t* to) const;
     std::size_t find_leaves(const LeafRows& rows, std::size_t r);
+    bool is_outdated(const LeafLanes& lanes, const Labels& labels, std::size_t r, double relative_weight);
+    void restart();
     void split_leaf(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t);
     void learn_trees(const LeafRows& rows, std::size_t r, const double* residuals, double t, std::uint64_t examples);
 };

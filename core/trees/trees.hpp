@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/memory.hpp"
@@ -25,7 +26,7 @@ class Trees {
   public:
     static constexpr std::size_t most_trees = 1024;     // Python checks it (options.py)
     static constexpr std::uint32_t drawing = 5;         // rows in which candidates are drawn
-    static constexpr std::uint32_t enough = 24;         // rows that a new leaf watches
+    static constexpr std::uint32_t enough = 16;         // rows that a new leaf watches
     static constexpr std::uint32_t longest = 1u << 22;  // the largest number of rows that a leaf watches
     // The least gain of a split, relative to the mean squared residual.
     static constexpr double convincing = 2.5;
@@ -72,7 +73,7 @@ class Trees {
 
     // From now on rows can descend in advance, in any thread and order, through the trees as they are now.
     void freeze(std::size_t rows) {
-        if (frozen_.empty()) {
+        if (frozen_.empty() || std::exchange(outdated_, false)) {
             changed_.reserve(3 * leaf_count());  // each split changes three nodes; this must not fail halfway
             frozen_ = nodes_;
         } else {
@@ -159,6 +160,20 @@ class Trees {
         for (std::size_t k = 0; k < count_; ++k) group_[k] = static_cast<std::uint8_t>(k % groups);
     }
 
+    // Replaces all trees by new ones. Rows that have descended in advance, or are doing so, must not be used
+    // afterwards.
+    void restart() {
+        nodes_ = first_nodes();
+        std::fill(places_.begin(), places_.end(), std::uint16_t{0});
+        changed_.clear();
+        asks_text_ = false;
+        outdated_ = true;
+        if (candidates_ == 0) return;
+        unit_ = 0;
+        std::fill_n(blocks_.get(), leaf_count() * bytes_, char{0});
+        for (std::size_t k = 0; k < count_; ++k) begin_tree(k);
+    }
+
     void save(TreeState& to) const;
     // Throws InputError if `save` cannot produce this state.
     void load(const TreeState& from, std::size_t columns);
@@ -210,6 +225,7 @@ class Trees {
     bool asks_text_ = false;                                                   // whether some test is about text
     std::vector<Question> frozen_;  // a copy of the nodes; changed nodes are copied again
     bool frozen_text_ = false;
+    bool outdated_ = false;  // whether the copy is one of trees that are gone
     std::vector<std::uint32_t> changed_, ahead_;
 
     std::size_t nodes() const { return 2 * most_; }  // memory for the nodes of each tree
@@ -257,10 +273,13 @@ class Trees {
         bytes_ = bytes;
         candidates_ = candidates;
         for (std::size_t k = 0; k < count_; ++k) {
-            leaves_[k] = 1;
             random_[k] = k + 1;
-            leaf_at(first_leaf(k)).facts->need = enough;
+            begin_tree(k);
         }
+    }
+    void begin_tree(std::size_t tree) {
+        leaves_[tree] = 1;
+        leaf_at(first_leaf(tree)).facts->need = enough;
     }
 
     Leaf leaf_at(std::uint32_t leaf) const {

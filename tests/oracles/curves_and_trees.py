@@ -158,7 +158,7 @@ class Watch:
     Sums have 32 bits, as in the core, which saves memory in this way. With other sums, other candidates would win.
     """
 
-    P, m, longest = 5, 24, 2**22
+    P, m, longest = 5, 16, 2**22
 
     def __init__(self, q: int, heads: int) -> None:
         self.q, self.heads, self.need = q, heads, self.m
@@ -321,6 +321,12 @@ class Trees:
         leaves = [tree.leaf(node) for tree, node in zip(self.trees, nodes, strict=True)]
         return [leaf for leaf in leaves if leaf is not None]
 
+    def restart(self) -> None:
+        """Replace all trees by new ones, which continue the random draws of the old ones."""
+        self.unit = 0.0
+        for tree in self.trees:
+            tree.root, tree.leaves = Node(0, Watch(tree.q, tree.watched)), 1
+
     def learn(
         self,
         nodes: list[Node],
@@ -340,6 +346,47 @@ class Trees:
             if division is not None:
                 means = {head: (stay * self.unit, go * self.unit) for head, (stay, go) in division.means.items()}
                 yield division._replace(means=means)
+
+
+# ----------------------------------------------------------------------------------------------------------- advantage
+
+
+class Advantage:
+    """The advantage of a member over a constant prediction; it falls when what was learned is no longer true.
+
+    The loss of a class is -log p; that of a number is the squared error, in units of the constant's mean one.
+    """
+
+    far, earned, most = 32.0, 64.0, 4.0
+
+    def __init__(self) -> None:
+        self.now = self.highest = 0.0
+        self.weight = self.mean = self.square = 0.0
+        self.rows: list[float] = []  # by class
+
+    def add_class(self, label: int, loss: float, h: float) -> bool:
+        """Count a row; return whether the member begins anew."""
+        self.rows += [0.0] * (label + 1 - len(self.rows))
+        share = (self.rows[label] + 1) / (self.weight + len(self.rows))
+        self.rows[label] += h
+        return self._add(-math.log(share) - loss, h)
+
+    def add_number(self, label: float, loss: float, h: float) -> bool:
+        """Count a row; return whether the member begins anew."""
+        apart = label - self.mean
+        difference = (apart**2 - loss) / (self.square / self.weight) if self.square > 0 else 0.0
+        self.mean += h / (self.weight + h) * apart
+        self.square += h * apart**2
+        return self._add(difference, h)
+
+    def _add(self, difference: float, h: float) -> bool:
+        self.weight += h
+        self.now += h * min(max(difference, -self.most), self.most)
+        self.highest = max(self.highest, self.now)
+        if self.highest < self.earned or self.highest - self.now < self.far:
+            return False
+        self.now = self.highest = 0.0
+        return True
 
 
 # ------------------------------------------------------------------------------------------------------------- members
@@ -552,6 +599,30 @@ class Member:
         self, heads: list[Head], curved: bool, trees: Trees | None, kick: float, coupled: bool = False
     ) -> None:
         self.heads, self.curved, self.trees, self.kick, self.coupled = heads, curved, trees, kick, coupled
+        self.advantage = Advantage()
+
+    def is_outdated(self, p: Float64, y: float, loss: reference.Loss, classes: int, h: float) -> bool:
+        """Count a row that was learned; return whether what was learned before is no longer true."""
+        if not self.curved:
+            return False
+        if isinstance(loss, reference.Squared) and not classes:
+            return self.advantage.add_number(y, float(loss.value(p[0], y)), h)
+        if not isinstance(loss, reference.Logistic):
+            return False
+        if classes:
+            return self.advantage.add_class(int(y), float(loss.value(p[int(y)], 1.0)), h)
+        return self.advantage.add_class(int(y > 0), float(loss.value(p[0], y)), h)
+
+    def restart(self, fresh: Sequence[Head]) -> None:
+        """Forget all but the scales, and what is counted of all rows."""
+        for old, new in zip(self.heads, fresh, strict=True):
+            terms = old.lanes[0].terms
+            for lane in new.lanes:
+                lane.terms.t, lane.terms.N, lane.terms.s = terms.t, terms.N, terms.s.copy()
+                lane.terms.w, lane.terms.G = np.zeros_like(terms.w), np.zeros_like(terms.G)
+        self.heads = list(fresh)
+        if self.trees:
+            self.trees.restart()
 
     def find(self, raw: Float64, curve_leaves: list[Leaf]) -> tuple[list[Node], list[Leaf]]:
         """The leaves of a row."""
@@ -699,7 +770,8 @@ class Shaped:
             for kind in kinds
         ]
         kind = "classes" if logistic and classes else "logistic" if logistic else "squared" if squared else "other"
-        self.mixture = Mixture("other" if squared and classes else kind, len(kinds))
+        self.mixing = "other" if squared and classes else kind
+        self.mixture = Mixture(self.mixing, len(kinds))
         self.curves, self.limits = (
             Curves(),
             Limits(True, -1.0, 1.0) if limited and classes else Limits(target or limited),
@@ -768,6 +840,7 @@ class Shaped:
         row = Row(x, raw, text, labels, h, relative, pace, self.examples)
         cuts = self.curves.learn(raw, self.examples)
         members = np.array([learn_row(member, row, curve_leaves, cuts, self.limits) for member in self.members])
+        learned = members.copy()
         said = self.mixture.say(self._agreed(members))
         self.curved = self.curved or len(curve_leaves) > 0
         losses = [
@@ -775,6 +848,7 @@ class Shaped:
             for own in members
         ]
         self.mixture.learn(members, y, relative, np.array(losses))
+        self._restart_outdated(learned, y, relative)
         if not self.classes:
             self.limits.low, self.limits.high = min(self.limits.low, y), max(self.limits.high, y)
         if self.windows is not None:
@@ -782,6 +856,18 @@ class Shaped:
             if self.examples % falling.LENGTH == 0:
                 self._end_windows(self.windows)
         return self._with_offset(said, known)
+
+    def _restart_outdated(self, p: Float64, y: float, h: float) -> None:
+        """Let members begin anew that have become worse than a constant; the mixture then begins anew, too."""
+        outdated = [
+            member
+            for member, own in zip(self.members, p, strict=True)
+            if member.is_outdated(own, y, self.loss, self.classes, h)
+        ]
+        for member in outdated:
+            member.restart([self._head() for _ in member.heads])
+        if outdated:
+            self.mixture = Mixture(self.mixing, len(self.members))
 
     def _end_windows(self, windows: falling.Windows) -> None:
         """All lanes have the same scales; column j is in place 1 + 2j of the terms."""

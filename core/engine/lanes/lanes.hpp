@@ -206,6 +206,15 @@ class Lanes {
         *this = std::move(other);
     }
 
+    // Replaces the lanes, head by head, by new ones. Scales stay.
+    void restart(std::vector<Lane> lanes) {
+        Lanes fresh(rates_, std::move(lanes), heads_, classes_, open_, averaged_, penalties_);
+        fresh.reserve(capacity_);
+        fresh.reserve_leaves(leaf_capacity_);
+        fresh.scale_ = std::move(scale_);
+        *this = std::move(fresh);
+    }
+
   private:
     std::vector<double> rates_, penalties_;
     std::vector<Lane> lanes_;

@@ -29,13 +29,14 @@ inline std::size_t first_heads(const EngineSetup& setup) {
 }
 
 // The initial lanes: for every head, every rate that runs from the beginning.
-inline std::vector<Lane> first_lanes(const EngineSetup& setup) {
+inline std::vector<Lane> first_lanes(const EngineSetup& setup, std::size_t heads) {
     std::vector<Lane> lanes;
-    for (std::uint32_t head = 0; head < first_heads(setup); ++head)
+    for (std::uint32_t head = 0; head < heads; ++head)
         for (auto rate = static_cast<std::uint32_t>(setup.first_rate); rate <= setup.last_rate; ++rate)
             lanes.push_back({head, rate});
     return lanes;
 }
+inline std::vector<Lane> first_lanes(const EngineSetup& setup) { return first_lanes(setup, first_heads(setup)); }
 
 // Whether all heads have the same rates, with the same scores.
 inline bool are_coupled(const EngineState& from, std::size_t heads) {
