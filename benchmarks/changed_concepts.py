@@ -59,7 +59,7 @@ def unitless_errors(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def river_errors(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The same for River's adaptive random forest."""
-    from river import forest  # noqa: PLC0415
+    from river import forest
 
     model = forest.ARFClassifier(seed=1)
 
