@@ -133,6 +133,12 @@ def test_names_without_another_column_are_used() -> None:
     assert kinds(ul.train(data, target="sex")) == {"name": "ngrams"}
 
 
+def test_no_note_takes_names_with_many_ngrams_for_identifiers() -> None:
+    result = ul.train(people(1500)[["name", "sex"]], "sex", progress=False)
+    assert kinds(result) == {"name": "ngrams"}
+    assert "only identifies rows" not in str(result)
+
+
 def test_few_different_names_are_categories() -> None:
     data = pd.concat([people(200)] * 4)
     assert kinds(ul.train(data, target="sex", passes=1))["name"] == "text"

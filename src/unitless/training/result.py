@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import html
+from ..data.columns.schema import SPLIT
 from ..data.read_options import Reading
 from ..inference.importance import Importance
 from ..inference.predictor import Predictor
@@ -419,8 +420,13 @@ class TrainDetails:
 
     @property
     def wide_columns(self) -> list[tuple[str, int]]:
-        """Columns of text that gave nearly as many features as there are rows, and how many."""
+        """Columns of categories that gave nearly as many features as there are rows, and how many."""
         names = self.model._snapshot()["names"] or []
         counts = Counter(name.partition("=")[0] for name in names if "=" in name)
-        wide = [(name, count) for name, count in counts.items() if count > 1000 and count > 0.5 * self.rows]
+        parted = {name for name, kind in self.schema.columns if kind in SPLIT}  # each text has many features
+        wide = [
+            (name, count)
+            for name, count in counts.items()
+            if count > 1000 and count > 0.5 * self.rows and name not in parted
+        ]
         return sorted(wide, key=lambda item: -item[1])
