@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from instruction_sets import KERNELS
 
 import unitless as ul
+from unitless.models.file import to_bytes
 
 STORED = Path(__file__).with_name("digests.json")
 
@@ -409,8 +410,7 @@ class Configuration:
         """Digest the learned state, the predictions and the model file."""
         result = self.trained(folder) if self.kind in TRAINED else self.fed()
         model = result.pop("model")
-        model.save(folder / "m.unitless")
-        return {what: digest(values) for what, values in result.items()} | {"model": content(folder / "m.unitless")}
+        return {what: digest(values) for what, values in result.items()} | {"model": content(to_bytes(model))}
 
     def fed(self) -> dict[str, Any]:
         """Learn rows in memory, in several calls."""
@@ -474,9 +474,8 @@ def digest(values: list[Any]) -> str:
     return result.hexdigest()
 
 
-def content(path: Path) -> str:
+def content(data: bytes) -> str:
     """Digest a model file: its arrays and the meaning of its header, without formatting, place and time."""
-    data = path.read_bytes()
     length = int.from_bytes(data[:8], "little")
     header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unitless"])
     for name in ("version", "digest"):

@@ -82,7 +82,7 @@ class Trained:
         with contextlib.suppress(KeyboardInterrupt):
             ul.train(self.data, output=self.model, checkpoint=20, progress=watch, **options)
         self.plan = {key: options[key] for key in ("passes", "holdout") if key in options}
-        data = pathlib.Path(self.model).read_bytes()
+        data = model_file.to_bytes(ul.load(self.model))  # not compressed
         length = struct.unpack("<Q", data[:8])[0]
         self.header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unitless"])
         self.header.pop("digest")

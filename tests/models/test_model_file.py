@@ -347,3 +347,37 @@ def test_a_subclass_is_saved_as_the_kind_of_model_that_it_is(made: Any) -> None:
     kind = type(made)
     made.__class__ = type("Own", (kind,), {})
     assert type(model_file.from_bytes(model_file.to_bytes(made))) is kind
+
+
+@pytest.fixture(scope="module")
+def trees() -> ul.Learner:
+    rng = np.random.default_rng(0)
+    model = ul.Learner(model_type="trees", learning_rate="auto")
+    X = rng.normal(size=(2000, 4))
+    model.learn(X, X[:, 0] * X[:, 1])
+    return model
+
+
+def test_a_file_of_trees_is_compressed_and_reads_as_before(trees: ul.Learner, tmp_path: pathlib.Path) -> None:
+    trees.save(tmp_path / "m.unitless")
+    loaded = ul.load(tmp_path / "m.unitless")
+    assert model_file.to_bytes(loaded) == model_file.to_bytes(trees)
+    assert (tmp_path / "m.unitless").stat().st_size < 0.5 * len(model_file.to_bytes(trees))
+
+
+@pytest.mark.parametrize("compression", ["zstd", "xz", None])
+@pytest.mark.parametrize("size", [1, 10**3, 2**33, 2**40, -1, "1"])
+def test_a_compressed_file_with_a_wrong_size_is_refused(trees: ul.Learner, compression: Any, size: Any) -> None:
+    packed = safetensors.numpy.load(model_file._packed(model_file.to_bytes(trees), compression or "xz"))
+    header = {"version": 1, "size": size, "compression": compression}
+    with pytest.raises(ul.ModelFileError):
+        model_file.from_bytes(safetensors.numpy.save(packed, {"unitless": json.dumps(header)}))
+
+
+@given(st.floats(0, 1), st.integers(1, 255))
+def test_an_altered_compressed_file_is_refused(trees: ul.Learner, where: float, flip: int) -> None:
+    data = bytearray(model_file._packed(model_file.to_bytes(trees), "zstd"))
+    position = 300 + int(where * (len(data) - 301))
+    data[position] ^= flip
+    with pytest.raises(ul.ModelFileError):
+        model_file.from_bytes(bytes(data))
