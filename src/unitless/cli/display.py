@@ -139,14 +139,12 @@ class Watch:
     Where the metric is the RMSE, it is shown instead of the squared loss, which is hard to read.
     """
 
-    _tail = "{task.fields[metric]} {task.fields[loss]}, since last {task.fields[since]}"
-
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._shown, self._judged = quiet, 0, 0
+        self._stage = ""  # a pass or a round, of which the bar shows the part that is done
         self._root = False  # whether the RMSE is shown instead of the loss
         self._loss = "loss"  # what the loss is called
         self._noted = 0  # how many notes have been printed
-        self._total: int | None = None
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._out = None if quiet else console(stderr=True)
@@ -170,26 +168,33 @@ class Watch:
         Args:
             total: the size of the data in bytes; None if it is not known.
         """
-        self._total = total
         if not self._terminal:
             return
         from rich.progress import (  # noqa: PLC0415
             BarColumn,
-            DownloadColumn,
             Progress,
             SpinnerColumn,
+            TaskProgressColumn,
             TextColumn,
             TimeRemainingColumn,
         )
+        from rich.table import Column  # noqa: PLC0415
 
-        columns: list[Any] = [SpinnerColumn(), TextColumn("{task.fields[rows]:,} rows")]
-        columns.append(TextColumn("[cyan]{task.fields[speed]:,.0f} rows/s[/]"))
-        if total:
-            columns += [BarColumn(), DownloadColumn(), TimeRemainingColumn()]
-        columns.append(TextColumn(self._tail))
-        self._bar = Progress(*columns, console=self._out, transient=True)
+        def line() -> Column:
+            return Column(no_wrap=True)
+
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", table_column=line()),
+            BarColumn(12),
+            TaskProgressColumn(),
+            TimeRemainingColumn(compact=True, table_column=line()),
+            TextColumn("{task.fields[tail]}", table_column=line()),
+            console=self._out,
+            transient=True,
+        )
         self._bar.start()
-        self._task = self._bar.add_task("", total=total, rows=0, speed=0.0, metric="loss", loss="-", since="-")
+        self._task = self._bar.add_task("reading", total=total, tail="")
 
     def show(self, run: Any) -> None:
         """Show the state of a training after a batch."""
@@ -199,7 +204,7 @@ class Watch:
             return
         self._remark(run)
         if run.evaluation is None:  # rows are read before they are shuffled
-            return self._advance(run.progress, "-", "-", rows=run.read)
+            return self._advance(run.progress, f"{run.read:,} rows read")
         self._name_metric(run)
         if run.rounds is not None:
             return self._show_rounds(run)
@@ -212,9 +217,20 @@ class Watch:
             found = ", ".join(f"{self._read(loss)} ({which} weights)" for which, loss in losses.items())
             self.say(f"pass {done}: {self._metric} on the held-out rows {found}")
         self._judged = len(run.passes.losses)
-        now = run.evaluation.now
-        share = run.progress.rows / max(1, run.read) if run.fitted else None  # of the pass
-        self._advance(run.progress, self._read(now.loss), self._read(now.since_last), share)
+        if run.fitted:
+            return self._advance_pass(run)
+        self._advance(run.progress, tail=f"{self._metric} {self._read(run.evaluation.now.loss)}")
+
+    def _advance_pass(self, run: Any) -> None:
+        """Show how much of a pass is done, and the current metric."""
+        judged = run.passes.losses.get(run.progress.passes)
+        loss = run.evaluation.now.loss if judged is None else min(judged.values())
+        where = "" if judged is None else " on held-out rows"
+        of = "" if run.plan.is_auto else f" of {run.plan.passes}"
+        stage = "held-out rows" if run.holdout_learned else f"pass {run.progress.passes + 1}{of}"
+        learned = run.read - (0 if run.findings.kin is None else run.findings.kin.count)
+        done = min(1.0, run.progress.rows / max(1, learned))
+        self._advance_stage(stage, done, f"{self._metric} {self._read(loss)}{where}")
 
     def _name_metric(self, run: Any) -> None:
         """Choose the metric that is shown: the RMSE where numbers are predicted with squared loss, else the loss."""
@@ -256,24 +272,25 @@ class Watch:
             times = "".join(f"{'-' if math.isnan(time) else f'{time:.2f}':>9}" for time in (one.seconds, one.merging))
             self.say(f"{one.number:>6}{one.rows:>12,}{losses}{times}")
         self._shown = len(run.findings.round_log)
-        now, share = run.evaluation.now, run.progress.rows / max(1, run.read)
-        self._advance(run.progress, self._read(now.loss), self._read(now.since_last), share)
+        done = run.progress.rows / max(1, run.read)
+        tail = f"{self._metric} {self._read(run.evaluation.now.loss)}"
+        self._advance_stage(f"round {len(run.findings.round_log) + 1}", done, tail)
 
-    def _advance(
-        self, progress: Any, loss: str = "", since: str = "", share: float | None = None, rows: int | None = None
-    ) -> None:
+    def _advance(self, progress: Any, description: str = "", tail: str = "") -> None:
+        """Show how much of the data has been read."""
         if self._bar is not None and self._task is not None:
-            rows = progress.rows if rows is None else rows
-            done = progress.consumed if share is None else share * (self._total or 0)
-            self._bar.update(
-                self._task,
-                completed=done,
-                rows=rows,
-                speed=rows / max(progress.seconds, 1e-9),
-                metric=self._metric,
-                loss=loss,
-                since=since,
-            )
+            speed = progress.rows / max(progress.seconds, 1e-9)
+            description = description or f"{progress.rows:,} rows, {speed:,.0f} rows/s"
+            self._bar.update(self._task, completed=progress.consumed, description=description, tail=tail)
+
+    def _advance_stage(self, stage: str, done: float, tail: str) -> None:
+        """Show how much of a stage is done; the time that is left is that of the stage."""
+        if self._bar is None or self._task is None:
+            return
+        if stage != self._stage:
+            self._bar.reset(self._task, total=1.0, description=stage)
+            self._stage = stage
+        self._bar.update(self._task, completed=done, tail=tail)
 
     def _head(self, run: Any) -> None:
         assert self._out is not None
@@ -298,8 +315,6 @@ class Watch:
 class Board(Watch):
     """Progress of several learners on the same rows: a column with the loss of each."""
 
-    _tail = "{task.fields[loss]}"
-
     def show(self, runs: Any) -> None:
         """Show the state of all learners after a batch."""
         if self._quiet:
@@ -322,7 +337,7 @@ class Board(Watch):
             default=(math.nan, ""),
         )
         self._advance(
-            runs.progress, f"least {self._metric}: {leading[1]} {self._read(leading[0])}" if leading[1] else ""
+            runs.progress, tail=f"least {self._metric}: {leading[1]} {self._read(leading[0])}" if leading[1] else ""
         )
 
     def _row(self, moments: list[list[Moment]]) -> None:
@@ -334,8 +349,6 @@ class Board(Watch):
 
 class Counter(Watch):
     """Progress of work without a metric: on a terminal a bar, elsewhere nothing."""
-
-    _tail = ""
 
     def show(self, runs: Any) -> None:
         """Show how many rows have been read."""
