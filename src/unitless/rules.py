@@ -50,7 +50,7 @@ _RECORDS = (
     Rule(
         "newton",
         "Newton",
-        "Second order: learns from few rows, and from features that hang together; at most 100 features.",
+        "Second order: learns from few rows, and from correlated features; at most 100 features.",
         unit_free=True,
         adaptive=True,
         beyond="hold",
