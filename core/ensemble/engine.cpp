@@ -102,15 +102,31 @@ void EnsembleEngine::find_curve_leaves(Staged& staged, const Batch& rows, std::s
     staged.leaf_ends.push_back(leaves.size());
 }
 
+// Adds tasks that assist the learner of trees, as many as there are threads without a member.
+void EnsembleEngine::add_assistants(std::size_t rows) {
+    const std::size_t threads = rows < few_rows ? 1 : workers().count();
+    for (std::size_t i = 0; i < leaf_learners_.size(); ++i) {
+        leaf_learners_[i].team().open();
+        const std::size_t most = std::min(leaf_learners_[i].most_assistants(), threads - 1);
+        for (std::size_t k = 0; k < most; ++k) tasks_.push_back({Task::Kind::assist, i});
+    }
+}
+
 // Runs all tasks, in parallel unless there are so few rows that threads would cost more than they gain.
 template <class Action>
 void EnsembleEngine::run_tasks(std::size_t rows, const Action& action) {
-    constexpr std::size_t few = 16;
-    if (tasks_.size() == 1 || rows < few) {
+    if (tasks_.size() == 1 || rows < few_rows) {
         for (const Task& task : tasks_) action(task);
         return;
     }
-    in_parts(workers(), tasks_.size(), [&](std::size_t i) { action(tasks_[i]); });
+    in_parts(workers(), tasks_.size(), [&](std::size_t i) {
+        try {
+            action(tasks_[i]);
+        } catch (...) {  // a learner that was to begin later does not; none may wait for it
+            for (LeafLearner& learner : leaf_learners_) learner.team().close();
+            throw;
+        }
+    });
 }
 
 // Copies the scales of the first leaf learner, which the rows have changed, to the others.
@@ -219,13 +235,10 @@ void EnsembleEngine::learn_rows(const Batch& all, double* predictions) {
     const LeafRows leaf_rows = staged_.rows(batch);
     // Starts the longest tasks first. The predictions of the previous batch are combined meanwhile.
     tasks_.clear();
+    for (std::size_t i = leaf_learners_.size(); i-- > 0;) tasks_.push_back({Task::Kind::leaf_learner, i});
     for (std::size_t i = engines_.size(); i-- > 0;) tasks_.push_back({Task::Kind::engine, i});
-    for (std::size_t i = leaf_learners_.size(); i-- > 0;) {
-        const std::size_t pieces = leaf_learners_[i].begin_descents(leaf_rows);
-        tasks_.push_back({Task::Kind::leaf_learner, i});
-        for (std::size_t piece = 0; piece < pieces; ++piece) tasks_.push_back({Task::Kind::descent, i, piece});
-    }
     if (waiting_) tasks_.push_back({Task::Kind::combine});
+    add_assistants(rows);
     try {
         run_tasks(rows, [&](const Task& task) {
             switch (task.kind) {
@@ -233,10 +246,11 @@ void EnsembleEngine::learn_rows(const Batch& all, double* predictions) {
                     engines_[task.member].engine->learn(batch, made.of(engine_place(task.member)));
                     return engines_[task.member].engine->finish();
                 case Task::Kind::leaf_learner:
-                    return leaf_learners_[task.member].learn(leaf_rows, before, {made.choosing, !keeps_rates()}, width,
-                                                             made.of(task.member));
-                case Task::Kind::descent:
-                    return leaf_learners_[task.member].descend(leaf_rows, task.piece);
+                    leaf_learners_[task.member].learn(leaf_rows, before, {made.choosing, !keeps_rates()}, width,
+                                                      made.of(task.member));
+                    return leaf_learners_[task.member].team().close();
+                case Task::Kind::assist:
+                    return leaf_learners_[task.member].team().assist();
                 default:
                     return finish();
             }

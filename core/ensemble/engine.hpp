@@ -124,11 +124,13 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
 
     // A piece of work on a batch, for one thread.
     struct Task {
-        enum class Kind { linear, engine, leaf_learner, descent, combine };
+        enum class Kind { linear, engine, leaf_learner, combine, assist };
         Kind kind;
-        std::size_t member = 0, piece = 0;
+        std::size_t member = 0;
     };
     std::vector<Task> tasks_;
+    static constexpr std::size_t few_rows = 16;
+    void add_assistants(std::size_t rows);
     template <class Action>
     void run_tasks(std::size_t rows, const Action& action);
 

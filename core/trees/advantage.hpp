@@ -17,20 +17,22 @@ namespace unitless {
 class Advantage {
   public:
     // Count a row that was predicted and learned; `loss` is the learner's, `weight` is relative to the mean weight.
-    // They return whether what was learned is no longer true; then they count from the beginning.
-    bool add_class(std::size_t label, double loss, double weight) {
+    void add_class(std::size_t label, double loss, double weight) {
         if (label >= rows_.size()) rows_.resize(label + 1);
         const double share = (rows_[label] + 1.0) / (weight_ + static_cast<double>(rows_.size()));
         rows_[label] += weight;
-        return add(-log(share) - loss, weight);
+        add(-log(share) - loss, weight);
     }
-    bool add_number(double label, double loss, double weight) {
+    void add_number(double label, double loss, double weight) {
         const double apart = label - mean_, constant = apart * apart;
         const double difference = square_ > 0 ? (constant - loss) / (square_ / weight_) : 0.0;
         mean_ += weight / (weight_ + weight) * apart;
         square_ += weight * constant;
-        return add(difference, weight);
+        add(difference, weight);
     }
+    // Whether what was learned is no longer true.
+    bool is_lost() const { return highest_ >= earned && highest_ - now_ >= far; }
+    void begin_anew() { now_ = highest_ = 0; }
 
     std::vector<double> save() const {
         std::vector<double> numbers = {now_, highest_, weight_, mean_, square_};
@@ -60,13 +62,10 @@ class Advantage {
     std::vector<double> rows_;      // by class: their weight
     double mean_ = 0, square_ = 0;  // of numbers; the constant's squared errors
 
-    bool add(double difference, double weight) {
+    void add(double difference, double weight) {
         weight_ += weight;
         now_ += weight * (difference < most ? std::max(difference, -most) : most);
         highest_ = std::max(highest_, now_);
-        if (highest_ < earned || highest_ - now_ < far) return false;
-        now_ = highest_ = 0;
-        return true;
     }
 };
 

@@ -241,23 +241,24 @@ void locate(const double* thresholds, const std::uint8_t* counts, const double* 
     }
 }
 
-// Descends several trees at once, so that one can proceed while another waits for memory.
+// Descends several times at once, so that one descent can proceed while another waits for memory.
 template <std::size_t some, bool texts>
-UNITLESS_INLINE void descend_some(const Question* nodes, std::size_t nodes_each, const double* row,
-                                  std::uint32_t* reached) {
+UNITLESS_INLINE void descend_some(const Question* nodes, std::size_t nodes_step, const double* row,
+                                  std::size_t row_step, std::uint32_t* reached) {
     std::uint32_t at[some];
-    for (std::size_t i = 0; i < some; ++i) at[i] = reached[i];
+    for (std::size_t i = 0; i < some; ++i) at[i] = 0;
     for (std::uint32_t moved = 1; moved;) {
         moved = 0;
         for (std::size_t i = 0; i < some; ++i) {
-            const Question& node = nodes[i * nodes_each + at[i]];
+            const Question& node = nodes[i * nodes_step + at[i]];
+            const double* const values = row + i * row_step;
             std::uint32_t yes;
             if constexpr (texts) {
-                const double x = row[node.column & ~Question::text];
+                const double x = values[node.column & ~Question::text];
                 const std::uint32_t text = node.column >> 31, above = x > node.low, same = x == node.low;
                 yes = (above & ~text) | (same & text);
             } else {
-                yes = row[node.column] > node.low;
+                yes = values[node.column] > node.low;
             }
             const std::uint32_t next = node.child + yes;
             moved |= next ^ at[i];
@@ -268,11 +269,13 @@ UNITLESS_INLINE void descend_some(const Question* nodes, std::size_t nodes_each,
 }
 
 template <bool texts>
-void descend(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row,
+void descend(const Question* nodes, std::size_t nodes_step, const double* row, std::size_t row_step, std::size_t count,
              std::uint32_t* reached) {
     std::size_t i = 0;
-    for (; i + 8 <= trees; i += 8) descend_some<8, texts>(nodes + i * nodes_each, nodes_each, row, reached + i);
-    for (; i < trees; ++i) descend_some<1, texts>(nodes + i * nodes_each, nodes_each, row, reached + i);
+    for (; i + 8 <= count; i += 8)
+        descend_some<8, texts>(nodes + i * nodes_step, nodes_step, row + i * row_step, row_step, reached + i);
+    for (; i < count; ++i)
+        descend_some<1, texts>(nodes + i * nodes_step, nodes_step, row + i * row_step, row_step, reached + i);
 }
 
 // The candidates, among eight of a leaf, for which the row is on the right side.
@@ -288,29 +291,27 @@ UNITLESS_INLINE Mask8 on_the_right(const double* low, const std::uint32_t* colum
     return Vec8::load(yes) > 0.0;
 }
 
-std::size_t watch(const WatchRow& to) {
-    std::size_t due = 0;
-    const std::size_t q = to.candidates;
-    for (std::size_t k = 0; k < to.trees; ++k) {
-        if (to.reached[k] == WatchRow::none) continue;
-        char* const block = to.leaves + to.reached[k] * to.bytes;
+std::size_t watch(const WatchedTree& tree, const CountedRow* rows, std::size_t r, std::size_t end, std::size_t& due) {
+    const std::size_t q = tree.candidates, heads = tree.heads;
+    for (; r < end; ++r) {
+        const CountedRow& row = rows[r];
+        if (row.row == nullptr || (row.active && !row.active[tree.group])) continue;
+        const std::uint32_t reached = tree.reached[r * tree.stride];
+        char* const block = tree.leaves + reached * tree.bytes;
         LeafFacts& leaf = *reinterpret_cast<LeafFacts*>(block);
-        if (leaf.stage < to.drawing) {
-            to.due[due++] = static_cast<std::uint32_t>(k);
-            continue;
-        }
-        const float* const residuals = to.residuals + to.group[k] * to.heads;
-        leaf.weight += to.weight;
-        leaf.square += to.square[to.group[k]];
+        if (leaf.stage < tree.drawing) return r;
+        const float* const residuals = row.residuals + tree.group * heads;
+        leaf.weight += row.weight;
+        leaf.square += row.squares[tree.group];
         float* const whole = sums_of(&leaf);
-        for (std::size_t i = 0; i < to.heads; ++i) whole[i] += residuals[i];
-        double* const low = reinterpret_cast<double*>(block + watch_header(to.heads));
-        float *const rows = reinterpret_cast<float*>(low + q), *const sums = rows + q;
-        const std::uint32_t* const columns = reinterpret_cast<std::uint32_t*>(sums + q * to.heads);
+        for (std::size_t i = 0; i < heads; ++i) whole[i] += residuals[i];
+        double* const low = reinterpret_cast<double*>(block + watch_header(heads));
+        float *const right_rows = reinterpret_cast<float*>(low + q), *const sums = right_rows + q;
+        const std::uint32_t* const columns = reinterpret_cast<std::uint32_t*>(sums + q * heads);
         for (std::size_t z = 0; z < q; z += width) {
-            const Mask8 right = on_the_right(low + z, columns + z, to.row, leaf.text >> z & 0xff);
-            (Vec8::load(rows + z) + select(right, static_cast<double>(to.weight), 0.0)).store(rows + z);
-            if (to.heads == 1) {
+            const Mask8 right = on_the_right(low + z, columns + z, row.row, leaf.text >> z & 0xff);
+            (Vec8::load(right_rows + z) + select(right, static_cast<double>(row.weight), 0.0)).store(right_rows + z);
+            if (heads == 1) {
                 (Vec8::load(sums + z) + select(right, static_cast<double>(residuals[0]), 0.0)).store(sums + z);
                 continue;
             }
@@ -318,14 +319,14 @@ std::size_t watch(const WatchRow& to) {
             select(right, 1.0, 0.0).store(yes);
             for (std::size_t i = 0; i < width; ++i) {
                 if (yes[i] == 0) continue;
-                float* const own = sums + (z + i) * to.heads;
-                for (std::size_t head = 0; head < to.heads; ++head) own[head] += residuals[head];
+                float* const own = sums + (z + i) * heads;
+                for (std::size_t head = 0; head < heads; ++head) own[head] += residuals[head];
             }
         }
         leaf.rows += 1;
-        if (leaf.rows >= leaf.need) to.due[due++] = static_cast<std::uint32_t>(k);
+        if (leaf.rows == leaf.need) tree.due[due++] = reached;
     }
-    return due;
+    return end;
 }
 
 }  // namespace

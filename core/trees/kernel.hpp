@@ -54,20 +54,23 @@ inline constexpr double noticeable = 0x1p-8;
 // `watch_header` on, each candidate split has: low (double), rows and sums on the right side (float;
 // [candidate][head]), and column (with the flag of Question).
 
-// The leaves of all trees that a row has reached.
-struct WatchRow {
-    char* leaves;  // the statistics of the leaves, `bytes` apart
-    std::size_t bytes, candidates, heads;
-    const std::uint32_t* reached;  // by tree: a leaf, or `none`
-    std::size_t trees;
-    std::uint32_t drawing;  // the stage from which a leaf watches
-    const double* row;
+// A row of a block, as trees count it.
+struct CountedRow {
+    const double* row;       // null: it is not counted
+    const float* residuals;  // by group of heads: weighted
+    const float* squares;    // by group: their sum
+    const char* active;      // by group: whether its trees count the row; null: all do
     float weight;
-    const float *residuals, *square;  // by group of heads: weighted; the sum of their squares
-    const std::uint8_t* group;        // by tree
-    std::uint32_t* due;               // trees whose leaves draw candidates, or have watched enough
+};
 
-    static constexpr std::uint32_t none = ~0u;
+// The statistics of a tree's leaves.
+struct WatchedTree {
+    char* leaves;  // `bytes` apart, counted over all trees
+    std::size_t bytes, candidates, heads, group;
+    std::uint32_t drawing;         // the stage from which a leaf watches
+    const std::uint32_t* reached;  // by row: the leaf, `stride` apart
+    std::size_t stride;
+    std::uint32_t* due;  // leaves that have watched enough rows
 };
 
 inline namespace UNITLESS_ISA {
@@ -90,12 +93,14 @@ struct TreeKernel {
     // The intervals of a row's values, by column: the number of thresholds below the value.
     void (*locate)(const double* thresholds, const std::uint8_t* counts, const double* row, std::size_t columns,
                    std::uint8_t* intervals);
-    // The leaves that a row reaches, by tree, starting at the nodes in `reached`.
-    using Descend = void (*)(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row,
-                             std::uint32_t* reached);
+    // Lets `count` pairs of a tree and a row descend from the root, and writes the nodes: several rows of one tree
+    // (nodes_step is 0), or one row of several trees (row_step is 0).
+    using Descend = void (*)(const Question* nodes, std::size_t nodes_step, const double* row, std::size_t row_step,
+                             std::size_t count, std::uint32_t* reached);
     Descend descend, descend_numbers;  // descend_numbers: no test is about text
-    // Counts a row for all candidates of the leaves that it reached. Returns the number of trees that are due.
-    std::size_t (*watch)(const WatchRow&);
+    // Counts rows from number r on for all candidates of the leaves that they reached. Stops before a row whose leaf
+    // draws, and returns its number. Adds to `due`, and to its number.
+    std::size_t (*watch)(const WatchedTree&, const CountedRow* rows, std::size_t r, std::size_t end, std::size_t& due);
 };
 
 // The thresholds of a curve; unused ones are infinite.

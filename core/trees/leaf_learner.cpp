@@ -121,43 +121,40 @@ std::size_t LeafLearner::take_curve_leaves(const LeafRows& rows, std::size_t r, 
     return found;
 }
 
-// If rows descend in advance, waits for the piece of this row, and prefetches what the next row needs.
-std::size_t LeafLearner::find_leaves(const LeafRows& rows, std::size_t r) {
-    const std::size_t found = take_curve_leaves(rows, r, own_.leaves.data());
-    if (!trees_ || rows.batch.raw_stride == 0) return found;
-    std::uint32_t* const to = &own_.leaves[found];
-    if (pieces_ == 0) return found + trees_->find(*kernel_.trees, rows.raw(r), Trees::unknown, to);
-    const std::size_t piece = r / rows_of_piece;
-    if (r % rows_of_piece == 0) {
-        descend(rows, piece);
-        for (int i = 0; descents_[piece].load(std::memory_order_acquire) != Descent::done; ++i) Workers::rest(i);
+template <class Action>
+void LeafLearner::share_trees(std::size_t rows, const Action& action) {
+    constexpr std::size_t few = 16;  // rows, whose work is not worth a thread
+    const std::size_t trees = trees_->count();
+    if (rows < few) {
+        for (std::size_t k = 0; k < trees; ++k) action(k, k + 1);
+        return;
     }
-    const std::size_t more = trees_->find(*kernel_.trees, rows.raw(r), r, to);
-    if ((r + 1) % rows_of_piece && r + 1 < rows.batch.rows)
-        trees_->prefetch(r + 1, [&](std::uint32_t leaf) {
-            for (const double* const octet : own_.leaf_octets)
-                __builtin_prefetch(octet + std::size_t{leaf} * lanes_.leaf_stride(), 1);
-        });
-    return found + more;
+    team_->share(piece_count(), [&](std::size_t piece) {
+        action(piece * trees_of_piece, std::min(trees, (piece + 1) * trees_of_piece));
+    });
 }
 
-std::size_t LeafLearner::begin_descents(const LeafRows& rows) {
-    const std::size_t count = rows.batch.rows;
-    const bool few = !trees_ || rows.batch.raw_stride == 0 || count < 16;
-    const std::size_t pieces = few ? 0 : (count + rows_of_piece - 1) / rows_of_piece;
-    if (pieces > pieces_) descents_ = std::make_unique<std::atomic<Descent>[]>(pieces);
-    pieces_ = pieces;
-    for (std::size_t i = 0; i < pieces; ++i) descents_[i] = Descent::waiting;
-    if (pieces) trees_->freeze(count);
-    return pieces;
+// The rows from `first` on that can be learned while the trees stay as they are: up to the end of the block, or to the
+// first row of a new class.
+std::size_t LeafLearner::segment_end(const LeafRows& rows, std::size_t first, std::uint64_t examples) const {
+    const std::uint64_t begun = std::min(began_, examples), end = Trees::block_end(examples - begun) + begun;
+    const std::size_t last = std::min(rows.batch.rows, first + Trees::most_rows);
+    for (std::size_t r = first; r < last; ++r) {
+        if (!(rows.stage.rows[r].weight > 0)) continue;
+        if (r > first && setup_.open && rows.batch.labels.y[r] >= static_cast<double>(class_count())) return r;
+        if (++examples == end) return r + 1;
+    }
+    return last;
 }
 
-void LeafLearner::descend(const LeafRows& rows, std::size_t piece) {
-    Descent expected = Descent::waiting;
-    if (!descents_[piece].compare_exchange_strong(expected, Descent::begun)) return;
-    const std::size_t first = piece * rows_of_piece, end = std::min(rows.batch.rows, first + rows_of_piece);
-    for (std::size_t r = first; r < end; ++r) trees_->descend_ahead(*kernel_.trees, rows.raw(r), r);
-    descents_[piece].store(Descent::done, std::memory_order_release);
+// Prefetches the weights of leaves of trees.
+void LeafLearner::prefetch(const LeafLanes& lanes, const std::uint32_t* leaves) const {
+    for (std::size_t k = 0; k < trees_->count(); ++k) {
+        const std::size_t leaf = leaves[k];
+        for (std::size_t o = 0; o < lanes.octets; ++o)
+            __builtin_prefetch(lanes.leaves[o] + leaf * lanes.leaf_stride, 1);
+        __builtin_prefetch(lanes.evidence + leaf * lanes.head_stride, 1);
+    }
 }
 
 // Splits a leaf into two. `t` and `root_t` belong to the row after which this happens.
@@ -180,13 +177,26 @@ void LeafLearner::split_leaf(std::uint32_t leaf, std::uint32_t right, double sha
     for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) lanes_.w(right, lane) = lanes_.w(leaf, lane);
 }
 
-// Must be called after row r, when `examples` examples of total weight t have been learned.
-void LeafLearner::learn_trees(const LeafRows& rows, std::size_t r, const double* residuals, double t,
-                              std::uint64_t examples) {
-    const StagedRow& row = rows.stage.rows[r];
-    const double relative_weight = row.weight * (static_cast<double>(examples) / t);
+// Notes the residuals of row r, which was learned, for the trees; `first`: the first row of the segment; `counted`: the
+// first row that the trees have not counted.
+void LeafLearner::note(const LeafRows& rows, std::size_t r, std::size_t first, std::size_t& counted,
+                       const double* residuals, double relative_weight) {
+    if (rows.batch.raw_counts[r] == 0) return;
+    if (trees_->outgrows(residuals)) {
+        count(rows, first, counted, r, nullptr);
+        counted = r;
+        trees_->change_unit(residuals);
+    }
+    trees_->note(rows.raw(), r, r - first, residuals, relative_weight, many() ? own_.active.data() : nullptr);
+}
+
+// Lets all trees count rows [from, to); if the block ends there, they split leaves.
+void LeafLearner::count(const LeafRows& rows, std::size_t first, std::size_t from, std::size_t to,
+                        const BlockEnd* block_end) {
+    const std::size_t trees = trees_->count();
+    const std::uint32_t* const leaves = own_.tree_leaves.data();
     const auto split = [&](const Trees::Split& split) {
-        split_leaf(split.leaf, split.right, split.share, split.first, t, row.root_t);
+        split_leaf(split.leaf, split.right, split.share, split.first, block_end->t, block_end->root_t);
         for (std::size_t i = 0; i < split.heads; ++i) {
             const std::size_t head = split.first_head + i;
             for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k) {
@@ -195,8 +205,14 @@ void LeafLearner::learn_trees(const LeafRows& rows, std::size_t r, const double*
             }
         }
     };
-    trees_->learn(*kernel_.trees, rows.raw(r), rows.batch.raw_kinds, rows.batch.raw_counts[r], residuals,
-                  relative_weight, many() ? own_.active.data() : nullptr, split);
+    share_trees(to - from, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) {
+            for (std::size_t r = from; trees_->has_split(k) && r < to; ++r)
+                if (const double h = rows.stage.rows[r].weight; h > 0) rows_[leaves[(r - first) * trees + k]] += h;
+            trees_->count_rows(*kernel_.trees, rows.raw(), first, from - first, to - first, leaves, k);
+            if (block_end) trees_->end_block(k, split);
+        }
+    });
 }
 
 void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoice& choice, std::size_t width,
@@ -226,87 +242,111 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
         leading.assign(head_stride(), 0.0);
         residuals.assign(head_stride(), 0.0);
     };
+    const bool raw = has_raw(rows);
+    const std::size_t trees = raw ? trees_->count() : 0;
     double t = clock.t, T = clock.T;
     std::uint64_t examples = clock.examples;
     lost_ = false;
     restarts_.clear();
-    for (std::size_t r = 0; r < rows.batch.rows; ++r) {
-        const StagedRow& row = rows.stage.rows[r];
-        const double h = row.weight;
-        const std::size_t met = class_count();
-        if (h > 0 && setup_.open) join(labels.y[r]);
-        LeafRow leaf_row{own_.leaves.data(), find_leaves(rows, r), 0};
-        if (h > 0) {
-            T += h;
-            N_ += h * (row.gain * row.gain * row.zz + static_cast<double>(leaf_row.count));
-            leaf_row.damp = damp_of(setup_.options, T, N_);
+    for (std::size_t first = 0, end, met = class_count(); first < rows.batch.rows; first = end) {
+        if (setup_.open && rows.stage.rows[first].weight > 0) join(labels.y[first]);
+        end = segment_end(rows, first, examples);
+        const std::uint64_t begun = std::min(began_, examples), block_end = Trees::block_end(examples - begun) + begun;
+        if (raw) {
+            own_.tree_leaves.resize(std::max(own_.tree_leaves.size(), (end - first) * trees));
+            share_trees(end - first, [&](std::size_t begin, std::size_t last) {
+                trees_->descend(*kernel_.trees, rows.raw(), first, end - first, begin, last, own_.tree_leaves.data());
+            });
+            trees_->begin_rows(end - first);
         }
-        if (many()) lanes.leading = selection_.leader(lanes_, 0) * lanes.block;
-        kernel_.trees->predict_row(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
-        for (std::size_t head = 0; head < heads(); ++head) {
-            const std::size_t first = leaders[head] = many() ? lanes.leading * 8 + head : leader(head);
-            leading[head] = h > 0 ? lanes.slope[first] : 0.0;
-            residuals[head] = -leading[head];
+        std::size_t counted = first;
+        for (std::size_t r = first; r < end; ++r) {
+            const StagedRow& row = rows.stage.rows[r];
+            const double h = row.weight;
+            std::size_t found = take_curve_leaves(rows, r, own_.leaves.data());
+            if (raw) {
+                const std::uint32_t* const reached = &own_.tree_leaves[(r - first) * trees];
+                found += trees_->features(reached, &own_.leaves[found]);
+                if (r + 1 < end) prefetch(lanes, reached + trees);
+            }
+            LeafRow leaf_row{own_.leaves.data(), found, 0};
+            if (h > 0) {
+                T += h;
+                N_ += h * (row.gain * row.gain * row.zz + static_cast<double>(leaf_row.count));
+                leaf_row.damp = damp_of(setup_.options, T, N_);
+            }
+            if (many()) lanes.leading = selection_.leader(lanes_, 0) * lanes.block;
+            kernel_.trees->predict_row(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
+            for (std::size_t head = 0; head < heads(); ++head) {
+                const std::size_t lane = leaders[head] = many() ? lanes.leading * 8 + head : leader(head);
+                leading[head] = h > 0 ? lanes.slope[lane] : 0.0;
+                residuals[head] = -leading[head];
+            }
+            take_leaders(lanes, own_, met, width, predictions + r * width);
+            met = class_count();
+            if (!(h > 0)) continue;
+            kernel_.trees->learn_row(setup_.options, rows.stage, row, label_scale_of(labels, r), leading.data(),
+                                     leaf_row, lanes);
+            for (std::size_t k = 0; k < rows.leaf_ends[r] - rows.leaf_begin(r); ++k) {
+                rows_[own_.leaves[k]] += h;
+                lanes_.use_leaf(own_.leaves[k]);
+            }
+            t += h;
+            examples += 1;
+            const double relative_weight = h * (static_cast<double>(examples) / t);
+            if (several) {
+                many() ? selection_.observe_shared(lanes_, lanes.rate_loss, h, h / t)
+                       : selection_.observe(lanes_, lanes.loss, h, h / t);
+            }
+            for (std::size_t head = 0; !several && head < heads(); ++head)  // no other rate can replace it
+                lost_ = lost_ || !((many() ? lanes.rate_loss[0] : lanes.loss[leaders[head]]) <= __DBL_MAX__);
+            const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
+            for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
+                const Curves::Cut& cut = rows.cuts[k];
+                split_leaf(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, t, row.root_t);
+            }
+            if (raw) note(rows, r, first, counted, residuals.data(), relative_weight);
+            count_loss(lanes, labels, r, relative_weight);
+            if (several && choice.pruning && setup_.selecting == Selecting::follow &&
+                examples == Selection::next_update(examples - 1)) {
+                if (many()) selection_.share_losses(lanes_);
+                selection_.update_rates(lanes_, examples);
+                lanes = working_memory(own_, longest, most_leaves());
+            }
         }
-        take_leaders(lanes, own_, met, width, predictions + r * width);
-        if (!(h > 0)) continue;
-        kernel_.trees->learn_row(setup_.options, rows.stage, row, label_scale_of(labels, r), leading.data(), leaf_row,
-                                 lanes);
-        for (std::size_t k = 0; k < leaf_row.count; ++k) {
-            rows_[own_.leaves[k]] += h;
-            lanes_.use_leaf(own_.leaves[k]);
-        }
-        t += h;
-        examples += 1;
-        if (several) {
-            many() ? selection_.observe_shared(lanes_, lanes.rate_loss, h, h / t)
-                   : selection_.observe(lanes_, lanes.loss, h, h / t);
-        }
-        for (std::size_t head = 0; !several && head < heads(); ++head)  // no other rate can replace it
-            lost_ = lost_ || !((many() ? lanes.rate_loss[0] : lanes.loss[leaders[head]]) <= __DBL_MAX__);
-        const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
-        for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
-            const Curves::Cut& cut = rows.cuts[k];
-            split_leaf(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, t, row.root_t);
-        }
-        if (trees_) learn_trees(rows, r, residuals.data(), t, examples);
-        if (is_outdated(lanes, labels, r, h * (static_cast<double>(examples) / t))) {
-            restart();
-            restarts_.push_back(r);
-            lanes = working_memory(own_, longest, most_leaves());
-        }
-        if (several && choice.pruning && setup_.selecting == Selecting::follow &&
-            examples == Selection::next_update(examples - 1)) {
-            if (many()) selection_.share_losses(lanes_);
-            selection_.update_rates(lanes_, examples);
-            lanes = working_memory(own_, longest, most_leaves());
-        }
+        const bool ended = examples == block_end, outdated = ended && advantage_.is_lost();
+        const BlockEnd at{t, rows.stage.rows[end - 1].root_t};
+        if (raw) count(rows, first, counted, end, ended && !outdated ? &at : nullptr);
+        if (!outdated) continue;
+        restart(examples);
+        restarts_.push_back(end - 1);
+        lanes = working_memory(own_, longest, most_leaves());
     }
     if (many()) selection_.share_losses(lanes_);
 }
 
-// Counts the prediction of row r, which was learned. Returns whether what was learned before is no longer true.
-bool LeafLearner::is_outdated(const LeafLanes& lanes, const Labels& labels, std::size_t r, double relative_weight) {
+// Counts the loss of row r, which was learned.
+void LeafLearner::count_loss(const LeafLanes& lanes, const Labels& labels, std::size_t r, double relative_weight) {
     const Mixing mixing = facts_of(setup_.options.loss).mixing;
     const double y = labels.y[r];
     if (mixing == Mixing::numbers && !lanes_.classes())
         return advantage_.add_number(y, lanes.loss[own_.leaders[0]], relative_weight);
-    if (mixing != Mixing::odds) return false;
+    if (mixing != Mixing::odds) return;
     const auto label = static_cast<std::size_t>(lanes_.classes() ? y : y > 0);
     const std::size_t head = lanes_.classes() ? head_of(label) : 0;
-    return advantage_.add_class(label, lanes.loss[own_.leaders[head]], relative_weight);
+    advantage_.add_class(label, lanes.loss[own_.leaders[head]], relative_weight);
 }
 
 // Forgets all but the scales: the concept has changed.
-void LeafLearner::restart() {
+void LeafLearner::restart(std::uint64_t examples) {
     std::vector<Lane> all = first_lanes(setup_, heads());
     selection_ = Selection(setup_.selecting, all.size(), heads(), setup_.rates.size());
     lanes_.restart(std::move(all));
     share_rates();
     std::fill(evidence_.begin(), evidence_.end(), 0.0);
-    if (!trees_) return;
-    trees_->restart();
-    pieces_ = 0;  // rows that have descended in advance did so in the old trees
+    advantage_.begin_anew();
+    began_ = examples;
+    if (trees_) trees_->restart();
 }
 
 void LeafLearner::prune_rates() {
@@ -317,10 +357,15 @@ template <class Each>
 void LeafLearner::predict_with(const LeafLanes& lanes, const LeafRows& rows, std::size_t width, double* predictions,
                                Scratch& scratch, const Each& each) const {
     const LaneLabels unlabeled{.offset = rows.batch.labels.offset};
+    const std::size_t trees = has_raw(rows) ? trees_->count() : 0, most = Trees::most_rows;
     scratch.leaves.resize(most_leaves() + 8);
+    scratch.tree_leaves.resize(std::max(scratch.tree_leaves.size(), std::min(most, rows.batch.rows) * trees));
     for (std::size_t r = 0; r < rows.batch.rows; ++r) {
+        if (trees && r % most == 0)
+            trees_->descend(*kernel_.trees, rows.raw(), r, std::min(most, rows.batch.rows - r), 0, trees,
+                            scratch.tree_leaves.data());
         std::size_t found = take_curve_leaves(rows, r, scratch.leaves.data());
-        if (trees_ && rows.batch.raw_stride) found += trees_->find(*kernel_.trees, rows.raw(r), &scratch.leaves[found]);
+        if (trees) found += trees_->features(&scratch.tree_leaves[r % most * trees], &scratch.leaves[found]);
         const LeafRow leaf_row{scratch.leaves.data(), found, 0};
         kernel_.trees->predict_row(setup_.options, rows.stage, rows.stage.rows[r], unlabeled, r, leaf_row, lanes);
         take_leaders(lanes, scratch, class_count(), width, predictions + r * width);
@@ -439,6 +484,7 @@ void LeafLearner::save(std::size_t slots, EngineState& lanes, LeafState& to, std
     }
     to.N = N_;
     to.advantage = advantage_.save();
+    to.began = began_;
     if (trees_) trees_->save(trees.emplace());
 }
 
@@ -465,6 +511,7 @@ void LeafLearner::load(const EngineState& lanes, const LeafState& from, const st
     N_ = from.N;
     advantage_ = Advantage();  // a merged model counts from the beginning
     if (from.advantage) require(advantage_.load(*from.advantage));
+    began_ = from.began.value_or(0);
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t leaf = from.leaves[i];
         require(leaf < lanes_.leaf_capacity() && (i == 0 || leaf > from.leaves[i - 1]));
@@ -479,6 +526,7 @@ void LeafLearner::load(const EngineState& lanes, const LeafState& from, const st
     require(trees.has_value());
     trees_->regroup(heads, lanes_.classes());
     trees_->load(*trees, columns);
+    trees_->for_each_feature([&](std::uint32_t leaf) { lanes_.use_leaf(leaf); });
 }
 
 std::size_t LeafLearner::bytes() const {

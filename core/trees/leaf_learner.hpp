@@ -7,13 +7,18 @@
 // to be split has no weight yet; its G is that of the bias.
 //
 // A learner that has become worse than a constant prediction begins anew: the concept has changed.
+//
+// Trees change, and a learner begins anew, only at the ends of blocks of rows (Trees::block_end). So a batch is learned
+// in segments, each of one block: all trees let its rows descend; the weights learn its rows, one after another; all
+// trees count its rows; and if the block ends there, trees split leaves. Other threads can assist, with some trees
+// each.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/team.hpp"
 #include "engine/averaging.hpp"
 #include "engine/kernel.hpp"
 #include "engine/lanes/lanes.hpp"
@@ -35,7 +40,7 @@ struct LeafRows {
     const std::size_t* cut_ends = nullptr;   // by row
     std::size_t leaf_begin(std::size_t r) const { return r ? leaf_ends[r - 1] : 0; }
     std::size_t cut_begin(std::size_t r) const { return r ? cut_ends[r - 1] : 0; }
-    const double* raw(std::size_t r) const { return batch.raw + r * batch.raw_stride; }
+    TreeRows raw() const { return {batch.raw, batch.raw_stride, batch.raw_kinds, batch.raw_counts}; }
 };
 
 class LeafLearner {
@@ -56,14 +61,14 @@ class LeafLearner {
     // Learns rows. `clock` is the clock before them; predictions: [row][width].
     void learn(const LeafRows& rows, const Clock& clock, const RateChoice& choice, std::size_t width,
                double* predictions);
-    // Must be called before `learn`. While `learn` runs, other threads can let the rows descend the trees, one piece of
-    // rows at a time; `learn` does the pieces that no thread has begun. Returns the number of pieces.
-    std::size_t begin_descents(const LeafRows& rows);
-    void descend(const LeafRows& rows, std::size_t piece);
+    // The threads that assist while `learn` runs, and how many of them have work.
+    Team& team() { return *team_; }
+    std::size_t most_assistants() const { return trees_ ? piece_count() - 1 : 0; }
 
     struct Scratch {
         std::vector<double> memory, odds;
         std::vector<std::uint32_t> head_of, leaves;
+        std::vector<std::uint32_t> tree_leaves;  // [row][tree]
         std::vector<double*> octets, leaf_octets;
         std::vector<std::size_t> leaders;  // by head: the position of the leader's results
         std::vector<char> active;          // of many classes: by octet of heads
@@ -108,10 +113,9 @@ class LeafLearner {
     std::vector<double> evidence_;       // [leaf][head]
     std::vector<double> rows_;           // by leaf: the approximate number of its rows, for people who read the model
     Scratch own_;
-    static constexpr std::size_t rows_of_piece = 32;
-    enum class Descent { waiting, begun, done };
-    std::unique_ptr<std::atomic<Descent>[]> descents_;  // by piece
-    std::size_t pieces_ = 0;
+    std::uint64_t began_ = 0;  // the number of examples when the learner began anew
+    static constexpr std::size_t trees_of_piece = 8;
+    std::unique_ptr<Team> team_ = std::make_unique<Team>();
 
     // The head that predicts a class. A class that has not occurred yet has no head of its own.
     std::size_t head_of(std::size_t class_) const { return class_ < class_count() ? class_ : heads() - 1; }
@@ -137,11 +141,22 @@ class LeafLearner {
     void judge_many(double y, const LeafLanes& lanes, double* loss) const;
     // Writes the row's leaves of curves, as features, and returns their number.
     std::size_t take_curve_leaves(const LeafRows& rows, std::size_t r, std::uint32_t* to) const;
-    std::size_t find_leaves(const LeafRows& rows, std::size_t r);
-    bool is_outdated(const LeafLanes& lanes, const Labels& labels, std::size_t r, double relative_weight);
-    void restart();
+    std::size_t piece_count() const { return (trees_->count() + trees_of_piece - 1) / trees_of_piece; }
+    bool has_raw(const LeafRows& rows) const { return trees_ && rows.batch.raw_stride > 0; }
+    // Calls action(tree) for all trees, some of them in the threads that assist if there are enough rows.
+    template <class Action>
+    void share_trees(std::size_t rows, const Action& action);
+    std::size_t segment_end(const LeafRows& rows, std::size_t first, std::uint64_t examples) const;
+    void prefetch(const LeafLanes& lanes, const std::uint32_t* leaves) const;
+    void note(const LeafRows& rows, std::size_t r, std::size_t first, std::size_t& counted, const double* residuals,
+              double relative_weight);
+    struct BlockEnd {
+        double t, root_t;
+    };
+    void count(const LeafRows& rows, std::size_t first, std::size_t from, std::size_t to, const BlockEnd* block_end);
+    void count_loss(const LeafLanes& lanes, const Labels& labels, std::size_t r, double relative_weight);
+    void restart(std::uint64_t examples);
     void split_leaf(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t);
-    void learn_trees(const LeafRows& rows, std::size_t r, const double* residuals, double t, std::uint64_t examples);
 };
 
 }  // namespace unitless

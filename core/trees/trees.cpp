@@ -45,8 +45,7 @@ void Trees::load(const TreeState& from, std::size_t columns) {
     if (from.sizes.empty()) return;
     make_blocks(from.candidates);
     unit_ = from.unit;
-    frozen_.clear();
-    changed_.clear();
+    for (auto& due : due_) due.clear();
     std::size_t all_leaves = 0, growing = 0;
     for (const std::uint32_t size : from.sizes) {
         require(size >= 1 && size <= most_);
@@ -78,7 +77,8 @@ void Trees::load(const TreeState& from, std::size_t columns) {
                 require(child > i && child % 2 == 1 && from.column[node] < columns && low < infinite);
                 ++inner;
             }
-            asks_text_ = asks_text_ || text;
+            texts_[k] = texts_[k] || text;
+            if (is_leaf) homes_[first_leaf(k) + place] = i;
             nodes_[k * nodes() + i] = {text ? low + 0.5 : low,
                                        is_leaf ? 0 : from.column[node] | (text ? Question::text : 0u), child};
             places_[k * nodes() + i] = static_cast<std::uint16_t>(place);
@@ -87,11 +87,12 @@ void Trees::load(const TreeState& from, std::size_t columns) {
         for (std::uint32_t i = 0; i < size; ++i, ++leaf) {
             const Leaf at = leaf_at(first_leaf(k) + i);
             const LeafFacts& own = from.facts[leaf];
-            require(own.stage <= drawing && own.need <= longest && own.rows <= longest);
+            require(own.stage <= drawing && own.need <= longest && own.rows <= longest + most_rows);
             require(own.stage < drawing ? own.text == 0 : own.text >> candidates_ == 0);
             *at.facts = own;
             for (std::size_t j = 0; j < watched_; ++j) at.whole[j] = static_cast<float>(from.sums[leaf * watched_ + j]);
             if (size >= most_) continue;
+            if (own.stage == drawing && own.rows >= own.need) due_[k].push_back(first_leaf(k) + i);
             for (std::size_t z = 0; z < candidates_; ++z, watched += 3 + watched_) {
                 require(watched[1] >= 0 && watched[1] < static_cast<double>(columns));
                 at.low[z] = watched[0];

@@ -5,6 +5,11 @@
 // While a leaf draws, each candidate takes a random column and the value of a row there; the first later row with a
 // different value sets the threshold between the two. Then the leaf watches `need` rows. If no candidate is
 // significant, it draws again and watches twice as many rows.
+//
+// Rows are learned in blocks, and the trees change only at their ends: so each tree can let the rows of a block
+// descend, and count them, by itself, in any thread. A leaf that has watched enough is examined at the end of the
+// block. The number of rows that were learned decides where blocks end; there are no blocks of several rows as long as
+// few were learned.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +27,15 @@
 
 namespace unitless {
 
+// Rows as trees read them.
+struct TreeRows {
+    const double* raw;            // [row][column], NaN where a value is missing
+    std::size_t stride;           // 0: there are no values
+    const unsigned char* kinds;   // by column: 0 numbers, 1 text
+    const std::uint32_t* counts;  // by row: the number of columns known at that time
+    const double* row(std::size_t r) const { return raw + r * stride; }
+};
+
 class Trees {
   public:
     static constexpr std::size_t most_trees = 1024;     // Python checks it (options.py)
@@ -36,6 +50,13 @@ class Trees {
     static constexpr std::size_t most_watched = 8;  // the number of heads whose residuals a tree adds up,
     // The number of groups of such heads; further heads do not influence splits.
     static constexpr std::size_t most_groups = 64;
+    static constexpr std::size_t most_rows = 128;  // of a block
+
+    // The number of rows after which a block ends that begins after `rows` rows, or has begun before.
+    static std::uint64_t block_end(std::uint64_t rows) {
+        const std::uint64_t length = std::clamp<std::uint64_t>(std::bit_floor(rows) / 64, 1, most_rows);
+        return (rows / length + 1) * length;
+    }
 
     // A leaf was split: the rows with the answer no stay, the others go to `right`.
     struct Split {
@@ -53,97 +74,119 @@ class Trees {
     std::size_t count() const { return count_; }
     std::size_t leaf_count() const { return count_ * most_; }
 
-    // Writes the leaves of a row, as features, and returns their number. Trees that were never split have none.
-    // `ahead`: the number of a row that has descended in advance; trees may have been split since.
-    static constexpr std::size_t unknown = ~std::size_t{0};
-    std::size_t find(const TreeKernel& kernel, const double* row, std::size_t ahead, std::uint32_t* leaves) {
-        if (ahead == unknown) {
-            std::fill_n(reached_.data(), count_, 0);
-        } else {
-            std::copy_n(&ahead_[ahead * count_], count_, reached_.data());
-        }
-        return find_from(kernel, row, reached_.data(), leaves);
-    }
-    // The leaves of a row that is not learned.
-    std::size_t find(const TreeKernel& kernel, const double* row, std::uint32_t* leaves) const {
+    // The leaves that `count` rows from number `first` on reach in trees [begin, end), [row][tree]: `leaves` is that of
+    // row `first` in tree 0.
+    void descend(const TreeKernel& kernel, const TreeRows& rows, std::size_t first, std::size_t count,
+                 std::size_t begin, std::size_t end, std::uint32_t* leaves) const {
+        constexpr std::size_t some = 8;  // the kernel lets so many rows or trees descend at once
+        const std::size_t many = count / some * some;
         std::uint32_t reached[most_trees];
-        std::fill_n(reached, count_, 0);
-        return find_from(kernel, row, reached, leaves);
-    }
-
-    // From now on rows can descend in advance, in any thread and order, through the trees as they are now.
-    void freeze(std::size_t rows) {
-        if (frozen_.empty() || std::exchange(outdated_, false)) {
-            changed_.reserve(3 * leaf_count());  // each split changes three nodes; this must not fail halfway
-            frozen_ = nodes_;
-        } else {
-            for (const std::uint32_t node : changed_) frozen_[node] = nodes_[node];
+        for (std::size_t k = begin; k < end && many; ++k) {
+            const auto descend = texts_[k] ? kernel.descend : kernel.descend_numbers;
+            for (std::size_t r = 0, next; r < many; r = next) {
+                next = std::min(many, r + most_trees);
+                descend(&nodes_[k * nodes()], 0, rows.row(first + r), rows.stride, next - r, reached);
+                for (std::size_t i = r; i < next; ++i) leaves[i * count_ + k] = leaf_of(k, reached[i - r]);
+            }
         }
-        changed_.clear();
-        frozen_text_ = asks_text_;
-        ahead_.resize(std::max(ahead_.size(), rows * count_));
+        const bool text =
+            many < count && std::any_of(&texts_[begin], &texts_[end - 1] + 1, [](char own) { return own; });
+        for (std::size_t r = many; r < count; ++r) {
+            (text ? kernel.descend : kernel.descend_numbers)(&nodes_[begin * nodes()], nodes(), rows.row(first + r), 0,
+                                                             end - begin, reached);
+            for (std::size_t k = begin; k < end; ++k) leaves[r * count_ + k] = leaf_of(k, reached[k - begin]);
+        }
     }
-    void descend_ahead(const TreeKernel& kernel, const double* row, std::size_t number) {
-        std::uint32_t* const to = &ahead_[number * count_];
-        std::fill_n(to, count_, 0);
-        (frozen_text_ ? kernel.descend : kernel.descend_numbers)(frozen_.data(), nodes(), count_, row, to);
-    }
-    // Prefetches the statistics of the leaves that such a row reached; fetch_weights(leaf) prefetches its weights.
-    template <class Fetch>
-    void prefetch(std::size_t number, Fetch fetch_weights) {
+    // Writes the leaves of a row that are features, and returns their number: trees that were never split have none.
+    std::size_t features(const std::uint32_t* leaves, std::uint32_t* to) const {
+        std::size_t found = 0;
         for (std::size_t k = 0; k < count_; ++k) {
-            const std::uint32_t leaf = leaf_of(k, ahead_[number * count_ + k]);
-            fetch_weights(leaf);
-            if (leaves_[k] >= most_) continue;
-            const char* const from = blocks_.get() + leaf * bytes_;
-            for (std::size_t line = 0; line < bytes_; line += 64) __builtin_prefetch(from + line, 1);
+            to[found] = leaves[k];
+            found += leaves_[k] > 1;
         }
+        return found;
+    }
+    bool has_split(std::size_t tree) const { return leaves_[tree] > 1; }
+    // Calls action(leaf) for all leaves that are features.
+    template <class Action>
+    void for_each_feature(const Action& action) const {
+        for (std::size_t k = 0; k < count_; ++k)
+            for (std::uint32_t i = 0; has_split(k) && i < leaves_[k]; ++i) action(first_leaf(k) + i);
     }
 
-    // Counts the row of the last call of `find`, after it was learned. `residuals`: by head; `weight`: relative to the
-    // mean weight; `active`: by group of heads, whether its trees count the row (null: all do). Calls action(split)
-    // when a leaf is split.
-    template <class Action>
-    void learn(const TreeKernel& kernel, const double* row, const unsigned char* kinds, std::size_t columns,
-               const double* residuals, double weight, const char* active, Action action) {
+    // Whether residuals need another unit; `change_unit` must then be called before the row is noted, when all rows
+    // that were noted before have been counted.
+    bool outgrows(const double* residuals) const { return largest(residuals) > far * unit_; }
+    void change_unit(const double* residuals) {
+        const double reached = std::ldexp(1.0, std::ilogb(largest(residuals)));
+        if (unit_ > 0) multiply_sums(static_cast<float>(unit_ / reached));
+        unit_ = reached;
+    }
+
+    // Begins a segment of a block: `count` rows.
+    void begin_rows(std::size_t count) {
+        rows_.assign(count, CountedRow{});
+        residuals_.resize(std::max(residuals_.size(), count * groups_ * watched_));
+        squares_.resize(std::max(squares_.size(), count * groups_));
+        active_.resize(std::max(active_.size(), count * groups_));
+    }
+    // Notes a row of the segment that was learned. `residuals`: by head; `weight`: relative to the mean weight;
+    // `active`: by group of heads, whether its trees count the row (null: all do).
+    void note(const TreeRows& from, std::size_t r, std::size_t number, const double* residuals, double weight,
+              const char* active) {
+        const std::size_t columns = from.counts[r];
         if (columns == 0) return;
         if (candidates_ == 0) make_blocks(columns <= 16 ? 16 : 24);
-        if (!set_unit(residuals)) return;
-        float left[most_groups * most_watched], squares[most_groups];
+        if (unit_ == 0) return;
+        float* const left = &residuals_[number * groups_ * watched_];
+        float* const squares = &squares_[number * groups_];
         for (std::size_t group = 0; group < groups_; ++group) {
             double square = 0;
             for (std::size_t i = 0; i < watched_; ++i) {
                 const std::size_t head = group * watched_ + i;
-                const double r = head < heads_ ? residuals[head] / unit_ : 0.0;
-                left[group * watched_ + i] = static_cast<float>(weight * r);
-                square += weight * r * r;
+                const double own = head < heads_ ? residuals[head] / unit_ : 0.0;
+                left[group * watched_ + i] = static_cast<float>(weight * own);
+                square += weight * own * own;
             }
             squares[group] = static_cast<float>(square);
         }
-        std::uint32_t reached[most_trees], due[most_trees];
-        for (std::size_t k = 0; k < count_; ++k) {
-            const bool watches = leaves_[k] < most_ && (active == nullptr || active[group_[k]]);
-            reached[k] = watches ? leaf_of(k, reached_[k]) : WatchRow::none;
-        }
-        const std::size_t waiting =
-            kernel.watch({blocks_.get(), bytes_, candidates_, watched_, reached, count_, drawing, row,
-                          static_cast<float>(weight), left, squares, group_.data(), due});
-        for (std::size_t i = 0; i < waiting; ++i) {
-            const std::uint32_t k = due[i];
-            const Leaf at = leaf_at(reached[k]);
-            if (at.facts->stage < drawing) {
-                draw(k, at, row, kinds, columns);
-                continue;
-            }
+        char* const counting = active ? &active_[number * groups_] : nullptr;
+        if (active) std::copy_n(active, groups_, counting);
+        rows_[number] = {from.row(r), left, squares, counting, static_cast<float>(weight)};
+    }
+    // Counts rows [from, to) of the segment in a tree; `first`: the number of the segment's first row; `leaves`: as
+    // `descend` wrote them for the segment.
+    void count_rows(const TreeKernel& kernel, const TreeRows& rows, std::size_t first, std::size_t from, std::size_t to,
+                    const std::uint32_t* leaves, std::size_t tree) {
+        if (candidates_ == 0 || leaves_[tree] >= most_) return;
+        std::uint32_t due[most_rows];
+        std::size_t dues = 0;
+        const WatchedTree watched{blocks_.get(), bytes_,        candidates_, watched_, group_[tree],
+                                  drawing,       leaves + tree, count_,      due};
+        for (std::size_t r = from; (r = kernel.watch(watched, rows_.data(), r, to, dues)) < to; ++r)
+            draw(tree, leaf_at(leaves[r * count_ + tree]), rows.row(first + r), rows.kinds, rows.counts[first + r]);
+        due_[tree].insert(due_[tree].end(), due, due + dues);
+    }
+    // Examines the leaves of a tree that have watched enough rows, at the end of a block. Calls action(split) when a
+    // leaf is split.
+    template <class Action>
+    void end_block(std::size_t tree, const Action& action) {
+        std::vector<std::uint32_t>& due = due_[tree];
+        if (due.empty()) return;
+        std::sort(due.begin(), due.end());
+        for (const std::uint32_t leaf : due) {
+            const Leaf at = leaf_at(leaf);
+            if (leaves_[tree] >= most_ || at.facts->stage < drawing || at.facts->rows < at.facts->need) continue;
             const Best best = best_of(at);
             if (best.gain >
                 convincing * static_cast<double>(at.facts->square) / static_cast<double>(at.facts->weight)) {
-                action(split(k, reached[k], at, best.candidate));
+                action(split(tree, leaf, at, best.candidate));
             } else {
                 at.facts->need = std::min(2 * at.facts->need, longest);
                 begin_drawing(at);
             }
         }
+        due.clear();
     }
 
     // Adapts to a new number of heads. A tree adds up the residuals of up to eight heads; if there are more, groups of
@@ -160,14 +203,13 @@ class Trees {
         for (std::size_t k = 0; k < count_; ++k) group_[k] = static_cast<std::uint8_t>(k % groups);
     }
 
-    // Replaces all trees by new ones. Rows that have descended in advance, or are doing so, must not be used
-    // afterwards.
+    // Replaces all trees by new ones.
     void restart() {
         nodes_ = first_nodes();
         std::fill(places_.begin(), places_.end(), std::uint16_t{0});
-        changed_.clear();
-        asks_text_ = false;
-        outdated_ = true;
+        std::fill(homes_.begin(), homes_.end(), 0);
+        std::fill(texts_.begin(), texts_.end(), char{0});
+        for (auto& due : due_) due.clear();
         if (candidates_ == 0) return;
         unit_ = 0;
         std::fill_n(blocks_.get(), leaf_count() * bytes_, char{0});
@@ -178,24 +220,12 @@ class Trees {
     // Throws InputError if `save` cannot produce this state.
     void load(const TreeState& from, std::size_t columns);
     std::size_t bytes() const {
-        return (nodes_.capacity() + frozen_.capacity()) * sizeof(Question) +
-               places_.capacity() * sizeof(std::uint16_t) +
-               (changed_.capacity() + ahead_.capacity()) * sizeof(std::uint32_t) + leaf_count() * bytes_;
+        return nodes_.capacity() * sizeof(Question) + places_.capacity() * sizeof(std::uint16_t) +
+               homes_.capacity() * sizeof(std::uint32_t) + residuals_.capacity() * sizeof(float) +
+               leaf_count() * bytes_;
     }
 
   private:
-    // Starts at the nodes in `reached`.
-    std::size_t find_from(const TreeKernel& kernel, const double* row, std::uint32_t* reached,
-                          std::uint32_t* leaves) const {
-        descend_of(kernel)(nodes_.data(), nodes(), count_, row, reached);
-        std::size_t found = 0;
-        for (std::size_t k = 0; k < count_; ++k) {
-            leaves[found] = leaf_of(k, reached[k]);
-            found += reached[k] > 0;
-        }
-        return found;
-    }
-
     static constexpr std::size_t none = ~std::size_t{0};
     static constexpr double infinite = std::numeric_limits<double>::infinity();
 
@@ -221,12 +251,13 @@ class Trees {
     std::vector<std::uint64_t> random_ = std::vector<std::uint64_t>(count_);
     std::vector<std::uint8_t> group_ = std::vector<std::uint8_t>(count_);
     Zeros blocks_;
-    std::vector<std::uint32_t> reached_ = std::vector<std::uint32_t>(count_);  // nodes
-    bool asks_text_ = false;                                                   // whether some test is about text
-    std::vector<Question> frozen_;  // a copy of the nodes; changed nodes are copied again
-    bool frozen_text_ = false;
-    bool outdated_ = false;  // whether the copy is one of trees that are gone
-    std::vector<std::uint32_t> changed_, ahead_;
+    std::vector<std::uint32_t> homes_ = std::vector<std::uint32_t>(leaf_count());  // by leaf: its node
+    std::vector<char> texts_ = std::vector<char>(count_);  // by tree: whether some test is about text
+    // By tree: leaves that may have watched enough rows.
+    std::vector<std::vector<std::uint32_t>> due_ = std::vector<std::vector<std::uint32_t>>(count_);
+    std::vector<CountedRow> rows_;  // of the segment
+    std::vector<float> residuals_, squares_;
+    std::vector<char> active_;
 
     std::size_t nodes() const { return 2 * most_; }  // memory for the nodes of each tree
     std::uint32_t first_leaf(std::size_t tree) const { return static_cast<std::uint32_t>(tree * most_); }
@@ -237,26 +268,17 @@ class Trees {
         return all;
     }
 
-    TreeKernel::Descend descend_of(const TreeKernel& kernel) const {
-        return asks_text_ ? kernel.descend : kernel.descend_numbers;
-    }
     std::uint32_t leaf_of(std::size_t tree, std::uint32_t node) const {
         return first_leaf(tree) + places_[tree * nodes() + node];
     }
 
-    // Sets the unit at the first nonzero residual, and again when a residual is far larger. Returns whether there is a
-    // unit.
-    bool set_unit(const double* residuals) {
+    double largest(const double* residuals) const {
         double largest = 0;
         for (std::size_t head = 0; head < heads_; ++head) largest = std::max(largest, std::fabs(residuals[head]));
-        if (!(largest > far * unit_)) return unit_ > 0;
-        const double reached = std::ldexp(1.0, std::ilogb(largest));
-        if (unit_ > 0) change_unit(static_cast<float>(unit_ / reached));
-        unit_ = reached;
-        return true;
+        return largest;
     }
 
-    void change_unit(float ratio) {
+    void multiply_sums(float ratio) {
         for (std::size_t k = 0; k < count_; ++k)
             for (std::uint32_t i = 0; i < leaves_[k]; ++i) {
                 const Leaf at = leaf_at(first_leaf(k) + i);
@@ -368,7 +390,7 @@ class Trees {
     }
 
     Split split(std::size_t tree, std::uint32_t leaf, const Leaf& at, std::size_t z) {
-        const std::uint32_t node = reached_[tree], fresh = leaves_[tree]++, child = 2 * fresh - 1;
+        const std::uint32_t node = homes_[leaf], fresh = leaves_[tree]++, child = 2 * fresh - 1;
         const std::size_t first_head = group_[tree] * watched_;
         const double all_rows = static_cast<double>(at.facts->weight), right = static_cast<double>(at.rows[z]);
         const double stay = all_rows - right;
@@ -387,14 +409,13 @@ class Trees {
         }
         Question* const all = &nodes_[tree * nodes()];
         all[node] = {at.low[z], at.column[z], child};
-        asks_text_ = asks_text_ || at.column[z] & Question::text;
+        if (at.column[z] & Question::text) texts_[tree] = 1;
         all[child] = {infinite, 0, child};
         all[child + 1] = {infinite, 0, child + 1};
-        if (!frozen_.empty())
-            for (const std::uint32_t one : {node, child, child + 1})
-                changed_.push_back(static_cast<std::uint32_t>(tree * nodes()) + one);
         places_[tree * nodes() + child] = places_[tree * nodes() + node];
         places_[tree * nodes() + child + 1] = static_cast<std::uint16_t>(fresh);
+        homes_[leaf] = child;
+        homes_[result.right] = child + 1;
         for (const std::uint32_t half : {leaf, result.right}) {
             const Leaf made = leaf_at(half);
             made.facts->need = enough;

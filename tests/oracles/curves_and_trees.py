@@ -253,6 +253,7 @@ class Tree:
         self.number, self.q, self.heads, self.watched, self.most = number, q, heads, watched, most
         self.random, self.leaves = Random(number + 1), 1
         self.root = Node(0, Watch(q, watched))
+        self.due: list[Node] = []
 
     def reach(self, x: Float64) -> Node:
         """The leaf of a row."""
@@ -265,18 +266,30 @@ class Tree:
         """The leaf as a feature. A root without children has none."""
         return ("tree", self.number, node.place) if self.leaves > 1 else None
 
-    def learn(self, node: Node, x: Float64, text: Sequence[bool], r: Float64, h: float) -> Division | None:
-        """Update the tree after a row with residuals r by head that reached this leaf."""
+    def learn(self, node: Node, x: Float64, text: Sequence[bool], r: Float64, h: float) -> None:
+        """Count a row with residuals r by head that reached this leaf."""
         if self.leaves == self.most:
-            return None
+            return
         u = node.watch
         if u.stage < u.P:
             u.draw(x, text, self.random)
-            return None
+            return
         own = np.zeros(self.watched)
         own[: len(self.heads)] = r[self.heads.start : self.heads.stop]
         u.add(x, own, h)
-        if u.rows < u.need:
+        if u.rows == u.need:
+            self.due.append(node)
+
+    def end_block(self) -> list[Division]:
+        """Examine the leaves that have watched enough, in the order of their places."""
+        due, self.due = self.due, []
+        divisions = [self.examine(node) for node in sorted(due, key=lambda node: node.place) if node.yes is None]
+        return [division for division in divisions if division is not None]
+
+    def examine(self, node: Node) -> Division | None:
+        """Divide a leaf, or let it draw again; it is left alone if classes have joined since it was due."""
+        u = node.watch
+        if self.leaves == self.most or u.stage < u.P or u.rows < u.need:
             return None
         z, gain = u.best()
         if not gain > self.conf * float(u.SS) / float(u.N):
@@ -325,7 +338,7 @@ class Trees:
         """Replace all trees by new ones, which continue the random draws of the old ones."""
         self.unit = 0.0
         for tree in self.trees:
-            tree.root, tree.leaves = Node(0, Watch(tree.q, tree.watched)), 1
+            tree.root, tree.leaves, tree.due = Node(0, Watch(tree.q, tree.watched)), 1, []
 
     def learn(
         self,
@@ -335,15 +348,19 @@ class Trees:
         r: Float64,
         h: float,
         active: set[int] | None = None,
-    ) -> Iterator[Division]:
-        """Update the trees after a row; if only some groups of heads are active, update the trees of these groups."""
+    ) -> None:
+        """Let trees count a row; if only some groups of heads are active, only the trees of these groups."""
         if not self.unit and r.any():
             self.unit = 2.0 ** (math.frexp(np.abs(r).max())[1] - 1)
         for tree, node in zip(self.trees if self.unit else (), nodes, strict=False):
             if active is not None and tree.heads.start // WATCHED not in active:
                 continue
-            division = tree.learn(node, x, text, r / self.unit, h)
-            if division is not None:
+            tree.learn(node, x, text, r / self.unit, h)
+
+    def end_block(self) -> Iterator[Division]:
+        """Divide leaves at the end of a block."""
+        for tree in self.trees:
+            for division in tree.end_block():
                 means = {head: (stay * self.unit, go * self.unit) for head, (stay, go) in division.means.items()}
                 yield division._replace(means=means)
 
@@ -352,7 +369,7 @@ class Trees:
 
 
 class Advantage:
-    """The advantage of a member over a constant prediction; it falls when what was learned is no longer true.
+    """The advantage of a member over a constant prediction; it falls far when what was learned is no longer true.
 
     The loss of a class is -log p; that of a number is the squared error, in units of the constant's mean one.
     """
@@ -364,29 +381,29 @@ class Advantage:
         self.weight = self.mean = self.square = 0.0
         self.rows: list[float] = []  # by class
 
-    def add_class(self, label: int, loss: float, h: float) -> bool:
-        """Count a row; return whether the member begins anew."""
+    def add_class(self, label: int, loss: float, h: float) -> None:
+        """Count a row of a class."""
         self.rows += [0.0] * (label + 1 - len(self.rows))
         share = (self.rows[label] + 1) / (self.weight + len(self.rows))
         self.rows[label] += h
-        return self._add(-math.log(share) - loss, h)
+        self._add(-math.log(share) - loss, h)
 
-    def add_number(self, label: float, loss: float, h: float) -> bool:
-        """Count a row; return whether the member begins anew."""
+    def add_number(self, label: float, loss: float, h: float) -> None:
+        """Count a row whose label is a number."""
         apart = label - self.mean
         difference = (apart**2 - loss) / (self.square / self.weight) if self.square > 0 else 0.0
         self.mean += h / (self.weight + h) * apart
         self.square += h * apart**2
-        return self._add(difference, h)
+        self._add(difference, h)
 
-    def _add(self, difference: float, h: float) -> bool:
+    def _add(self, difference: float, h: float) -> None:
         self.weight += h
         self.now += h * min(max(difference, -self.most), self.most)
         self.highest = max(self.highest, self.now)
-        if self.highest < self.earned or self.highest - self.now < self.far:
-            return False
-        self.now = self.highest = 0.0
-        return True
+
+    def is_lost(self) -> bool:
+        """Whether what was learned is no longer true."""
+        return self.highest >= self.earned and self.highest - self.now >= self.far
 
 
 # ------------------------------------------------------------------------------------------------------------- members
@@ -576,6 +593,13 @@ def is_look(examples: int) -> bool:
     return examples % step == 0
 
 
+def ends_block(rows: int) -> bool:
+    """Whether a block ends after these rows: a block has at most a 64th of the rows before it, and at most 128."""
+    before = rows - 1
+    length = min(max(2 ** (before.bit_length() - 1) // 64, 1), 128) if before else 1
+    return rows % length == 0
+
+
 @dataclass
 class Limits:
     """The range of the labels so far, if predictions are limited to it."""
@@ -600,21 +624,30 @@ class Member:
     ) -> None:
         self.heads, self.curved, self.trees, self.kick, self.coupled = heads, curved, trees, kick, coupled
         self.advantage = Advantage()
+        self.began = 0  # how many examples there were when it began anew
 
-    def is_outdated(self, p: Float64, y: float, loss: reference.Loss, classes: int, h: float) -> bool:
-        """Count a row that was learned; return whether what was learned before is no longer true."""
+    def count_loss(self, p: Float64, y: float, loss: reference.Loss, classes: int, h: float) -> None:
+        """Count a row that was learned."""
         if not self.curved:
-            return False
+            return
         if isinstance(loss, reference.Squared) and not classes:
-            return self.advantage.add_number(y, float(loss.value(p[0], y)), h)
-        if not isinstance(loss, reference.Logistic):
-            return False
-        if classes:
-            return self.advantage.add_class(int(y), float(loss.value(p[int(y)], 1.0)), h)
-        return self.advantage.add_class(int(y > 0), float(loss.value(p[0], y)), h)
+            self.advantage.add_number(y, float(loss.value(p[0], y)), h)
+        elif isinstance(loss, reference.Logistic) and classes:
+            self.advantage.add_class(int(y), float(loss.value(p[int(y)], 1.0)), h)
+        elif isinstance(loss, reference.Logistic):
+            self.advantage.add_class(int(y > 0), float(loss.value(p[0], y)), h)
 
-    def restart(self, fresh: Sequence[Head]) -> None:
+    def end_block(self) -> None:
+        """Divide leaves of trees."""
+        for split in self.trees.end_block() if self.trees else ():
+            for number, head in enumerate(self.heads):
+                stay, go = split.means.get(number, (0.0, 0.0))
+                head.divide(split, (self.kick * stay, self.kick * go))
+
+    def restart(self, fresh: Sequence[Head], examples: int) -> None:
         """Forget all but the scales, and what is counted of all rows."""
+        self.began = examples
+        self.advantage.now = self.advantage.highest = 0.0
         for old, new in zip(self.heads, fresh, strict=True):
             terms = old.lanes[0].terms
             for lane in new.lanes:
@@ -701,10 +734,7 @@ def learn_row(member: Member, row: Row, curve_leaves: list[Leaf], cuts: list[Div
             head.divide(cut, (0.0, 0.0))
     if member.trees:
         residuals = np.array([-slope for _, slope in results])
-        for split in member.trees.learn(nodes, row.raw, row.text, residuals, row.relative, active):
-            for number, head in enumerate(member.heads):
-                stay, go = split.means.get(number, (0.0, 0.0))
-                head.divide(split, (member.kick * stay, member.kick * go))
+        member.trees.learn(nodes, row.raw, row.text, residuals, row.relative, active)
     for head in member.heads:
         if head.choosing and is_look(row.examples):
             head.look(row.examples)
@@ -848,7 +878,7 @@ class Shaped:
             for own in members
         ]
         self.mixture.learn(members, y, relative, np.array(losses))
-        self._restart_outdated(learned, y, relative)
+        self._end_blocks(learned, y, relative)
         if not self.classes:
             self.limits.low, self.limits.high = min(self.limits.low, y), max(self.limits.high, y)
         if self.windows is not None:
@@ -857,16 +887,17 @@ class Shaped:
                 self._end_windows(self.windows)
         return self._with_offset(said, known)
 
-    def _restart_outdated(self, p: Float64, y: float, h: float) -> None:
-        """Let members begin anew that have become worse than a constant; the mixture then begins anew, too."""
-        outdated = [
-            member
-            for member, own in zip(self.members, p, strict=True)
-            if member.is_outdated(own, y, self.loss, self.classes, h)
-        ]
-        for member in outdated:
-            member.restart([self._head() for _ in member.heads])
-        if outdated:
+    def _end_blocks(self, p: Float64, y: float, h: float) -> None:
+        """At the ends of blocks let trees divide leaves, and let members begin anew that have become worse than a
+        constant; the mixture then begins anew, too."""
+        for member, own in zip(self.members, p, strict=True):
+            member.count_loss(own, y, self.loss, self.classes, h)
+            if not member.curved or not ends_block(self.examples - member.began):
+                continue
+            if not member.advantage.is_lost():
+                member.end_block()
+                continue
+            member.restart([self._head() for _ in member.heads], self.examples)
             self.mixture = Mixture(self.mixing, len(self.members))
 
     def _end_windows(self, windows: falling.Windows) -> None:
