@@ -57,6 +57,14 @@ def test_no_trial_where_there_is_nothing_to_choose(options: dict[str, object], c
     assert not trials(ul.train(X, y, passes=1, **options))  # type: ignore[arg-type]
 
 
+def test_with_very_many_classes_the_model_is_linear() -> None:
+    rng = np.random.default_rng(0)
+    y = np.array([f"c{k}" for k in range(501)] * 2)
+    result = ul.train(rng.normal(size=(len(y), 2)), y, passes=1)
+    assert result.model_type == "linear"
+    assert any("501 classes are too many for trees" in str(note) for note in result.notes)
+
+
 def test_a_stream_has_no_trial() -> None:
     X, y = bent()
     result = ul.train(X, y, shuffle=False)

@@ -48,7 +48,7 @@ from .repeated_identifiers import RepeatedIdentifier
 from .result import TrainResult
 from .session import Session
 from .setup import Setup
-from .trial import needs_trial, take_trial
+from .trial import MOST_CLASSES, needs_trial, take_trial, too_many
 from .watched import Watched
 
 
@@ -232,6 +232,9 @@ class Training:
         if not needs_trial(self.session.model, target.met):
             return
         first = next(iter(batches())).data
+        if target.met > MOST_CLASSES:
+            self.findings.remarks.append(too_many(target.met))
+            return self._begin_linear(target, first)
         trial = take_trial(
             lambda model_type: self.new_model(target, first, model_type),
             batches(),
@@ -241,8 +244,13 @@ class Training:
             return
         self.findings.remarks.append(trial.note)
         if trial.model_type == "linear":
+            self._begin_linear(target, first)
+
+    def _begin_linear(self, target: Target, rows: inputs.Input) -> None:
+        """Begin again with a linear model."""
+        if self.session is not None:
             self.session.close()
-            self.take(self.new_model(target, first, "linear"), target)
+        self.take(self.new_model(target, rows, "linear"), target)
 
     def take(self, model: Learner | OneVsAll, target: Target) -> None:
         """Begin a session with this model."""

@@ -21,6 +21,8 @@ from .session import Session
 
 # With more classes than this, a trial costs less than it can save.
 MANY_CLASSES = 20
+# With more classes than this, even a trial of trees takes too long: the model is linear.
+MOST_CLASSES = 500
 ROWS = 4_000  # the rows of a trial
 
 
@@ -57,6 +59,14 @@ class Trial:
 def needs_trial(model: Learner | OneVsAll, classes: int) -> bool:
     """Whether a new model of so many classes has a model type that a trial can choose."""
     return classes > MANY_CLASSES and model.options.model_type == "auto" and model.model_type is None
+
+
+def too_many(classes: int) -> Phrase:
+    """The note that there are too many classes for trees."""
+    return Phrase(
+        *(Option("model_type", "linear"), f" was chosen because {classes:,} classes are too many for trees; to use "),
+        *("them all the same: ", Option("model_type", "trees")),
+    )
 
 
 def take_trial(
