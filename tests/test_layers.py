@@ -27,7 +27,7 @@ PYTHON = """_core errors frames html inputs limits locks losses options rates ru
     cluster: notebook_bar json_values data models merging metrics training
     river: data models inference training | sklearn: data models metrics training
     serve: json_values data models merging metrics inference training | client: serve
-    paper: data models metrics figures
+    paper: data models metrics figures training
     cli: data models merging metrics figures plot inference training cluster export paper serve
     __init__: data models merging metrics inference training cluster export plot serve | __main__: cli"""
 

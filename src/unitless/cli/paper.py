@@ -21,13 +21,26 @@ unitless paper figure1
 unitless paper table2 --datasets shuttle --json
 
 unitless paper all --data datasets --out report
+
+unitless paper contest
 """
 
 STOPPED = "stopped; the results so far are stored, and the same command continues from there"
 
-What = Literal["all", "table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "bounds", "comparison"]
+What = Literal[
+    "all", "table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "bounds", "comparison", "contest"
+]
+REPORTS = {"all": "report", "contest": "contest"}
+"""The parts that write a report, and its folder."""
+
 OPTIONS = (
-    Flag("what", "The part of the paper to compute; all writes a report.", What, "all", argument=True),
+    Flag(
+        "what",
+        "The part of the paper to compute; all and contest write a report. The contest is not a part of all.",
+        What,
+        "all",
+        argument=True,
+    ),
     Flag(
         "data",
         "The folder with the datasets. Default: the one that the environment variable UNITLESS_DATA names.",
@@ -36,10 +49,12 @@ OPTIONS = (
     Flag("download", "Download missing or incomplete datasets from UCI into --data.", bool, False),
     Flag("datasets", "The datasets to use, separated by commas. Default: all.", many=True),
     Flag("shuffles", "The number of random orders of the rows over which losses are averaged.", int, 5, least=1),
-    Flag("rows", "The largest number of rows of each dataset in the comparison.", int, 20_000, least=100),
+    Flag(
+        "rows", "The largest number of rows of each dataset in the comparison and the contest.", int, 20_000, least=100
+    ),
     Flag(
         "out",
-        "The folder for the report and the pictures. Default: report for all; otherwise nothing is written.",
+        "The folder for the report and the pictures. Default: report for all, contest for contest; otherwise none.",
         metavar="DIR",
     ),
     Flag("no_cache", "Compute everything again, and do not store results.", bool, False),
@@ -69,10 +84,11 @@ def command(
     from ..errors import OptionError  # noqa: PLC0415
 
     try:
+        from ..paper import contest  # noqa: PLC0415
         from ..paper.experiments import EXPERIMENTS, Lab, all_experiments, opening, report, steps  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise OptionError(f"this needs {error.name}: pip install 'unitless[paper]'") from None
-    folder = pathlib.Path(out) if out is not None else pathlib.Path("report") if what == "all" else None
+    folder = pathlib.Path(out) if out is not None else pathlib.Path(REPORTS[what]) if what in REPORTS else None
     if folder is not None:
         report.check_folder(folder)
     with display.Steps(quiet) as progress:
@@ -88,13 +104,19 @@ def command(
         )
         if what == "all":
             sections = all_experiments(lab, progress.begun)
+        elif what == "contest":
+            progress.begun(what, contest.steps())
+            sections = [contest.contest(lab)]
         else:
             progress.begun(what, steps(what, lab))
             sections = [EXPERIMENTS[what](lab)]
     seconds = sum(section.seconds for section in sections)
-    if folder is not None and what != "all" and not sections[0].figures:
+    if folder is not None and what not in REPORTS and not sections[0].figures:
         progress.say(f"{what} has no picture; nothing is written to {folder}")
-    if what == "all":
+    if what == "contest":
+        assert folder is not None
+        report.write(folder, sections, report.facts(lab.seeds, seconds), contest.OPENING, contest.TITLE)
+    elif what == "all":
         assert folder is not None
         report.write(folder, sections, report.facts(lab.seeds, seconds), opening(lab))
     elif folder is not None:
@@ -108,7 +130,7 @@ def command(
         return int(download and bool(lab.missing))
     for section in sections:
         show(section)
-    if what == "all":
+    if what in REPORTS:
         assert folder is not None
         print(f"The report: {folder / 'index.html'} ({folder / 'report.md'}), in {seconds:.0f} s")
     return int(download and bool(lab.missing))

@@ -46,7 +46,7 @@ class GradientLearner(Baseline):
         return self._lane_values[name][:, None]
 
     def _limited(self, p: Float64) -> Float64:
-        return p if self._limits is None else np.clip(p, *self._limits)
+        return p if self._limits is None else np.asarray(np.clip(p, *self._limits))
 
     def _predict(self, x: Float64) -> Float64:
         return self._limited(self._weights(x) @ x)

@@ -29,7 +29,7 @@ class Lab:
         download: fetch missing datasets from UCI.
         datasets: the datasets to use. Default: all that are available.
         shuffles: the number of orders of the rows over which a loss is averaged; their seeds are 1, 2, …
-        comparison_rows: the most rows of each dataset in the comparison.
+        comparison_rows: the most rows of each dataset in the comparison and the contest.
         cache: the folder for results and downloads. Default: None, the system's cache folder.
         keep: whether to use and store results.
         told: called with a short text after every step.
@@ -67,6 +67,8 @@ class Lab:
         self.missing: dict[str, str] = {}
         """By dataset: why a requested dataset is not available."""
         self._named = datasets is not None
+        self.directory = pathlib.Path(where) if (where := data or named) else None
+        """The directory with the datasets, if one was named."""
         self._where: dict[str, Any] = {
             "directory": data,
             "download": download,

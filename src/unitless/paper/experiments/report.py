@@ -46,14 +46,20 @@ def facts(seeds: Sequence[int], seconds: float) -> dict[str, Any]:
     }
 
 
-def write(folder: pathlib.Path, sections: Sequence[Section], about: dict[str, Any], opening: Sequence[str]) -> None:
+def write(
+    folder: pathlib.Path,
+    sections: Sequence[Section],
+    about: dict[str, Any],
+    opening: Sequence[str],
+    title: str = TITLE,
+) -> None:
     """Write everything into a folder: index.html, report.md, report.json, figures."""
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
         write_figures(folder, section)
-    page = markdown(sections, about, opening)
+    page = markdown(sections, about, opening, title)
     whole_file.write(folder / "report.md", page.encode())
-    whole_file.write(folder / "index.html", as_html(page).encode())
+    whole_file.write(folder / "index.html", as_html(page, title).encode())
     whole_file.write(folder / "report.json", (as_json(sections, about) + "\n").encode())
 
 
@@ -84,9 +90,9 @@ def check_folder(folder: pathlib.Path) -> None:
         raise OptionError(f"nothing can be written to {str(folder)!r}: {error.strerror or error}") from None
 
 
-def markdown(sections: Iterable[Section], about: dict[str, Any], opening: Sequence[str]) -> str:
+def markdown(sections: Iterable[Section], about: dict[str, Any], opening: Sequence[str], title: str = TITLE) -> str:
     """The report as a page of Markdown."""
-    parts = [f"# {TITLE}", *opening]
+    parts = [f"# {title}", *opening]
     for section in sections:
         parts += [f"## {section.title}", *section.text]
         for one in section.tables:
@@ -102,13 +108,13 @@ def markdown(sections: Iterable[Section], about: dict[str, Any], opening: Sequen
     return "\n\n".join(parts) + "\n"
 
 
-def as_html(page: str) -> str:
+def as_html(page: str, title: str = TITLE) -> str:
     """Convert a Markdown page to HTML."""
     from markdown_it import MarkdownIt  # noqa: PLC0415  (comes with rich)
 
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
     head = (
-        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(TITLE)}</title>'
+        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title>'
     )
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n'

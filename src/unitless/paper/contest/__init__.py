@@ -1,0 +1,12 @@
+"""A contest of scale-free and parameter-free online learners on many tables in raw units.
+
+"A comparative analysis of empirical performance would be interesting to observe", says *Normalized Online Learning* of
+its relatives. Since then more of them were published; `unitless paper contest` compares all of them.
+
+A table is a record of `sources`, a learner one of `learners`; `results` computes their losses, `ranking` decides, and
+`contest` reports.
+"""
+
+from .contest import OPENING, TITLE, contest, steps
+
+__all__ = ["OPENING", "TITLE", "contest", "steps"]

@@ -1,0 +1,174 @@
+"""The contest as a section of a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..experiments.lab import Lab
+from ..experiments.section import Section, Table
+from . import pictures
+from .learners import CHANGES, OURS, Contestant, Kind, contestants
+from .ranking import Standing, critical_difference, relative_to, standings
+from .results import Missing, Result, results
+from .scale_lines import TASKS, Line, lines, microseconds
+from .sources import TABLES
+
+DEFAULT = next(iter(OURS))
+GOAL_SHARE, GOAL_RELATIVE = 0.9, 0.95
+
+TITLE = "A contest of scale-free online learners"
+OPENING = [
+    "All learners read the same rows once and predict each before they learn it. Nothing is tuned, except where a "
+    "column says so: then each learner has the best value of its parameter in hindsight."
+]
+
+
+def steps() -> int:
+    """The number of progress reports."""
+    learners = len(contestants())
+    return learners * (len(TABLES) + len(TASKS))
+
+
+def contest(lab: Lab) -> Section:
+    """Hold the contest on all tables that are there."""
+    start = time.perf_counter()
+    learners = contestants()
+    found, missing = results(lab, TABLES, learners)
+    drawn = lines(lab, learners)
+    ranked = standings(found, {one.name: microseconds(one) for one in learners})
+    kinds: dict[str, Kind] = {one.name: one.kind for one in learners}
+    difference = critical_difference(len(learners), len({one.table for one in found}))
+    goals = goal(found, learners)
+    section = Section(
+        "contest",
+        "Scale-free online learners, side by side",
+        {
+            "goal": goals,
+            "standings": [one.asdict() for one in ranked],
+            "critical_difference": difference,
+            "results": [one.asdict() for one in found],
+            "lines": [one.asdict() for one in drawn],
+            "missing": {one.table: one.why for one in missing},
+        },
+        text=_text(found, goals),
+        tables=[_standings(ranked, kinds), _by_table(found, learners), _changes(learners, drawn)],
+        figures={
+            "contest-means": pictures.means(ranked, kinds),
+            "contest-ranks": pictures.ranks(ranked, kinds, difference),
+            "contest-scales": pictures.scales(drawn, kinds, tuned=False),
+            "contest-figure1": pictures.scales(drawn, kinds, tuned=True),
+        },
+        captions={
+            "contest-means": "Losses relative to the best, geometric means.",
+            "contest-ranks": "Mean ranks, and the difference that is significant.",
+            "contest-scales": "Loss against the scale of one feature, untuned.",
+            "contest-figure1": "The paper's figure 1 with all learners: the best parameter at each scale.",
+        },
+        notes=_notes(missing),
+    )
+    section.seconds = time.perf_counter() - start
+    return section
+
+
+def goal(found: Sequence[Result], learners: Sequence[Contestant]) -> dict[str, Any]:
+    """How far our default is from its goal, over all tables and over each half of them."""
+    rivals = [one.name for one in learners if one.kind != "ours"]
+    untuned = relative_to(found, DEFAULT, rivals)
+    tuned = relative_to(found, DEFAULT, rivals, tuned=True)
+    each = {name: float(np.exp(np.log(relative_to(found, DEFAULT, [name])).mean())) for name in rivals}
+    best = max(each, key=lambda name: each[name])
+    return {
+        "best_or_within_1%": float(np.mean(untuned <= 1.01)),
+        "best_or_within_1%_of_tuned": float(np.mean(tuned <= 1.01)),
+        "best_rival": best,
+        "relative_to_best_rival": each[best],
+        "reached": bool(np.mean(untuned <= 1.01) >= GOAL_SHARE and each[best] <= GOAL_RELATIVE),
+    }
+
+
+def _text(found: Sequence[Result], goals: dict[str, Any]) -> list[str]:
+    tables = len({one.table for one in found})
+    return [
+        f"{tables} tables with up to {max(one.rows for one in found):,} rows in raw units. The loss is the progressive "
+        "log loss, or for numbers the squared error over the squared range of labels. All learners but ours get a "
+        "constant feature, and labels that are numbers in a range that is known from all labels.",
+        f"**Goal**: `{DEFAULT}` best or within 1% of the best on {GOAL_SHARE:.0%} of the tables, and its losses at "
+        f"most {GOAL_RELATIVE} times those of the best rival without tuning (geometric mean). **Result**: "
+        f"{goals['best_or_within_1%']:.0%} of the tables ({goals['best_or_within_1%_of_tuned']:.0%} when the rivals "
+        f"are tuned in hindsight); {goals['relative_to_best_rival']:.3f} times those of {goals['best_rival']}. "
+        f"{'Reached.' if goals['reached'] else 'Not reached.'}",
+    ]
+
+
+def _standings(ranked: Sequence[Standing], kinds: dict[str, Kind]) -> Table:
+    cells = [
+        [
+            one.learner,
+            kinds[one.learner],
+            f"{one.relative:.3f}",
+            f"{one.tuned_relative:.3f}",
+            f"{one.rank:.1f}",
+            f"{one.best:.0%}",
+            f"{one.better} / {one.worse}",
+            f"{one.regret:.4f}",
+            f"{one.microseconds:.1f}",
+        ]
+        for one in ranked
+    ]
+    header = [
+        "learner",
+        "kind",
+        "loss over the least",
+        "tuned",
+        "mean rank",
+        "best or within 1%",
+        f"better / worse than {DEFAULT}",
+        "median regret",
+        "µs per row",
+    ]
+    return Table(header, cells, "Standings", left=2)
+
+
+def _by_table(found: Sequence[Result], learners: Sequence[Contestant]) -> Table:
+    """For each table our default, the best of the others, and the best linear predictor in hindsight."""
+    ours = {one.name for one in learners if one.kind == "ours"}
+    cells = []
+    for table in dict.fromkeys(one.table for one in found):
+        some = [one for one in found if one.table == table]
+        default = next(one for one in some if one.learner == DEFAULT)
+        rival = min((one for one in some if one.learner not in ours), key=lambda one: one.loss)
+        tuned = min((one for one in some if one.learner not in ours), key=lambda one: one.tuned_loss)
+        cells.append(
+            [
+                table,
+                default.source,
+                default.task,
+                f"{default.rows:,} × {default.features}",
+                f"{default.loss:.4g}",
+                f"{rival.loss:.4g}",
+                rival.learner,
+                f"{tuned.tuned_loss:.4g}",
+                tuned.learner,
+                f"{default.best_linear:.4g}",
+            ]
+        )
+    header = ["table", "source", "task", "size", DEFAULT, "best rival", "", "best tuned rival", "", "best linear"]
+    return Table(header, cells, "Tables", left=3)
+
+
+def _changes(learners: Sequence[Contestant], drawn: Sequence[Line]) -> Table:
+    """What each learner is invariant to, and whether its lines were flat."""
+    flat = {name: all(line.flat for line in drawn if line.learner == name) for name in {one.learner for one in drawn}}
+    cells = [
+        [one.name, *(one.changes(change) for change in CHANGES), "to the last bit" if flat[one.name] else "no"]
+        for one in learners
+    ]
+    return Table(["learner", *CHANGES, "flat over scales"], cells, "Predictions that do not change", left=6)
+
+
+def _notes(missing: Sequence[Missing]) -> list[str]:
+    return [f"Left out: {one.table}: {one.why}." for one in missing]
