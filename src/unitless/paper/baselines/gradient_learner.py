@@ -41,6 +41,12 @@ class GradientLearner(Baseline):
         self._limits = limits
         super().__init__(classes, **hyperparameters)
 
+    def weights(self, x: Any) -> Float64:
+        """The weights that predict a row, of each lane; changes nothing."""
+        row = self._matrix(self._row(x))[0]
+        with np.errstate(all="ignore"):
+            return np.zeros((self._lanes, len(row))) if self.columns is None else np.asarray(self._weights(row))
+
     def _lane(self, name: str) -> Float64:
         """A hyperparameter of each lane, as a column."""
         return self._lane_values[name][:, None]
@@ -69,4 +75,4 @@ class GradientLearner(Baseline):
 def ratio(above: Any, below: Any) -> Float64:
     """The quotient, and 0 where the divisor is 0: a feature that has not been seen has no weight."""
     above, below = np.broadcast_arrays(above, below)
-    return np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    return np.asarray(np.divide(above, below, out=np.zeros(above.shape), where=below != 0))

@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import OptionError
 from ...inputs import Float64
 
-LossName: TypeAlias = Literal["squared", "logistic"]
+LossName: TypeAlias = Literal["squared", "logistic", "linear"]
 
 
 class Loss(abc.ABC):
@@ -56,10 +56,24 @@ class Logistic(Loss):
         return np.asarray(tail / (1 + tail) ** 2)
 
 
+class Linear(Loss):
+    """yp: the label is the slope, which an adversary can choose."""
+
+    binary = False
+
+    def slope(self, p: Float64, y: Float64) -> Float64:
+        return np.asarray(y + np.zeros_like(p))
+
+    def curvature(self, p: Float64, y: Float64) -> Float64:
+        return np.zeros_like(p)
+
+
 def by_name(name: LossName) -> Loss:
     """The loss with a name."""
     if name == "squared":
         return Squared()
     if name == "logistic":
         return Logistic()
-    raise OptionError(f"loss is {name!r}; it must be 'squared' or 'logistic'")
+    if name == "linear":
+        return Linear()
+    raise OptionError(f"loss is {name!r}; it must be 'squared', 'logistic' or 'linear'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...inputs import Float64
 from .table import Rows
@@ -52,12 +53,13 @@ def _numbers(y: Float64, scores: Float64) -> Judged:
 def _binary(y: Float64, scores: Float64) -> Judged:
     wrong = np.isnan(scores)
     losses = np.logaddexp(0.0, np.where(y[:, None] > 0, -scores, scores))
-    return Judged(_mean(losses, wrong, CERTAIN), _mean((scores > 0) != (y[:, None] > 0), wrong, 1.0))
+    errors = np.asarray((scores > 0) != (y[:, None] > 0), dtype=np.float64)
+    return Judged(_mean(losses, wrong, CERTAIN), _mean(errors, wrong, 1.0))
 
 
 def _classes(y: Float64, scores: Float64) -> Judged:
     """The odds of the classes, scaled so that they add up to 1."""
-    wrong = np.isnan(scores).any(axis=2)
+    wrong = np.asarray(np.isnan(scores).any(axis=2))
     logs = -np.logaddexp(0.0, -scores)
     logs = logs - np.log(np.sum(np.exp(logs), axis=2, keepdims=True))
     true = y.astype(np.intp)
@@ -66,5 +68,5 @@ def _classes(y: Float64, scores: Float64) -> Judged:
     return Judged(_mean(losses, wrong, CERTAIN), _mean(errors, wrong, 1.0))
 
 
-def _mean(losses: Float64, wrong: Float64, worst: float) -> Float64:
+def _mean(losses: Float64, wrong: NDArray[np.bool_], worst: float) -> Float64:
     return np.asarray(np.where(np.maximum.accumulate(wrong, axis=0), worst, losses).mean(axis=0))

@@ -27,7 +27,7 @@ def ranks(standings: Sequence[Standing], kinds: Mapping[str, Kind], difference: 
         panel.plot([one.rank], [place], "o", color=_color(kinds[one.learner]))
     _rows(panel, [one.learner for one in ordered])
     panel.set_xlabel("mean rank over all tables, by untuned loss")
-    panel.set_title(f"Within the gray band of {difference:.1f} ranks, no difference from the first is significant")
+    panel.set_title(f"Gray: {difference:.1f} ranks, not significant")
     _legend(panel)
     return figure
 
@@ -82,4 +82,4 @@ def _rows(panel: Axes, names: Sequence[str]) -> None:
 def _legend(panel: Axes) -> None:
     for kind in KINDS:
         panel.plot([], [], "o", color=_color(kind), label=kind)
-    panel.legend(loc="lower right")
+    panel.legend(loc="upper right")

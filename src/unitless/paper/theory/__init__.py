@@ -46,6 +46,7 @@ from .learners import (
 )
 from .losses import Linear, largest_regret, truncated_slope
 from .projections import project_l1, project_l2, project_slab
+from .relatives import Game, coin_betting_bound, freegrad_bound, play, scinol1_bound, scinol2_bound
 from .scales import Ellipsoid, ellipsoid, largest, running_largest
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "Comparator",
     "Conditioner",
     "Ellipsoid",
+    "Game",
     "Linear",
     "Regrets",
     "Run",
@@ -62,9 +64,11 @@ __all__ = [
     "adaptive_gradient_bound",
     "attack",
     "best_predictor",
+    "coin_betting_bound",
     "corollary_1",
     "descend",
     "ellipsoid",
+    "freegrad_bound",
     "gradient_descent",
     "hindsight",
     "hindsight_bound",
@@ -75,6 +79,7 @@ __all__ = [
     "lemma_2",
     "online",
     "p2_bound",
+    "play",
     "project_l1",
     "project_l2",
     "project_slab",
@@ -82,6 +87,8 @@ __all__ = [
     "regrets",
     "running_largest",
     "scale_ratio_bound",
+    "scinol1_bound",
+    "scinol2_bound",
     "sharper_hindsight",
     "sharper_lemma_2",
     "sharper_theorem_1",
