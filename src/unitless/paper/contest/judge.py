@@ -44,9 +44,10 @@ def judge(rows: Rows, scores: Float64) -> Judged:
 
 
 def _numbers(y: Float64, scores: Float64) -> Judged:
+    """The first row is not judged: nothing is known of the labels before it, except to learners that were told."""
     low, high = y.min(), y.max()
     losses = ((np.clip(scores, low, high) - y[:, None]) / (high - low)) ** 2
-    mean = _mean(losses, np.isnan(scores), 1.0)
+    mean = _mean(losses[1:], np.isnan(scores)[1:], 1.0)
     return Judged(mean, mean)
 
 

@@ -21,6 +21,9 @@ Kind: TypeAlias = Literal["ours", "of the paper", "scale-free", "deep learning"]
 Change: TypeAlias = Literal["units", "offsets", "label units", "order of columns"]
 
 CHANGES: tuple[Change, ...] = ("units", "offsets", "label units", "order of columns")
+"""x_i → a_i x_i; x_i → x_i + b_i; y → a·y for numbers, with ours also y → a·y + b from the second row on; and another
+order of the columns. No online learner gives the same predictions for another order of the rows.
+"""
 
 LABEL_RANGE = 0.5
 """Numbers are given to all learners but ours in a range of this length around 0, taken from all labels: then squared
@@ -38,8 +41,8 @@ class Contestant:
         default: the value of its parameter without tuning; None if it has no parameter.
         grid: the values that are tried in hindsight, with the default; empty if it has no parameter.
         scores: its scores for rows, with an axis for these parameters.
-        exact: the changes of the data that change no bit of its predictions: for units, factors that are powers of two.
-        nearly: the changes that change its predictions by rounding errors only.
+        exact: the changes of the data that change no bit of its predictions, where factors are powers of two.
+        nearly: the changes that change its predictions by rounding errors only, for all factors.
     """
 
     name: str
@@ -60,8 +63,10 @@ class Contestant:
         return self.scores(rows, () if self.default is None else (self.default,))
 
     def changes(self, change: Change) -> str:
-        """How predictions react to a change of the data, in one word."""
-        return "exactly" if change in self.exact else "to rounding" if change in self.nearly else "no"
+        """Whether predictions stay the same under a change of the data, in words."""
+        if change in self.exact:
+            return "exactly" if change in self.nearly else "powers of two"
+        return "to rounding" if change in self.nearly else "no"
 
 
 def contestants() -> list[Contestant]:
@@ -82,19 +87,14 @@ centered features. "NAG, automatic rate" is the same learner on the rows that al
 
 
 def _ours() -> list[Contestant]:
-    kept_to_rounding = frozenset[Change]({"offsets", "label units"})
-    return [
-        Contestant(
-            name,
-            "ours",
-            None,
-            (),
-            functools.partial(_trained, options),
-            exact=frozenset({"units"}),
-            nearly=kept_to_rounding if options.get("ensemble", True) else kept_to_rounding | {"order of columns"},
-        )
-        for name, options in OURS.items()
-    ]
+    units: frozenset[Change] = frozenset({"units"})
+    found = []
+    for name, options in OURS.items():
+        nearly: set[Change] = {"units", "offsets", "label units"}
+        if options:  # trees draw columns at random, by their number
+            nearly.add("order of columns")
+        found.append(Contestant(name, "ours", None, (), functools.partial(_trained, options), units, frozenset(nearly)))
+    return found
 
 
 def _trained(options: dict[str, Any], rows: Rows, values: tuple[float, ...]) -> Float64:
@@ -112,26 +112,23 @@ RATES = (*(10.0 ** (k / 2) for k in range(-32, 5)), 0.5)
 
 
 def _of_the_paper() -> list[Contestant]:
-    automatic = functools.partial(_core, "nag")
+    units: frozenset[Change] = frozenset({"units"})
+    linear: frozenset[Change] = frozenset({"label units"})
+    order: frozenset[Change] = frozenset({"order of columns"})
     found = [
-        Contestant(
-            "NAG, automatic rate", "ours", None, (), automatic, frozenset({"units"}), frozenset({"order of columns"})
-        )
+        Contestant("NAG, automatic rate", "ours", None, (), functools.partial(_core, "nag"), units, units | order),
     ]
-    rules: tuple[Rule, ...] = ("nag", "snag", "ng", "ag", "gd")
-    names = {"nag": "NAG", "snag": "sNAG", "ng": "NG", "ag": "AG", "gd": "GD"}
-    for rule in rules:
-        unit_free = rule not in ("ag", "gd")
+    listed: list[tuple[str, Rule, frozenset[Change]]] = [
+        ("NAG", "nag", units),
+        ("sNAG", "snag", units),
+        ("NG", "ng", units | linear),
+        ("AG", "ag", frozenset()),
+        ("GD", "gd", linear),
+    ]
+    for name, rule, same in listed:
+        grid = UNIT_FREE_RATES if "units" in same else RATES
         found.append(
-            Contestant(
-                names[rule],
-                "of the paper",
-                0.5,
-                UNIT_FREE_RATES if unit_free else RATES,
-                functools.partial(_core, rule),
-                exact=frozenset({"units"} if unit_free else ()),
-                nearly=frozenset({"order of columns"}),
-            )
+            Contestant(name, "of the paper", 0.5, grid, functools.partial(_core, rule), same, same | order),
         )
     return found
 
@@ -157,7 +154,7 @@ RADII = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 def _relatives() -> list[Contestant]:
-    alone = frozenset[Change]()
+    alone: frozenset[Change] = frozenset()
     units: frozenset[Change] = frozenset({"units"})
     listed: list[tuple[str, Any, dict[str, Any], str | None, float | None, tuple[float, ...], frozenset[Change]]] = [
         ("ScInOL₁", baselines.ScInOL1, {}, "epsilon", 1.0, WEALTHS, units),
@@ -169,7 +166,7 @@ def _relatives() -> list[Contestant]:
         ("MetaGrad", baselines.MetaGrad, {}, "radius", 1.0, RADII, alone),
         ("MetaGrad, scaled", baselines.MetaGrad, {"scaled": True}, "radius", 1.0, RADII, units),
         ("KATE", baselines.KATE, {}, "rate", 0.01, tuple(10.0 ** (k / 2) for k in range(-10, 3)), units),
-        ("vSGD", baselines.VSGD, {}, None, None, (), units),
+        ("vSGD", baselines.VSGD, {}, None, None, (), units | {"label units"}),
     ]
     found = [
         _relative(name, "scale-free", make, options, parameter, default, grid, exact)
@@ -197,7 +194,10 @@ def _relative(
     exact: frozenset[Change],
 ) -> Contestant:
     scores = functools.partial(_oracle, make, options, parameter)
-    return Contestant(name, kind, default, grid, scores, exact, frozenset({"order of columns"}))
+    nearly: frozenset[Change] = exact | {"order of columns"}
+    if make is baselines.MetaGrad:  # its rates are powers of two: rounding can add one or leave one out
+        nearly -= {"units"}
+    return Contestant(name, kind, default, grid, scores, exact, nearly)
 
 
 def _oracle(
