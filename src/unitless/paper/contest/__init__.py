@@ -4,9 +4,9 @@
 its relatives. Since then more of them were published; `unitless paper contest` compares all of them.
 
 A table is a record of `sources`, a learner one of `learners`; `results` computes their losses, `ranking` decides, and
-`contest` reports.
+`holding` reports.
 """
 
-from .contest import OPENING, TITLE, contest, steps
+from .holding import OPENING, TITLE, contest, steps
 
 __all__ = ["OPENING", "TITLE", "contest", "steps"]
