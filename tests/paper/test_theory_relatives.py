@@ -25,7 +25,7 @@ RELATIVES: dict[str, tuple[Make, Bound]] = {
     "freegrad": (lambda X, loss, epsilon: FreeGrad(loss, epsilon, scaled=True), theory.freegrad_bound),  # type: ignore[arg-type]
 }
 
-SIZES = np.concatenate([[0.0], 10.0 ** np.linspace(-4, 6, 41)])
+SIZES = np.concatenate([[0.0], 10.0 ** np.linspace(-4, 6, 21)])
 """Comparators, in the unit of each feature: what they contribute to a prediction."""
 
 
