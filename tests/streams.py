@@ -51,3 +51,13 @@ def labeled(model: Any, y: Any, weight: Any = None, offset: Any = None) -> Score
     """Labels of rows for baselines, which ignore the scores."""
     scores = np.zeros((len(y), model.heads)) if model.task == "classes" else np.zeros(len(y))
     return replace(Scored.read(model, scores, y, weight), offset=offset)
+
+
+def signs(rows: int = 400, features: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Correlated features, some absent at first, and the sign of a noisy linear score."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, features)) @ rng.normal(size=(features, features))
+    X[rng.random(X.shape) < 0.3] = 0
+    X[: rows // 4, -1] = 0
+    y = np.where(X @ rng.normal(size=features) + 0.3 * rng.normal(size=rows) > 0, 1.0, -1.0)
+    return X, y

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streams import stream
+from streams import signs, stream
 
 import unitless as ul
 from unitless.paper import algorithms as reference
@@ -42,16 +42,6 @@ VARIANCE: dict[str, Make] = {
     "vsgd squared": lambda **options: VSGD("squared", **options),
 }
 ALL = {**SECOND_ORDER, **VARIANCE}
-
-
-def signs(rows: int = 400, features: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Correlated features, some absent at first, and the sign of a noisy linear score."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, features)) @ rng.normal(size=(features, features))
-    X[rng.random(X.shape) < 0.3] = 0
-    X[: rows // 4, -1] = 0
-    y = np.where(X @ rng.normal(size=features) + 0.3 * rng.normal(size=rows) > 0, 1.0, -1.0)
-    return X, y
 
 
 # ------------------------------------------------------------------------- each against the letter of its paper
@@ -361,7 +351,7 @@ def test_labels_may_be_written_in_three_ways() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: OnlineNewtonStep("hinge"), "'squared' or 'logistic'"),  # type: ignore[arg-type]
+        (lambda: OnlineNewtonStep("hinge"), "'squared', 'logistic' or 'linear'"),  # type: ignore[arg-type]
         (lambda: OnlineNewtonStep(epsilon=0.0), "epsilon is 0.0; it must be above 0"),
         (lambda: OnlineNewtonStep(rate=[1.0, 2.0], epsilon=[1.0, 2.0, 3.0]), "2 of rate, 3 of epsilon"),
         (lambda: SecondOrderPerceptron(a=-1.0), "a is -1.0"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from streams import signs
 
 from unitless.errors import OptionError
 from unitless.models.learner import Learner
@@ -43,16 +44,6 @@ RELATIVES: dict[str, Any] = {
     "schedule-free": ScheduleFree,
 }
 CONTESTANTS = {one.name: one for one in contestants()}
-
-
-def signs(rows: int = 300, features: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Correlated features, some absent at first, and the sign of a noisy linear score."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, features)) @ rng.normal(size=(features, features))
-    X[rng.random(X.shape) < 0.3] = 0
-    X[: rows // 4, -1] = 0
-    y = np.where(X @ rng.normal(size=features) + 0.3 * rng.normal(size=rows) > 0, 1.0, -1.0)
-    return X, y
 
 
 # ------------------------------------------------------------------------- each against the letter of its paper
@@ -140,13 +131,13 @@ LEARN: dict[str, Any] = {"ScInOL₁": sums, "ScInOL₂": sums, "KT": sums, "Free
 
 @pytest.mark.parametrize("name", LITERAL)
 def test_relatives_follow_the_letter_of_their_papers(name: str) -> None:
-    X, y = signs()
+    X, y = signs(300)
     np.testing.assert_allclose(RELATIVES[name]("logistic").run(X, y), literal(name, X, y), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_metagrad_of_each_weight_is_a_list_of_experts(scaled: bool) -> None:
-    X, y = signs()
+    X, y = signs(300)
     D, expected = 2.0, []
     weights: list[dict[str, Any]] = [
         {"B": 0.0, "sum": 0.0, "relative": 0.0, "since": 0.0, "experts": {}, "w": 0.0, "D": 0.0} for _ in range(5)
@@ -187,7 +178,7 @@ def test_metagrad_of_each_weight_is_a_list_of_experts(scaled: bool) -> None:
 
 
 def test_dog_prodigy_and_schedule_free_follow_their_papers() -> None:
-    X, y = signs()
+    X, y = signs(300)
     w, r, Q, dog = np.zeros(5), 0.1, 0.0, []
     for x, label in zip(X, y, strict=True):
         dog.append(w @ x)
@@ -231,7 +222,7 @@ def example(x: np.ndarray) -> str:
 
 def test_freegrad_agrees_with_vowpal_wabbit() -> None:
     vw = pytest.importorskip("vowpalwabbit")
-    X, y = signs()
+    X, y = signs(300)
     X = X * [1, 100, 0.01, 3, 1]
     theirs = vw.Workspace("--freegrad --loss_function logistic --noconstant --holdout_off --quiet")
     found = []
@@ -251,7 +242,7 @@ def test_coin_betting_agrees_with_vowpal_wabbit() -> None:
     prediction of a row is that of the same row, asked again after it was learned.
     """
     vw = pytest.importorskip("vowpalwabbit")
-    X, y = signs()
+    X, y = signs(300)
     X = X * [1, 100, 0.01, 3, 1]
     theirs = vw.Workspace("--coin --loss_function logistic --noconstant --holdout_off --quiet")
     found = []
@@ -422,7 +413,7 @@ def test_a_lane_of_a_relative_is_a_learner_alone(name: str) -> None:
 
 
 def test_limits_bound_predictions_and_slopes() -> None:
-    X, y = signs()
+    X, y = signs(300)
     p = CoinBetting("squared", limits=(-0.25, 0.25)).run(X, 0.25 * y)
     assert np.abs(p).max() == 0.25
     m = KT("linear", limits=(-1, 1))

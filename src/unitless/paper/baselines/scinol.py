@@ -12,7 +12,23 @@ from .gradient_learner import GradientLearner, ratio
 from .lanes import hyperparameter
 
 
-class ScInOL1(GradientLearner):
+class _ScInOL(GradientLearner):
+    """What both have in common: no unit, and ε."""
+
+    unit_free = True
+
+    def __init__(
+        self,
+        loss: losses.LossName = "logistic",
+        epsilon: Any = 1.0,
+        *,
+        limits: tuple[float, float] | None = None,
+        classes: int | None = None,
+    ) -> None:
+        super().__init__(loss, limits, classes, epsilon=hyperparameter(epsilon, "epsilon"))
+
+
+class ScInOL1(_ScInOL):
     """ScInOL₁, "Adaptive scale-invariant online algorithms for learning linear models" (Kempka, Kotłowski, Warmuth
     2019, Algorithm 1).
 
@@ -46,18 +62,6 @@ class ScInOL1(GradientLearner):
         True
     """
 
-    unit_free = True
-
-    def __init__(
-        self,
-        loss: losses.LossName = "logistic",
-        epsilon: Any = 1.0,
-        *,
-        limits: tuple[float, float] | None = None,
-        classes: int | None = None,
-    ) -> None:
-        super().__init__(loss, limits, classes, epsilon=hyperparameter(epsilon, "epsilon"))
-
     def _begin(self, columns: int) -> None:
         shape = (self._lanes, columns)
         self._t = 0
@@ -83,7 +87,7 @@ class ScInOL1(GradientLearner):
         self._S2 += g**2
 
 
-class ScInOL2(GradientLearner):
+class ScInOL2(_ScInOL):
     """ScInOL₂ (Kempka, Kotłowski, Warmuth 2019, Algorithm 2).
 
         M_i ← max(M_i, |x_i|),   θ_i = −Σ g_i/√(S_i² + M_i²)
@@ -113,18 +117,6 @@ class ScInOL2(GradientLearner):
         >>> round(m.predict([2.0]), 9)  # g = −1: θ = 1/√5, w = θ/(2√5) = 0.1
         0.2
     """
-
-    unit_free = True
-
-    def __init__(
-        self,
-        loss: losses.LossName = "logistic",
-        epsilon: Any = 1.0,
-        *,
-        limits: tuple[float, float] | None = None,
-        classes: int | None = None,
-    ) -> None:
-        super().__init__(loss, limits, classes, epsilon=hyperparameter(epsilon, "epsilon"))
 
     def _begin(self, columns: int) -> None:
         shape = (self._lanes, columns)
