@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CORE = """base | simd: | algorithm: simd | rows: simd | encoding: simd rows | engine: simd algorithm rows
-    trees: algorithm rows engine | ensemble: simd algorithm rows engine trees
+    trees: simd algorithm rows engine | ensemble: simd algorithm rows engine trees
     learner: algorithm rows encoding engine | text: rows | calibration: simd
     python: algorithm rows encoding engine ensemble learner text calibration"""
 # The folders inside a folder, and which of their neighbors each uses.
