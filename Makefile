@@ -16,6 +16,7 @@
 # make crash-serve   the server killed 200 times and 100 power cuts, under load; about 10 minutes
 # make docs    the documentation as a site, in site/
 # make docs-check   check that the numbers on the pages agree with docs/results.toml
+# make docs-outputs   put the numbers that the examples print now into the pages and docstrings
 # make gallery run the scripts of examples/gallery and write their pages and pictures into docs/tutorials
 # make wheel   build wheels in dist/ for every installed Python from 3.10 to 3.14, and try them in empty environments
 # Everything is installed into .venv from PyPI; nothing else is needed but Python >= 3.10 and a C++ compiler.
@@ -28,7 +29,7 @@ CPP := $(shell find core tests -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
 export UNITLESS_TESTS := build/core
 
-.PHONY: demo test test-all test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs docs-check gallery wheel clean bench-serve crash-serve
+.PHONY: demo test test-all test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz fuzz-serve cross bench docs docs-check docs-outputs gallery wheel clean bench-serve crash-serve
 
 # .venv/.NAME: the package, compiled and installed, with the dependencies of its extra NAME. The build tools stay in .venv:
 # in pip's temporary environment they would have another path each time, and everything would be compiled again.
@@ -190,6 +191,9 @@ docs-check: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "The site: site/index.html"
+
+docs-outputs: $(VENV)/.test
+	$(BIN)/python tools/page_outputs.py
 
 gallery: $(VENV)/.test
 	$(BIN)/python tools/gallery.py
