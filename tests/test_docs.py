@@ -179,6 +179,17 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_files_that_pages_and_comments_name_exist() -> None:
+    named = re.compile(r"(?<![\w./{}*%-])((?:\w[\w-]*/)+[a-z][\w-]*\.(?:py|hpp|cpp|md|mplstyle))\b")
+    folders = [ROOT / name for name in ("src", "core", "docs", "tests", "tools", "benchmarks", "examples")]
+    files = [path for folder in folders for path in folder.rglob("*.*") if path.suffix not in (".pyc", ".so", ".png")]
+    known = {f"/{path.relative_to(ROOT)}" for path in files}
+    for path in (path for path in files if path.suffix in (".py", ".pyi", ".hpp", ".cpp", ".md")):
+        for name in set(named.findall(path.read_text(encoding="utf-8", errors="replace"))):
+            exists = any(one.endswith(f"/{name}") for one in known)
+            assert exists or "absolute.hpp" in name, f"{path.relative_to(ROOT)}: {name}"
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_the_commands_of_the_readme_print_its_output(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,12 +39,12 @@ class Snapshot(TypedDict):
     center_features: NDArray[np.uint32]
     center_kinds: NDArray[np.uint32]
     center_means: NDArray[np.float64]
-    proven_scales: NDArray[np.float64]  # of centered columns
-    window_features: NDArray[np.uint32]  # centered columns whose scales may fall (core/preparation/window.hpp)
-    windows: NDArray[np.float64]  # of each: nine numbers
+    proven_scales: NDArray[np.float64]  # for centered columns
+    window_features: NDArray[np.uint32]  # centered columns whose scales may fall (core/encoding/window.hpp)
+    windows: NDArray[np.float64]  # nine numbers for each
     form: dict[str, Any]  # "settled": the model type, or None; and arrays of float64
     ensemble: Literal["none", "newton", "snag", "softmax"] | None
-    slopes: NDArray[np.float64]  # of a merged model: see models/merged_means.py
+    slopes: NDArray[np.float64]  # only in merged models: see merging/means.py
 
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""

@@ -13,7 +13,7 @@ from streams import RULES
 import unitless as ul
 
 AT = 1000
-FAR, EARLY, FEWEST, CONFIRMING = 16.0, 1024.0, 3, 100  # as in core/preparation/target.hpp
+FAR, EARLY, FEWEST, CONFIRMING = 16.0, 1024.0, 3, 100  # as in core/encoding/label_unit.hpp
 MODELS: dict[str, dict[str, Any]] = {
     "one rate": {"learning_rate": 0.5},
     "linear": {"learning_rate": "auto", "center": True},

@@ -1,4 +1,4 @@
-"""The array "target" of a state: the learned unit and offset of the labels (core/preparation/target.hpp)."""
+"""The array "target" of a state: the learned unit and offset of the labels (core/encoding/label_unit.hpp)."""
 
 from __future__ import annotations
 
