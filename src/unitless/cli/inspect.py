@@ -354,7 +354,7 @@ def _trained(training: dict[str, Any] | None) -> str:
     if training is None:
         return ""
     files = training["source"]
-    if not training["rows"] and not files:  # of a server: it learned what it was sent
+    if not training["rows"] and not files:  # a server's model: it learned what it was sent
         return ""
     on = f" of {files[0] if len(files) == 1 else display.count(len(files), 'file')}" if files else ""
     rows = f"{display.count(training['rows'], 'row')}{on}"

@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Decimal):
         return float(value)
-    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+    if type(value).__name__ in ("NAType", "NaTType"):  # the missing values of pandas
         return None
     if type(value).__name__ == "datetime64":
         return str(value)

@@ -16,7 +16,7 @@ from .answers import ClientError, LearnedMany, RowProblem
 from .retries import LATER, problem_in
 from .steps import END, Steps
 
-MOST_ROWS, MOST_BYTES = 1000, 1 << 20  # of one request
+MOST_ROWS, MOST_BYTES = 1000, 1 << 20  # in one request
 
 T = TypeVar("T")
 Features: TypeAlias = Mapping[str, Any] | Sequence[float]  # by name; of models that were trained on arrays, in order
@@ -24,7 +24,7 @@ Example: TypeAlias = (
     tuple[Features, Any] | tuple[Features, Any, float | None] | tuple[Features, Any, float | None, str | None]
 )
 Question: TypeAlias = Features | tuple[Features, str]
-Frame: TypeAlias = Any  # of pandas, polars or Arrow
+Frame: TypeAlias = Any  # a frame of pandas, polars or Arrow
 Rounds: TypeAlias = Callable[[], Steps[list[T]]]  # gives the next results; none after the last
 
 

@@ -27,8 +27,8 @@ HEADS = 64  # samples of consecutive rows, spread over all data, from which colu
 HEAD_ROWS = 256  # rows of each sample; fewer where a table has very many columns
 MOST_HEAD_ROWS = 4096  # rows of each sample where there are few places to read from
 MANY_GROUPS = 8  # row groups of a file; beyond that only their first rows are read
-HEAD_VALUES = 1 << 20  # of each sample, at most
-MOST_PLACES = 1 << 20  # of all files together
+HEAD_VALUES = 1 << 20  # in each sample, at most
+MOST_PLACES = 1 << 20  # in all files together
 MOST_PLACES_PER_FILE = 1 << 14
 TOGETHER = 8192  # rows of several blocks that are read as one table
 

@@ -43,7 +43,7 @@ from .whole_data import is_small, let_go
 from .work import Base, Cell, Job, Learned, TakenIn
 
 PARTITIONS, ROUNDS = 64, 8  # the defaults
-FAN_IN = 8  # of the tree in which partitions are merged
+FAN_IN = 8  # partitions are merged in a tree: this many models at once
 MOST_HELD = 1_000_000  # held-out rows, for data that is not read by each worker as a whole
 SHOWN_ROWS = 4096  # held-out rows on which the model is evaluated after each round, for the progress display
 

@@ -38,7 +38,7 @@ FEWEST = 20  # rows; fewer do not tell
 ROWS = 4_000  # the most rows that are predicted again
 LEAST, MOST = 2, 10  # permutations of a column: more of them where there are few rows
 COLUMNS = 100  # the most columns that are permuted
-PREDICTIONS = 8_000  # of each column, at most
+PREDICTIONS = 8_000  # for each column, at most
 _LOOKED_AT = 32  # rows from which it is found which columns the model mentions most
 
 

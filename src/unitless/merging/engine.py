@@ -26,7 +26,7 @@ class Kind:
 
     options: Options
     open: bool  # whether classes may join
-    labels: list[Label] | None  # of all models
+    labels: list[Label] | None  # the labels of all models
 
     @classmethod
     def of(cls, options: Options, open: bool, states: Sequence[State]) -> Kind:

@@ -190,7 +190,7 @@ class Coverage:
 
     def __init__(self, level: float, known: KnownErrors, *, follows: bool = False) -> None:
         self.level = checked_level(level)
-        self._known: Any = known  # of the kind that the counted rows are for
+        self._known: Any = known  # it must fit the task of the counted rows
         self._follows = follows
         self._sums = (0.0, 0.0, 0.0)  # total weight, weight of covered rows, weighted sum of widths
         self._width = "width"

@@ -27,7 +27,7 @@ class HoldoutErrors:
 
     def __init__(self, level: float, known: KnownErrors) -> None:
         self.level = level
-        self._known: Any = known  # of the kind that the counted rows are for
+        self._known: Any = known  # it must fit the task of the counted rows
         self._columns: list[tuple[Float64, ...]] = []
         self._weights: list[Float64] = []
         self._judged: list[Any] = []  # all of one kind of `Predicted`

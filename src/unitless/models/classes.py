@@ -214,7 +214,8 @@ def _hashable(label: Any) -> bool:
 def _first_rows(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return for each of the numbers 0 … count - 1 the first row that has it; -1 if no row has it."""
     first = np.full(count, -1, dtype=np.int64)
-    first[places[::-1]] = np.arange(len(places) - 1, -1, -1)  # of several assignments to one place, the last one counts
+    # If several assignments go to one place, the last one counts.
+    first[places[::-1]] = np.arange(len(places) - 1, -1, -1)
     return first
 
 

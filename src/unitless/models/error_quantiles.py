@@ -46,7 +46,7 @@ def checked_level(level: Any, option: str = "level") -> float:
 class KnownErrors:
     """The state of the core that describes a model's errors: it begins with the quantiles."""
 
-    _size: ClassVar[int]  # of the state
+    _size: ClassVar[int]  # numbers in the state
 
     def __init__(self) -> None:
         self._state: Float64 = np.zeros(self._size)

@@ -93,7 +93,7 @@ class Model(_core.Learner):
         self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
     ) -> None:
         self._options = options
-        self._earlier: State | None = None  # of an interrupted training: the best state so far
+        self._earlier: State | None = None  # the best state so far in an interrupted training
         self._errors: NumberIntervals | ErrorQuantiles | None = None  # None if errors of predictions were not counted
         self._record: dict[str, Any] | None = None
         self._trained_rows: TrainedRows | None = None

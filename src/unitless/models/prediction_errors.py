@@ -49,7 +49,7 @@ def follow_errors(model: Learner | OneVsAll, scored: Scored) -> None:
     Nothing changes if the model cannot have intervals or sets.
     """
     if has_errors(model) and len(scored):
-        known: Any = errors_known(model)  # of the kind that `errors_of` is for
+        known: Any = errors_known(model)  # for the same task as `errors_of`
         known.update(*errors_of(model, scored), weight=scored.weight)
         model._errors = known
 
@@ -75,7 +75,7 @@ def calibrate(model: Learner | OneVsAll, parts: list[Scored]) -> None:
     """Calibrate the intervals or sets of a model with rows that it has not learned."""
     columns = [np.concatenate(column) for column in zip(*(errors_of(model, part) for part in parts), strict=True)]
     weights = [np.ones(len(part)) if part.weight is None else part.weight for part in parts]
-    known: Any = errors_known(model)  # of the kind that `errors_of` is for
+    known: Any = errors_known(model)  # for the same task as `errors_of`
     model._errors = known.calibrated(*columns, weight=np.concatenate(weights))
 
 

@@ -19,7 +19,7 @@ from ..rules import Rule
 class Doubt:
     """The uncertainty of a second-order model's weights: the more uncertain they are, the closer to 0 it predicts."""
 
-    covariance: Float64  # of v, [entry, entry]
+    covariance: Float64  # the covariance of v, [entry, entry]
     of_odds: bool  # True if scores are log odds; False if they are numbers
 
     def certainty(self, variance: float) -> float:

@@ -61,7 +61,7 @@ class Linear(base.Estimator):
         self._sorts = orders_names(settled)
         if (note := settled.penalty_note) is not None:
             warnings.warn(str(note), stacklevel=3)
-        self._session: Any = None  # of the model, which the first example makes
+        self._session: Any = None  # the session of the model, which the first example makes
         self._direct = False  # whether rows can be passed to the core directly
         self._y_name: Any = None
 

@@ -36,7 +36,7 @@ from .served import ServedModel
 from .streams import starts
 from .streams.stream import Created, Lesson
 
-_BYTES = 1 << 20  # of the log per step
+_BYTES = 1 << 20  # how much of the log is read per step
 _OFTEN = 0.25  # seconds between reports
 _WAIT = 0.2  # seconds
 

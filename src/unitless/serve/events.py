@@ -55,8 +55,8 @@ class Row(msgspec.Struct):
     label: Any = None
     weight: float | None = None
     id: str | None = None
-    model: str | None = None  # of a prediction: the model that answered
-    level: float | None = None  # of a prediction: the level of its interval or set
+    model: str | None = None  # for predictions: the model that answered
+    level: float | None = None  # for predictions: the level of the interval or set
 
 
 class Sent(Row, forbid_unknown_fields=True):
@@ -82,7 +82,7 @@ def is_too_deep(text: bytes) -> bool:
     """
     if text.count(b"[") + text.count(b"{") <= DEEPEST:
         return False
-    outside = text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]  # of strings
+    outside = text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]  # the text outside of strings
     brackets = b"".join(outside).translate(_SQUARE, _OTHERS)
     if len(brackets) > 2 * MOST_BRACKETS:
         return True

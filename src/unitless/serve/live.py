@@ -70,7 +70,7 @@ class LiveStream:
         self.tallies, self._server = StreamTallies(), server
         self._watch = Watch(stream, self.moments, self.tallies)
         self.snapshot_seq = 0
-        self.lag: float | None = None  # of a replica: seconds between the time of the last record and its application
+        self.lag: float | None = None  # on a replica: seconds between the time of the last record and its application
         self.notes: list[str] = []
         self.replaying: dict[str, float] = {}  # models that learn from history, and their progress
         self.failure: str | None = None  # why the stream can learn no more rows

@@ -33,7 +33,7 @@ class Source(msgspec.Struct, frozen=True):
     """A model from which a replay can begin, and the records that the replay leaves out."""
 
     model: str  # its name, or NEW
-    seq: int  # of the record by which it joined
+    seq: int  # the record by which it joined
     skipped: list[Span]
     replayed: bool = False  # whether it had learned earlier records when it joined
 

@@ -26,10 +26,10 @@ from .problems import Problem
 from .streams import starts
 from .wire import SkippedRows
 
-MOST_ITEMS = 10_000  # of a request
-MOST_SPANS = 30_000  # that they come to
+MOST_ITEMS = 10_000  # in one request
+MOST_SPANS = 30_000  # rows, in all items together
 PATIENCE = 600.0  # seconds in which rows are looked up
-_SHOWN = 10  # of things that do not exist
+_SHOWN = 10  # how many missing things a message lists
 
 
 class _WithId(msgspec.Struct):

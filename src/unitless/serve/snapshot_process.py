@@ -34,7 +34,7 @@ from .streams import Stream, snapshots
 from .streams.recovery import newest_state
 
 _ROUND = 0.5  # seconds between looks at the logs
-_BYTES = 4 << 20  # of one log at a time, so that memory is bounded and all streams get their turn
+_BYTES = 4 << 20  # how much of one log is read at a time, so that memory is bounded and all streams get their turn
 _RECORDS = 200_000  # after which a snapshot is due before its time, so that a crash does not take long to recover from
 _SHARE = 10.0  # times as long as a snapshot takes is waited for the next such one
 _IDLE = 300.0  # seconds after which a stream without news is let go; its snapshot has all
@@ -47,7 +47,7 @@ class Report(msgspec.Struct, omit_defaults=True):
     seq: int = 0  # the last record that was applied
     snapshot_seq: int = 0  # the last one that the newest snapshot has
     lag: int = 0  # records that count and are not applied yet
-    bytes: int = 0  # of the newest snapshot
+    bytes: int = 0  # the size of the newest snapshot
     seconds: float = 0.0  # that it took
     mismatch: str | None = None  # the state differs from the server's
     error: str | None = None  # why there is no new snapshot

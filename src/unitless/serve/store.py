@@ -71,7 +71,7 @@ class StoppedError(StoreError):
 class Quarantined(NamedTuple):
     """A stream that could not be recovered."""
 
-    name: str  # of the stream; of its folder if that is not known
+    name: str  # the stream's name; that of its folder if it is not known
     folder: Path
     problem: str
 
@@ -91,7 +91,7 @@ class ModelStore:
         self.started = time.time()
         self.tallies = Tallies()
         self.streams: dict[str, LiveStream] = {}
-        self.folders: dict[str, Path] = {}  # of the streams
+        self.folders: dict[str, Path] = {}  # the folders of the streams, by name
         self.notes: list[str] = []
         self.changing: set[str] = set()  # names of models that are being made or removed
         self.quarantined: list[Quarantined] = []

@@ -26,12 +26,12 @@ from .settings import Settings, is_loopback
 from .store import ModelStore
 from .streams import Outcome
 
-MOST_ROWS = 4096  # of one record
+MOST_ROWS = 4096  # in one record
 MOST_LINE = 1 << 20  # bytes
 MOST_OUTSTANDING = 4 << 20  # bytes of lines without an answer; beyond it a connection is not read
 RETRY = 0.01  # seconds after which a full queue is tried again
 _HTTP = re.compile(rb"[A-Za-z]+ [^ \r\n]+ HTTP/\d")
-NAME, OPTIONS = "vw", {"model_type": "linear", "ensemble": False}  # of the model that is made where there is none
+NAME, OPTIONS = "vw", {"model_type": "linear", "ensemble": False}  # the model that is made if it does not exist
 
 
 class _Lines(NamedTuple):
@@ -67,7 +67,7 @@ class VwLines(asyncio.Protocol):
         self._store, self._name, self._connections = store, name, connections
         self._most_connections, self._row_limits = max_connections, RowLimits(store.settings)
         self._reader = _core.VwReader()
-        self._rest = b""  # of a line whose end has not come yet
+        self._rest = b""  # the beginning of a line whose end has not arrived yet
         self._todo: deque[_Lines] = deque()
         self._answers: deque[_Answer] = deque()
         self._learning = 0  # records that are not learned yet

@@ -35,8 +35,8 @@ class Watch:
         self.stream, self.moments, self.tallies = stream, moments, tallies
         self._sums = {name: (*model.sums(), model.learned) for name, model in stream.models.items()}
         self._predicted = 0
-        self._metrics: dict[str, tuple[float, dict[str, Any]]] = {}  # of each model: since when, which
-        self._scales: tuple[str, dict[Any, float]] = ("", {})  # of which model, the largest ever
+        self._metrics: dict[str, tuple[float, dict[str, Any]]] = {}  # by model: since when, which
+        self._scales: tuple[str, dict[Any, float]] = ("", {})  # a model and its largest scales ever
 
     # ------------------------------------------------------------------------------------------------ each record
 

@@ -176,7 +176,7 @@ class OfModel(_Known, total=False):
     model_type: str | None
     members: dict[str, float | None]
     classes: list[Any] | None
-    weight: float  # of the rows that were judged
+    weight: float  # the sum over the rows that were judged
     judged_by: str  # the metric that models are compared by
     created: float  # seconds since 1970
     bytes: int
@@ -185,7 +185,7 @@ class OfModel(_Known, total=False):
 class _InStream(OfModel):
     stream: str
     status: str  # "ready" or "replaying"
-    progress: float | None  # of a replay, from 0 to 1
+    progress: float | None  # how far a replay has come, from 0 to 1
 
 
 class Summary(_InStream, total=False):
@@ -201,8 +201,8 @@ class Model(Summary, total=False):
     options: dict[str, Any]
     replay: Replayed | None  # which rows it learned before it joined
     features: int | None  # null: the model is too large to count them
-    columns: dict[str, str]  # of text, where they do not have categories: "date", ..., "left out"
-    digest: int  # of all its scores
+    columns: dict[str, str]  # text columns that do not have categories: "date", ..., "left out"
+    digest: int  # a digest of all its scores
 
 
 class Quarantined(TypedDict):
@@ -268,8 +268,8 @@ class _Judged(TypedDict):
     metrics_ci: list[float | None] | None
     curve: list[list[float | None]]  # examples, loss, loss since the last point, error rate
     baseline: dict[str, Any] | None
-    served: dict[str, float | None] | None  # of predictions that waited for their labels
-    joined: dict[str, float | None] | None  # of the same rows, predicted when their labels came
+    served: dict[str, float | None] | None  # metrics of predictions that waited for their labels
+    joined: dict[str, float | None] | None  # metrics for these rows, predicted when their labels arrived
 
 
 class Judged(_Judged, total=False):
@@ -380,7 +380,7 @@ class Snapshot(TypedDict):
     """The state of a stream on disk."""
 
     seq: int  # the last record that it has
-    time: str  # of that record
+    time: str  # when that record was written
     rows: int  # learned by then
     bytes: int
     models: list[str]

@@ -36,9 +36,9 @@ ALMOST_ALL = 0.98  # the skill of a column that determines the target almost alo
 MOST_OTHERS = 0.9  # the skill of all other columns together: above it the column is one strong feature among others
 IDENTITY = 1e-6  # the share of the squared error that rounding may leave
 FAR = 5.0  # times as much error is left by the others
-BINS = 64  # of a numeric column
+BINS = 64  # bins for a numeric column
 MOST_NUMERIC = 50  # columns whose pairs are looked at
-PASSES = 3  # of the model without the column, over the sample
+PASSES = 3  # how often the model without the column learns the sample
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def of_any(name: str, value: Any) -> dict[str, Any] | None:
     if isinstance(value, np.datetime64):
         days = np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
         value = value.astype("datetime64[D]" if days else "datetime64[us]").item()
-    elif type(value).__name__ == "Timestamp":  # of pandas, which has nanoseconds too
+    elif type(value).__name__ == "Timestamp":  # a pandas Timestamp, which has nanoseconds too
         value = value.to_pydatetime(warn=False)
     if isinstance(value, datetime.datetime):
         wall = value.replace(tzinfo=None)

@@ -65,7 +65,7 @@ class _Text:
     """A column of text: its different values, their counts, and each row's value."""
 
     texts: Any  # the different values
-    counts: NDArray[np.intp]  # of each value
+    counts: NDArray[np.intp]  # how often each value occurs
     places: NDArray[np.intp]  # per row: the place of its value; -1 if it has none
 
     @property

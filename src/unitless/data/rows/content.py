@@ -16,7 +16,7 @@ from ...inputs import Compressed, Dense, FlagColumn, Float64, Frame, Input, Name
 from ..hashes import Hashes, bits_of, key_of, mixed, of_numbers, of_texts, text_hashes, value_hashes
 from ..labels import RawLabels
 
-LABEL_BITS = 16  # of a row's hash; the others are for its features
+LABEL_BITS = 16  # bits of a row's hash that are for the label; the others are for its features
 _SPAN = 1 << 14  # so many rows are hashed at once, because their hashes fit into the cache
 _OFFSET = "offset of the score"
 

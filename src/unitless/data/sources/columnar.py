@@ -67,7 +67,7 @@ class _Groups:
 class _ColumnarScan(FileScan):
     def __init__(self, source: FileSource, how: ScanOptions) -> None:
         super().__init__(source, how)
-        self._rows = 0  # of the current file, if known
+        self._rows = 0  # rows in the current file, if known
         self._checked: Any = None  # the types that were last compared with the schema
         # Files that can be read only once.
         self._held: dict[str, bytes] = {} if how.first is None else how.first.handover

@@ -46,10 +46,10 @@ class CsvScan(TextScan):
     def __init__(self, source: FileSource, how: ScanOptions) -> None:
         super().__init__(source, how)
         self._delimiter = source.options.delimiter or self.usual_delimiter
-        self._header_found: bool | None = None  # of the first file
+        self._header_found: bool | None = None  # in the first file
         self._parser: tuple[list[str], CsvParser] | None = None  # for the columns of the current file
         self._comments = 0  # lines before the table, in the first file that has some
-        self._other_encoding = ""  # of a file that was not UTF-8
+        self._other_encoding = ""  # the encoding of a file that was not UTF-8
 
     @property
     def remarks(self) -> list[Phrase]:

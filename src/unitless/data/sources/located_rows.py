@@ -59,7 +59,8 @@ class Places:
     def __init__(self) -> None:
         self.rows = 0
         self._files: list[tuple[str, Unit]] = []
-        self._starts, self._file, self._number = array("q"), array("q"), array("q")  # of each run of consecutive rows
+        # One entry for each run of consecutive rows.
+        self._starts, self._file, self._number = array("q"), array("q"), array("q")
 
     @property
     def nbytes(self) -> int:
@@ -77,7 +78,7 @@ class Places:
             numbers, files = np.asarray(of._number)[stretch] + row, np.asarray(of._file)[stretch]
             new = (np.diff(numbers, prepend=numbers[0]) != 1) | (np.diff(files, prepend=-1) != 0)
             begins = np.flatnonzero(new)
-            for at in np.split(begins, np.flatnonzero(np.diff(files[begins])) + 1):  # of one file
+            for at in np.split(begins, np.flatnonzero(np.diff(files[begins])) + 1):  # the runs of one file
                 self._stretches(at, *of._files[int(files[at[0]])], numbers[at])
         elif place.numbers is None:
             self._stretch(0, place.file, place.unit, place.first)

@@ -297,7 +297,7 @@ def _value(value: Any) -> Any:
 
 
 _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3  # kinds of messages
-_SCHEMA_BYTES = 512  # of a column, at most: to read a schema takes time
+_SCHEMA_BYTES = 512  # at most, for each column: to read a schema takes time
 
 
 def _message(metadata: bytes) -> tuple[int, int]:

@@ -78,7 +78,7 @@ class Service:
         self.store, self.access, self.limits = store, access, limits
         self.snapshot: Callable[[LiveStream], Awaitable[int]] = _no_snapshot
         self.heads: dict[bytes, Head] = {}
-        self.now = 0.0  # of the event loop's clock, as of the last sweep
+        self.now = 0.0  # the event loop's clock at the last sweep
         self.closing = False
         self._default: list[tuple[bytes, bytes]] = []
         self._good = b""

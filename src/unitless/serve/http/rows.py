@@ -124,7 +124,10 @@ def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
     if action != "predict":
         return body
     row.model = model
-    return b'%b,"model":"%b"}' % (body.rstrip()[:-1], model.encode())  # of two fields of a name the last one counts
+    return b'%b,"model":"%b"}' % (
+        body.rstrip()[:-1],
+        model.encode(),
+    )  # of two equal names the last one counts
 
 
 def predict(live: LiveStream, model: str, row: Row) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..problems import Problem
 from ..row_limits import RowLimits
 from .source import Message
 
-MOST_BYTES = 1 << 20  # of a message
+MOST_BYTES = 1 << 20  # in one message
 
 _write = msgspec.json.Encoder().encode
 
@@ -24,7 +24,7 @@ class Run:
 
     kind: Kind
     lines: list[bytes] = field(default_factory=list)  # a line of JSON for each
-    position: str = ""  # of the last message
+    position: str = ""  # the place of the last message
 
 
 class Bad(NamedTuple):

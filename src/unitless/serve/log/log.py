@@ -79,10 +79,10 @@ class Log:
         self._observer = observer
         self._segments: list[Segment] = []
         self._limit = 0  # how large the last file may become
-        self._size = 0  # of the last file
-        self._crc = 0  # of the whole last file
-        self._time = 0  # of the last record
-        self._handle = -1  # of the last file
+        self._size = 0  # bytes in the last file
+        self._crc = 0  # the checksum of the whole last file
+        self._time = 0  # the time of the last record
+        self._handle = -1  # the descriptor of the last file
         self._older = OpenFiles()  # all but the last
         self._changing = threading.Lock()  # held while the last file is synced or replaced by a new one
         self._sync_failure: OSError | None = None

@@ -22,7 +22,7 @@ class Reader:
         self.folder = folder
         self._segments: list[Segment] = []
         self._open = OpenFiles()
-        self._end = 0  # of the last file, as it was when it was looked at
+        self._end = 0  # the end of the last file when it was last looked at
 
     def read(self, position: int) -> Record:
         """The record that begins at a position."""

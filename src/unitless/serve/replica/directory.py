@@ -22,7 +22,7 @@ from ..streams.recovery import newest_state
 from .store import ReplicaStore, ReplicaStream
 
 _SOONEST, _LATEST = 0.005, 0.05  # seconds between looks at a log: after news, and after a long time without
-_BYTES = 64 << 10  # of a log that are read at once, so that requests are answered in between
+_BYTES = 64 << 10  # how much of a log is read at once, so that requests are answered in between
 _LOOK = 0.5  # seconds between looks for streams that come and go
 
 _log = logging.getLogger("unitless.serve")
@@ -74,7 +74,7 @@ class DirectoryReplica(ReplicaStore):
             raise OptionError(problem, option="replica_of")
         super().__init__(folder, settings)
         self._looked = 0.0
-        self._pauses: dict[str, float] = {}  # of each stream: seconds between looks at its log
+        self._pauses: dict[str, float] = {}  # by stream: seconds between looks at its log
         self._next: dict[str, float] = {}  # when it is looked at again
 
     async def begin(self) -> None:

@@ -12,7 +12,7 @@ from ...shown import short
 
 MOST_NAMED = 20  # unknown names that an answer lists
 LONGEST_NAME = 80  # characters of a name in an answer
-MOST_NAMES = 1 << 16  # of a model; a model with more names, or with hashed ones, lists no unknown names
+MOST_NAMES = 1 << 16  # per model; a model with more names, or with hashed ones, lists no unknown names
 _LARGE = 64 << 20  # bytes; listing the names of a larger model would take too long
 
 

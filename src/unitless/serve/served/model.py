@@ -54,9 +54,9 @@ class Prediction(NamedTuple):
 
     score: float | None
     prediction: Any
-    probability: float | None = None  # of the prediction
-    scores: dict[str, float] | None = None  # of each class, where there are more than two
-    probabilities: dict[str, float] | None = None  # of each class
+    probability: float | None = None  # that the prediction is right
+    scores: dict[str, float] | None = None  # by class, if there are more than two
+    probabilities: dict[str, float] | None = None  # by class
     more: dict[str, Any] | None = None  # a prediction interval or set, if the request has a level
     unknown: list[str] | None = None  # features that the model has never seen
 
@@ -649,7 +649,7 @@ def _number(label: Any) -> float:
 
 def _shares(score: float) -> tuple[float, float]:
     """The probabilities of the negative and of the positive class, both in full precision."""
-    odds = math.exp(-abs(score))  # of the less likely class
+    odds = math.exp(-abs(score))  # the odds for the less likely class
     likely, unlikely = 1.0 / (1.0 + odds), odds / (1.0 + odds)
     return (unlikely, likely) if score > 0 else (likely, unlikely)
 

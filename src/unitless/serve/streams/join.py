@@ -28,7 +28,7 @@ class Waiting(NamedTuple):
     """A prediction that waits for its label."""
 
     time: int  # when it was made
-    position: int  # of its record in the log
+    position: int  # the place of its record in the log
     row: int  # within the record
     content: bytes  # which features they were, in short
     score: Any  # what was served: a number, an array, or None

@@ -53,7 +53,7 @@ class Snapshot(NamedTuple):
     parts: dict[str, bytes]
     position: int  # where the log's next record begins
     needs: int  # the oldest record that a replay from here may have to read
-    version: str  # of the library that wrote it
+    version: str  # the version of the library that wrote it
     path: Path
 
 

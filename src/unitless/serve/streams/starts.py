@@ -43,7 +43,7 @@ class State(NamedTuple):
     path: Path
     seq: int
     needs: int  # the oldest record that a replay from here may read
-    models: dict[str, int]  # of each model the record by which it joined
+    models: dict[str, int]  # by model: the record by which it joined
     stream: dict[str, Any]  # what it knows of the stream
     bytes: int
 

@@ -31,7 +31,7 @@ FORMAT = 1
 class Lesson(NamedTuple):
     """Rows that the models of a stream have learned, for a model that will join them."""
 
-    seq: int  # of the first row
+    seq: int  # the sequence number of the first row
     rows: int
     prediction: int | None  # the row whose label this is, if it is one
     teach: Callable[[ServedModel, Collection[int]], object]  # a model learns all rows but those at these places
@@ -45,9 +45,9 @@ class Outcome(NamedTuple):
     model: str  # whose score it is
     prediction: Prediction | None = None
     problem: Problem | None = None
-    lines: dict[str, VwPredictions] | None = None  # of a record of lines: the predictions of each model
+    lines: dict[str, VwPredictions] | None = None  # for a record of VW lines: the predictions of each model
     waited: int | None = None  # microseconds from the prediction to its label
-    score: Any = None  # of a row that was learned, before: one or, of several classes, all
+    score: Any = None  # for a learned row: its score before, or the scores of all classes
 
 
 class Created(msgspec.Struct, omit_defaults=True):
@@ -59,7 +59,7 @@ class Created(msgspec.Struct, omit_defaults=True):
     model: bytes | None = None  # a model file that continues to learn
     parts: dict[str, bytes] | None = None  # its state after the history of the log
     origin: Origin | None = None  # the history that it has learned
-    limits: Limits | None = None  # of the stream that begins with this model
+    limits: Limits | None = None  # the limits of the stream that begins with this model
 
 
 class Refused(msgspec.Struct):
@@ -75,7 +75,7 @@ class Ticked(msgspec.Struct, omit_defaults=True):
     done_since: int
     digests: dict[str, int]
     max_done: int  # ids that are done; of more, the oldest are forgotten
-    version: str = ""  # of the library that made the scores
+    version: str = ""  # the version of the library that made the scores
 
 
 class Named(msgspec.Struct):
@@ -105,7 +105,7 @@ class Stream:
         self.models: dict[str, ServedModel] = {}
         self.champion = ""
         self.seq = 0  # the last record that was applied
-        self.time = 0  # of that record
+        self.time = 0  # the time of that record
         self.end = 0  # the position in the log where that record ends
         self.join = Join()
         self.limits = Limits()
