@@ -49,7 +49,7 @@ def result() -> ul.TrainResult:
     return ul.train(table(), "rent", progress=False)
 
 
-def test_columns_come_first_that_the_metric_needs_not_rare_levels_or_outliers(result: Any) -> None:
+def test_columns_that_the_metric_needs_come_before_rare_ones(result: Any) -> None:
     found = result.importance
     assert found.metric == "rmse"
     assert not found.in_sample

@@ -14,18 +14,12 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from instruction_sets import KERNELS
+from oracles import published
 from streams import RULES, UNIT_FREE, labels
 
 import unitless as ul
 from unitless.paper import algorithms as reference
 
-ALGORITHMS = {
-    "gd": reference.GD,
-    "ag": reference.AG,
-    "ng": reference.NG,
-    "nag": reference.NAG,
-    "snag": reference.SNAG,
-}
 NAMES = ["a", "b", "c", "d", "e"]
 MODELS: dict[str, Callable[..., Any]] = {
     "learner": lambda **options: ul.Learner(center=True, **options),
@@ -82,7 +76,7 @@ def test_core_equals_oracle(rule: str, loss: str, weights: str) -> None:
         "fractions": 10.0 ** rng.uniform(-2, 1, size=len(y)),
     }[weights]
     its_loss = reference.Squared() if loss == "squared" else reference.Logistic()
-    expected = reference.run(ALGORITHMS[rule](0.1, its_loss), centered(X, weight), y, weight)
+    expected = reference.run(published.RULES[rule](0.1, its_loss), centered(X, weight), y, weight)
     close(ul.Learner(rule, loss, 0.1, center=True).learn(X, y, weight), expected)
 
 

@@ -10,19 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles import published
 from oracles.curves_and_trees import Member, Node, Shaped, Tree, Trees, adaptive
 from streams import LOSSES, RULES, labels
 
 import unitless as ul
 from unitless.paper import algorithms as reference
 
-REFERENCE_LOSSES = {
-    "squared": reference.Squared(),
-    "logistic": reference.Logistic(),
-    "hinge": reference.Hinge(),
-    "quantile": reference.Quantile(0.3),
-    "poisson": reference.Poisson(),
-}
 TEXT = (False, False, False, False, True)
 
 
@@ -72,7 +66,7 @@ def check(
     m = ul.Learner(rule, loss, rate, model_type=model_type, quantile=0.3, importance_aware=aware, target=target)
     p = m.learn(named(raw), y, weight)
     raw[:, 4] = codes(m, raw[:, 4])
-    oracle = Shaped(model_type, rule, REFERENCE_LOSSES[loss], rate, text=TEXT, **options)
+    oracle = Shaped(model_type, rule, published.LOSSES[loss], rate, text=TEXT, **options)
     expected = oracle.run(raw, y, weight)
     # A plain step of a baseline does not depend on other features. Members therefore agree where a row has no leaves,
     # up to rounding, and that rounding would decide between losses of any size.
@@ -246,7 +240,7 @@ def test_classes(loss: str, classes: int, rows: int) -> None:
     p = m.learn(named(raw), y, weight)
     raw[:, 4] = codes(m, raw[:, 4])
     limited = loss == "squared"
-    oracle = Shaped("trees", "nag", REFERENCE_LOSSES[loss], classes=classes, text=TEXT, limited=limited)
+    oracle = Shaped("trees", "nag", published.LOSSES[loss], classes=classes, text=TEXT, limited=limited)
     expected = oracle.run(raw, y, weight)
     close(p, expected)
     same_state(m, oracle)
@@ -263,7 +257,7 @@ def test_many_classes(model_type: Any, loss: str, rate: Any, rows: int) -> None:
     m = ul.OneVsAll(range(26), loss=loss, learning_rate=rate, model_type=model_type)
     p = m.learn(named(raw), y)
     raw[:, 4] = codes(m, raw[:, 4])
-    oracle = Shaped(model_type, "nag", REFERENCE_LOSSES[loss], rate, classes=26, text=TEXT)
+    oracle = Shaped(model_type, "nag", published.LOSSES[loss], rate, classes=26, text=TEXT)
     close(p, oracle.run(raw, y), 1e-10)
     same_state(m, oracle)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from instruction_sets import KERNELS
+from instruction_sets import KERNELS, digests_by_threads
 from oracles import falling
 from oracles.averaging import Average
 from oracles.curves_and_trees import Shaped
@@ -363,24 +361,13 @@ def test_every_instruction_set_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
         assert len(results) == 1
 
 
+def of_classes() -> str:
+    X, y = problem("one-vs-all")
+    return hashlib.sha256(MODELS["open"]().learn(X, y).tobytes()).hexdigest()
+
+
 def test_any_number_of_threads_gives_the_same_bits() -> None:
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from test_falling_scales import *; import hashlib\n"
-        "X, y = problem('one-vs-all')\n"
-        "print(hashlib.sha256(MODELS['open']().learn(X, y).tobytes()).hexdigest())"
-    )
-    paths = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parent.parent)])
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(Path(__file__).parent)],
-            env={**os.environ, "UNITLESS_THREADS": threads, "PYTHONPATH": paths},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for threads in ("1", "2", "3")
-    }
-    assert len(said) == 1
+    assert len(digests_by_threads(of_classes, ("1", "2", "3"))) == 1
 
 
 def test_rows_of_no_weight_and_bad_rows_count_for_nothing() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import published
 
 import unitless as ul
 from unitless.paper import algorithms as reference
@@ -21,13 +22,6 @@ LABELS = {
     "hinge": st.sampled_from([-1.0, 1.0]),
     "poisson": st.integers(0, 50).map(float),
 }
-REFERENCE = {
-    "squared": reference.Squared(),
-    "quantile": reference.Quantile(0.3),
-    "logistic": reference.Logistic(),
-    "hinge": reference.Hinge(),
-    "poisson": reference.Poisson(),
-}
 
 
 def core(loss: str, which: int, p: float, y: float, tau: float = 0.0) -> float:
@@ -39,15 +33,15 @@ def core(loss: str, which: int, p: float, y: float, tau: float = 0.0) -> float:
 @given(data=st.data(), p=st.floats(-30, 30))
 def test_value_and_slope_are_the_definitions(loss: str, data: st.DataObject, p: float) -> None:
     y = data.draw(LABELS[loss])
-    assert core(loss, VALUE, p, y) == pytest.approx(REFERENCE[loss].value(p, y), rel=1e-12, abs=1e-12)
-    assert core(loss, SLOPE, p, y) == pytest.approx(REFERENCE[loss].slope(p, y), rel=1e-12, abs=1e-13)
+    assert core(loss, VALUE, p, y) == pytest.approx(published.LOSSES[loss].value(p, y), rel=1e-12, abs=1e-12)
+    assert core(loss, SLOPE, p, y) == pytest.approx(published.LOSSES[loss].slope(p, y), rel=1e-12, abs=1e-13)
 
 
 @pytest.mark.parametrize("loss", LABELS)
 @given(data=st.data(), p=st.floats(-20, 20), power=st.floats(-12, 4))
 def test_change_is_the_oracles(loss: str, data: st.DataObject, p: float, power: float) -> None:
     y, tau = data.draw(LABELS[loss]), 10.0**power
-    expected = REFERENCE[loss].step(p, y, tau, 1.0) if REFERENCE[loss].slope(p, y) else 0.0
+    expected = published.LOSSES[loss].step(p, y, tau, 1.0) if published.LOSSES[loss].slope(p, y) else 0.0
     assert core(loss, CHANGE, p, y, tau) == pytest.approx(expected, rel=1e-11, abs=1e-300)
 
 
@@ -57,7 +51,7 @@ def test_the_poisson_oracle_is_exact_for_a_large_label_and_a_small_rate() -> Non
         p, y = decimal.Decimal(-14), decimal.Decimal(15)
         q = 1 / y + ((-p).exp() - 1 / y) * (-y).exp()  # of dq/dτ = 1 − yq, q = exp(−p), after τ = 1
         change = float(-q.ln() - p)
-    assert REFERENCE["poisson"].step(-14.0, 15.0, 1.0, 1.0) == pytest.approx(change, rel=1e-14)
+    assert published.LOSSES["poisson"].step(-14.0, 15.0, 1.0, 1.0) == pytest.approx(change, rel=1e-14)
     assert core("poisson", CHANGE, -14.0, 15.0, 1.0) == pytest.approx(change, rel=1e-14)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from oracles import mixture
+from oracles import mixture, published
 from oracles.averaging import Average
 from streams import LOSSES, RULES, labels, stream
 
@@ -17,14 +17,6 @@ import unitless as ul
 from unitless import _core
 from unitless.paper import algorithms as reference
 
-ORACLES = {"gd": reference.GD, "ag": reference.AG, "ng": reference.NG, "nag": reference.NAG, "snag": reference.SNAG}
-ORACLE_LOSSES = {
-    "squared": reference.Squared(),
-    "logistic": reference.Logistic(),
-    "hinge": reference.Hinge(),
-    "quantile": reference.Quantile(0.3),
-    "poisson": reference.Poisson(),
-}
 # Every engine: one learner, a grid of learning rates, curves and trees with their mixture.
 ENGINES: dict[str, dict[str, Any]] = {
     "single": {},
@@ -55,7 +47,7 @@ def test_core_equals_oracle_with_offsets(rule: str, loss: str, aware: bool) -> N
     X, y, offset = problem(loss)
     weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], len(y))
     rate = (0.1 if rule in ("gd", "ag") else 0.5) / (1 if aware else 10)
-    expected = reference.run(ORACLES[rule](rate, ORACLE_LOSSES[loss], aware), X, y, weight, offset=offset)
+    expected = reference.run(published.RULES[rule](rate, published.LOSSES[loss], aware), X, y, weight, offset=offset)
     m = ul.Learner(rule, loss, rate, importance_aware=aware, quantile=0.3)
     np.testing.assert_allclose(m.learn(X, y, weight, offset), expected, rtol=1e-9, atol=1e-11)
 
@@ -63,7 +55,7 @@ def test_core_equals_oracle_with_offsets(rule: str, loss: str, aware: bool) -> N
 @pytest.mark.parametrize("loss", ["squared", "poisson"])
 def test_averaged_weights_equal_the_oracles_with_offsets(loss: str) -> None:
     X, y, offset = problem(loss)
-    oracle = Average(reference.NAG(0.5, ORACLE_LOSSES[loss]))
+    oracle = Average(reference.NAG(0.5, published.LOSSES[loss]))
     reference.run(oracle, X, y, offset=offset)
     m = ul.Learner("nag", loss, average=True)
     m.learn(X, y, offset=offset)

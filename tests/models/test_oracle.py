@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from oracles import published
 from streams import LOSSES, RULES, stream
 
 import unitless as ul
 from unitless.paper import algorithms as reference
-
-ALGORITHMS = {
-    "gd": reference.GD,
-    "ag": reference.AG,
-    "ng": reference.NG,
-    "nag": reference.NAG,
-    "snag": reference.SNAG,
-}
-REFERENCE_LOSSES = {
-    "squared": reference.Squared(),
-    "logistic": reference.Logistic(),
-    "hinge": reference.Hinge(),
-    "quantile": reference.Quantile(0.3),
-    "poisson": reference.Poisson(),
-}
 
 
 def weight_pattern(name: str, rows: int) -> np.ndarray | None:
@@ -55,7 +41,7 @@ def test_core_equals_oracle(rule: str, loss: str, weights: str, aware: bool) -> 
     if not aware:  # plain steps with large weights overshoot, and then rounding is amplified without bound
         rate /= 30 if loss == "poisson" else 10
     weight = weight_pattern(weights, len(y))
-    oracle = ALGORITHMS[rule](rate, REFERENCE_LOSSES[loss], aware)
+    oracle = published.RULES[rule](rate, published.LOSSES[loss], aware)
     expected = reference.run(oracle, X, y, weight)
     assert np.isfinite(expected).all()
     size = np.maximum(np.abs(expected), np.sqrt(np.mean(expected**2)))
@@ -80,7 +66,7 @@ def test_baselines_equal_oracle_on_growing_scales_from_1e_12_to_1e12(
 ) -> None:
     X, y = stream(loss)
     weight = weight_pattern(weights, len(y))
-    expected = reference.run(ALGORITHMS[rule](0.1, REFERENCE_LOSSES[loss], aware), X, y, weight)
+    expected = reference.run(published.RULES[rule](0.1, published.LOSSES[loss], aware), X, y, weight)
     size = np.maximum(np.abs(expected), np.sqrt(np.mean(expected**2)))
     m = ul.Learner(rule, loss, 0.1, importance_aware=aware, quantile=0.3)
     assert np.max(np.abs(m.learn(X, y, weight) - expected) / size) <= 1e-12
@@ -89,7 +75,7 @@ def test_baselines_equal_oracle_on_growing_scales_from_1e_12_to_1e12(
 @pytest.mark.parametrize("rule", ["gd", "ng"])
 def test_constant_schedule_equals_oracle(rule: str) -> None:
     X, y, _ = problem(rule, "squared")
-    oracle = ALGORITHMS[rule](0.05, constant=True)
+    oracle = published.RULES[rule](0.05, constant=True)
     m = ul.Learner(rule, learning_rate=0.05, schedule="constant")
     np.testing.assert_allclose(m.learn(X, y), reference.run(oracle, X, y), rtol=1e-11, atol=1e-12)
 
@@ -97,7 +83,7 @@ def test_constant_schedule_equals_oracle(rule: str) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_weights_and_scales_are_the_papers(rule: str) -> None:
     X, y, rate = problem(rule, "squared")
-    oracle = ALGORITHMS[rule](rate)
+    oracle = published.RULES[rule](rate)
     reference.run(oracle, X, y)
     m = ul.Learner(rule, learning_rate=rate)
     m.learn(X, y)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from instruction_sets import KERNELS
-from oracles import softmax
+from oracles import published, softmax
 from oracles.rates import AUTO_RATES, AUTO_START
 from streams import UNIT_FREE, stream
 
@@ -21,7 +21,6 @@ import unitless as ul
 from unitless.paper import algorithms as reference
 
 LABELS = ["red", "green", "blue", "grey"]
-ORACLES = {"gd": reference.GD, "ag": reference.AG, "ng": reference.NG, "nag": reference.NAG, "snag": reference.SNAG}
 
 
 def data(rows: int = 300, features: int = 7, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +39,7 @@ def in_order_of_meeting(y: np.ndarray) -> np.ndarray:
 
 
 def head(rule: str, rate: float, aware: bool = True) -> object:
-    return lambda: ORACLES[rule](rate, reference.Logistic(), aware)
+    return lambda: published.RULES[rule](rate, reference.Logistic(), aware)
 
 
 @pytest.mark.parametrize("aware", [True, False])

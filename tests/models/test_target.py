@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import published
 from streams import RULES, stream
 
 import unitless as ul
@@ -20,13 +21,6 @@ from unitless.paper import algorithms as reference
 
 ADAPTIVE = ("ag", "nag", "snag")
 LOSSES = ("squared", "quantile")
-ALGORITHMS = {
-    "gd": reference.GD,
-    "ag": reference.AG,
-    "ng": reference.NG,
-    "nag": reference.NAG,
-    "snag": reference.SNAG,
-}
 MODELS: dict[str, Callable[..., Any]] = {
     "learner": lambda **options: ul.Learner(target="auto", **options),
     "auto": lambda **options: ul.Learner(learning_rate="auto", target="auto", **options),
@@ -79,7 +73,7 @@ def oracle(
     rule: str, loss: str, X: np.ndarray, y: np.ndarray, weight: np.ndarray, rate: float = 0.3, aware: bool = True
 ) -> np.ndarray:
     limited = Limited(reference.Squared() if loss == "squared" else reference.Quantile(0.3))
-    algorithm = ALGORITHMS[rule](rate, limited, aware)
+    algorithm = published.RULES[rule](rate, limited, aware)
     has_unit = loss == "squared" and rule in ("gd", "ng")  # the gradient's, which is the label's
     first, mass, square, predictions = None, 0.0, 0.0, []
     for x, label, h in zip(np.c_[np.ones(len(X)), X], y, weight, strict=True):

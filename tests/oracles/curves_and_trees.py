@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from unitless.paper import algorithms as reference
 
-from . import falling
+from . import falling, published
 from .mixture import Mixture
 from .rates import AUTO_RATES, AUTO_START
 from .softmax import against
@@ -743,14 +743,6 @@ def learn_row(member: Member, row: Row, curve_leaves: list[Leaf], cuts: list[Div
 
 # ------------------------------------------------------------------------------------------------------------- learner
 
-RULES: dict[str, type[reference.Algorithm]] = {
-    "gd": reference.GD,
-    "ag": reference.AG,
-    "ng": reference.NG,
-    "nag": reference.NAG,
-    "snag": reference.SNAG,
-}
-
 
 class Shaped:
     """A learner with a model type: members, and the mixture of their predictions.
@@ -815,7 +807,7 @@ class Shaped:
 
     def _head(self) -> Head:
         def lane(number: int, eta: float) -> Lane:
-            return Lane(number, eta, RULES[self.rule](eta, self.loss, self.aware))
+            return Lane(number, eta, published.RULES[self.rule](eta, self.loss, self.aware))
 
         if self.rate != "auto":
             return Head([lane(0, self.rate)], choosing=False)

@@ -249,7 +249,7 @@ def test_models_of_tables_and_of_mappings_read_and_learn_each_others_data(
 
 
 @pytest.mark.parametrize("kind", ["frame", "csv", "no header", "array", "mappings", "sparse"])
-def test_a_negative_number_counts_columns_from_the_end_in_every_kind_of_data(kind: str, tmp_path: pathlib.Path) -> None:
+def test_a_negative_number_counts_columns_from_the_end_in_all_data(kind: str, tmp_path: pathlib.Path) -> None:
     frame = FLAGS[["x", "digit"]]
     frame.to_csv(tmp_path / "a.csv", index=False, header=kind == "csv")
     kinds: dict[str, Callable[[], Any]] = {
