@@ -51,7 +51,10 @@ MODULES = [
     "unitless.data.columns.words",
     "unitless.metrics.baseline",
     "unitless.metrics.curves",
+    "unitless.client.clients",
     "unitless.metrics.evaluation",
+    "unitless.metrics.progressive_validation",
+    "unitless.metrics.ranking",
     "unitless.metrics.paired",
     "unitless.inference.explanation",
     "unitless.inference.predictor",
@@ -106,6 +109,7 @@ NEEDS = {
     "unitless.river.classifier": "river",
     "unitless.river.regressor": "river",
     "scale-out.md": "unitless.cluster.rounds",
+    "unitless.client.clients": "uvicorn",
 }
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 ENGINES = {"ray": "ray", "dask": "distributed", "spark": "pyspark"}  # and the libraries that they need

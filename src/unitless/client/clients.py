@@ -71,11 +71,21 @@ class Client:
     """A client of `unitless serve`. It may be used by several threads.
 
     Args:
-        url: of the server.
+        url: the address of the server. Default: "http://127.0.0.1:8000".
         token: the access token. Default: the environment variable UNITLESS_TOKEN.
-        timeout: seconds to wait for a connection, and for each part of an answer.
-        retry_for: seconds for which a call without an answer, or with 429 or 503, is repeated; 0: never.
-        http: an `httpx.Client` with its own certificates or proxies; url, token and timeout are set there.
+        timeout: seconds to wait for a connection, and for each part of an answer. Default: 10.
+        retry_for: seconds for which a call without an answer, or with 429 or 503, is repeated; 0: never. Default: 30.
+        http: an `httpx.Client` with its own certificates or proxies, in which url, token and timeout are set. Default:
+            one that is made from the other arguments.
+
+    Example:
+        >>> import tempfile, unitless as ul
+        >>> from unitless.client import Client
+        >>> with ul.serve.background(data=tempfile.mkdtemp(), port=0) as server, Client(server.url) as client:
+        ...     _ = client.create("prices", task="regression")
+        ...     _ = client.learn("prices", {"area": 90, "heating": "gas"}, 315_000)
+        ...     client.predict("prices", {"area": 75, "heating": "gas"}).prediction
+        315000.0
     """
 
     def __init__(
@@ -156,12 +166,25 @@ class AsyncClient:
     Rows may come from asynchronous iterators too.
 
     Args:
-        url: of the server.
+        url: the address of the server. Default: "http://127.0.0.1:8000".
         token: the access token. Default: the environment variable UNITLESS_TOKEN.
-        timeout: seconds to wait for a connection, and for each part of an answer.
-        retry_for: seconds for which a call without an answer, or with 429 or 503, is repeated; 0: never.
-        max_concurrency: requests that are under way at the same time; further calls wait for their turn.
-        http: an `httpx.AsyncClient` with its own certificates or proxies; url, token and timeout are set there.
+        timeout: seconds to wait for a connection, and for each part of an answer. Default: 10.
+        retry_for: seconds for which a call without an answer, or with 429 or 503, is repeated; 0: never. Default: 30.
+        max_concurrency: requests that are under way at the same time; further calls wait for their turn. Default: 32.
+        http: an `httpx.AsyncClient` with its own certificates or proxies, in which url, token and timeout are set.
+            Default: one that is made from the other arguments.
+
+    Example:
+        >>> import asyncio, tempfile, unitless as ul
+        >>> from unitless.client import AsyncClient
+        >>> async def learn(url: str) -> float:
+        ...     async with AsyncClient(url) as client:
+        ...         await client.create("prices", task="regression")
+        ...         await client.learn("prices", {"area": 90}, 315_000)
+        ...         return (await client.predict("prices", {"area": 75})).prediction
+        >>> with ul.serve.background(data=tempfile.mkdtemp(), port=0) as server:
+        ...     asyncio.run(learn(server.url))
+        315000.0
     """
 
     def __init__(

@@ -41,6 +41,16 @@ class Evaluation:
         model: the model that makes the predictions. It defines the loss and the classes, and is not changed.
         small: use as little memory as possible, for hundreds of simultaneous evaluations. Default: False.
         intervals: counts the coverage of prediction intervals, or of prediction sets. Default: not counted.
+
+    Example:
+        >>> import unitless as ul
+        >>> model = ul.Learner(loss="logistic")
+        >>> evaluation = ul.metrics.Evaluation(model)
+        >>> for k in range(3):  # three chunks of a stream
+        ...     X, y = [[i % 2] for i in range(100)], [i % 2 for i in range(100)]
+        ...     evaluation.add(model.learn(X, y), y)
+        >>> evaluation.examples, evaluation.metrics["accuracy"] > 0.98
+        (300, True)
     """
 
     def __init__(

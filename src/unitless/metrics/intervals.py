@@ -44,7 +44,15 @@ def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> 
 
 
 def relative_entropy(p: float, q: float) -> float:
-    """KL(p‖q) of two Bernoulli distributions."""
+    """KL(p‖q) of two Bernoulli distributions.
+
+    Args:
+        p: the probability of the first one.
+        q: the probability of the second one.
+
+    >>> f"{relative_entropy(0.5, 0.1):.4f}"
+    '0.5108'
+    """
     first = p * math.log(p / q) if p > 0 and q > 0 else (0.0 if p == 0 else math.inf)
     second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 and q < 1 else (0.0 if p == 1 else math.inf)
     return first + second

@@ -33,7 +33,7 @@ from .stream_baselines import StreamBaselines
 
 @dataclass(frozen=True)
 class Progressive:
-    """The outcome of a progressive validation."""
+    """The outcome of a progressive validation: the predictions, and their metrics; see `progressive`."""
 
     predictions: Float64
     evaluation: Evaluation
@@ -68,6 +68,21 @@ def progressive(model: Learner | OneVsAll, X: Any, y: Any, weight: Any = None, *
 
     Labels often come late. With a delay, the model predicts a row without having learned the `delay` rows before it;
     the rows that remain at the end are then learned.
+
+    Args:
+        model: the model that learns the rows.
+        X: the rows: an array, a frame, a sparse matrix or mappings.
+        y: the labels.
+        weight: the sample weights. Default: every row counts once.
+        delay: how many further rows are predicted before a row is learned. Default: 0.
+
+    Example:
+        >>> import unitless as ul
+        >>> X, y = [[i % 5] for i in range(300)], [i % 5 for i in range(300)]
+        >>> at_once = ul.metrics.progressive(ul.Learner(), X, y)
+        >>> late = ul.metrics.progressive(ul.Learner(), X, y, delay=20)
+        >>> at_once.metrics["rmse"] < late.metrics["rmse"]
+        True
     """
     if not hasattr(delay, "__index__") or isinstance(delay, bool) or delay < 0:
         raise OptionError(f"is {delay!r}; it must be a whole number of rows, 0 or more", option="delay")

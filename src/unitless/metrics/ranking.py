@@ -20,6 +20,13 @@ class Ranking:
 
     Args:
         small: store only the bins in use, for many simultaneous rankings; counting takes longer. Default: False.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> ranking = ul.metrics.Ranking()
+        >>> ranking.add(np.array([-1.0, 0.5, 2.0]), np.array([False, False, True]), None)
+        >>> ranking.found().area
+        1.0
     """
 
     BITS = 20

@@ -124,10 +124,8 @@ def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
     if action != "predict":
         return body
     row.model = model
-    return b'%b,"model":"%b"}' % (
-        body.rstrip()[:-1],
-        model.encode(),
-    )  # of two equal names the last one counts
+    # If two fields have the same name, the last one counts.
+    return b'%b,"model":"%b"}' % (body.rstrip()[:-1], model.encode())
 
 
 def predict(live: LiveStream, model: str, row: Row) -> dict[str, Any]:
