@@ -163,7 +163,7 @@ def _suffix(source: str, output: str) -> str:
 
 
 def _model(path: str, loss: Any, names: str | None) -> Any:
-    """The model in a file; None if it holds data."""
+    """The model in a file; None if the file contains data."""
     from ..errors import OptionError  # noqa: PLC0415
     from ..export.vw.model import from_vw  # noqa: PLC0415
     from ..export.vw.names import names_in  # noqa: PLC0415
@@ -222,7 +222,7 @@ def _check_unused(onnx: dict[str, Any]) -> None:
 
 
 def _model_suffix(output: str) -> str:
-    """The format that a name says; JSON may be compressed."""
+    """The format by the name of a file; JSON may be compressed."""
     from ..data.sources import compression  # noqa: PLC0415
 
     stem, suffix = os.path.splitext(output.lower())

@@ -265,8 +265,9 @@ class AsyncClient:
 
 
 def _options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
-    """For httpx: where the server is, the token, and how long to wait. There is no limit to the wait for a connection
-    of one's own, because others give theirs back.
+    """Options of httpx: the server's address, the token, and the limits of waiting.
+
+    To wait for a free connection of the pool has no limit, because other calls always return theirs.
     """
     if not url.startswith(("http://", "https://")):
         raise OptionError(f"is {url!r}", option="url", advice="it begins with http:// or https://")

@@ -1,4 +1,4 @@
-"""The blocks that the data is cut into: consecutive rows of one file, which any machine can read by itself."""
+"""The blocks that the data is cut into: consecutive rows of one file, which any machine can read on its own."""
 
 from __future__ import annotations
 

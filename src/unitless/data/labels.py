@@ -238,7 +238,7 @@ class Target:
         return codes[places] if len(raw) else np.zeros(0)
 
     def numbers_of(self, y: Any, rows: int) -> Float64:
-        """Labels that a program holds, of a number to predict or of two classes, as a model takes them.
+        """Convert a program's labels (numbers, or two classes) to those that a model takes.
 
         Args:
             y: the labels as the data had them. Where they are text, a truth value says whether a label is the positive

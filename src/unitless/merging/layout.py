@@ -53,7 +53,7 @@ class Lanes:
     def source(self, model: list[dict[int, int]]) -> list[int]:
         """By merged lane, the lane of a model that stands for it.
 
-        The same rate, else the next lower one, else its lowest.
+        An equal rate, otherwise the next lower one, otherwise the model's lowest.
 
         Merged models use the same substitution for rates as their parts, so the order of merges does not matter.
         """

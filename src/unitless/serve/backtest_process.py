@@ -10,7 +10,7 @@ What it receives, a line of JSON each:
     {"do": "advance", "seq": n}                                      and now those up to n
     {"do": "finish", "seq": n}                                      go so far, write the model to `result`, end
 
-What it sends: {"seq": n, "progress": 0 to 1}, again when it has come to the last record that counts; at the end with
+What it sends: {"seq": n, "progress": 0 to 1}, again when it has reached the last record that counts; at the end with
 "done": true.
 """
 

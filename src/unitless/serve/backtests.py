@@ -2,7 +2,7 @@
 
     streams/<id>/backtests.json    the models that still learn from history; after a crash they begin again
 
-While the process works the stream goes on. When it is near the end of the log, what the stream learns is remembered
+While the process works, the stream continues. When it is near the end of the log, what the stream learns is remembered
 here as well; the model that comes back learns that, a little at a time, and joins with all that it knows written in the
 record by which it joins. So later readers of the log do not have to read what was before.
 """
@@ -32,7 +32,7 @@ from .streams.stream import Created, Lesson, encoded
 LIST = "backtests.json"
 _RESULT = ".backtest-"  # how the names of results begin
 _NEAR = 10_000  # records before the end of the log at which the recorder starts
-_MOST = 200_000  # rows that the recorder can hold
+_MOST = 200_000  # rows that the recorder can store
 _SLICE = 256  # rows that are learned before other requests are answered
 _TRIES = 3
 _AT_ONCE = 2  # models that learn from history at the same time, each in a process of its own; the others wait
@@ -104,7 +104,7 @@ class Backtests:
         await self._keep(live, folder)
 
     async def _end(self, name: str) -> None:
-        if name in self._running:  # otherwise it has ended by itself
+        if name in self._running:  # otherwise it has ended
             live, _, created, task = self._running[name]
             self._leave(live, created)
             task.cancel()

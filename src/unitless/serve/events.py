@@ -77,7 +77,7 @@ read_sent_rows = msgspec.json.Decoder(Sent).decode_lines
 def is_too_deep(text: bytes) -> bool:
     """Whether JSON nests deeper than a row may, or has more lists and objects than any row needs.
 
-    A reader of JSON gives up at some depth, which depends on how deep its own calls are. A row that is taken
+    A reader of JSON fails at some depth, which depends on how deep its own calls are. A row that is taken
     must be one that every later reader of the log can read.
     """
     if text.count(b"[") + text.count(b"{") <= DEEPEST:

@@ -124,7 +124,7 @@ def read(log: Path, wanted: Wanted) -> Iterator[bytes]:
 
 
 def _refused(log: Path, first: int, last: Place | None) -> dict[int, str]:
-    """The rows that were refused, with the reasons. Their record is written at the time of theirs, after them."""
+    """The rows that were refused, with the reasons. A refusal has the time of its rows, and follows them."""
     found: dict[int, str] = {}
     end: int | None = None  # the time of the first record that is not wanted
     with suppress(LogError), Tail(log, first) as tail:

@@ -248,7 +248,7 @@ class Moments:
 
 
 def until_next_tick(now: float) -> float:
-    """Seconds until the next full second. Ticks come just after full seconds, so that each second has one."""
+    """Seconds until the next full second. Ticks are just after full seconds, so that each second has one."""
     return 1.005 - now % 1.0
 
 

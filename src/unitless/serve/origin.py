@@ -59,7 +59,7 @@ class Source(msgspec.Struct, frozen=True):
 class Origin(msgspec.Struct, frozen=True):
     """The history of a model before it joined."""
 
-    seq: int  # the last record when it was requested; everything that came later was learned
+    seq: int  # the last record when it was requested; all later records were learned
     sources: list[Source]  # the first from which the replay can begin is used
     request: str = ""  # a digest of the request, by which the same request again is recognized
 

@@ -1,8 +1,8 @@
 """Metrics for Prometheus: GET /metrics.
 
 Nothing is counted here. Each scrape reads what the server, its streams and their models know anyway, so that metrics
-cost nothing while rows are learned. What belongs to the state of a stream (rows, losses) goes on after a restart where
-it was; what the process counts (requests, syncs) begins at 0.
+cost nothing while rows are learned. What belongs to the state of a stream (rows, losses) continues after a restart;
+what the process counts (requests, syncs) begins at 0.
 """
 
 from __future__ import annotations

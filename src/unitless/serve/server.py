@@ -188,7 +188,7 @@ class Server:
         self._upkeep.start()
         self.service.snapshot = self._upkeep.snapshot
         if self.settings.vw_port is not None:
-            from . import vw_lines  # noqa: PLC0415  (few servers speak them)
+            from . import vw_lines  # noqa: PLC0415  (few servers need them)
 
             try:
                 self._services.append(await vw_lines.start(self.store, self.settings))

@@ -1,7 +1,7 @@
 """Which records a request to replay names: `python -m unitless.serve.skipping FOLDER` looks them up in a log.
 
 A request names rows by sequence number, by id, or as everything between two places, which are sequence numbers or
-times. The log can be large, so a process of its own reads it. That process receives one line of JSON,
+times. The log can be large, so a separate process reads it. That process receives one line of JSON,
 {"skip": …, "until": …, "last": n, "sources": …}, and sends one line: {"spans": [[first, last], …]}, or the problem.
 """
 

@@ -87,7 +87,7 @@ class Snapshotter:
         return report
 
     async def release(self, stream: str) -> None:
-        """Wait until nothing more is written for a stream. It must not be among those that are counted."""
+        """Wait until no snapshot of a stream is being written. It must not be among those that are counted."""
         if self._child is None:
             return
         gone = self._leaving[stream] = asyncio.get_running_loop().create_future()

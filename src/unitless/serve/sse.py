@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .moments import Moments
 
 KEEP_ALIVE = 15.0  # seconds without an event after which a comment is sent, so that proxies keep the connection
-HELD = 64  # events that wait for one slow reader; when more come, the oldest are lost to that reader
+HELD = 64  # events that wait for one slow reader; with more, that reader loses the oldest
 
 
 class HasMoments(Protocol):

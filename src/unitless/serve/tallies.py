@@ -63,7 +63,7 @@ class StreamTallies:
     Attributes:
         events: records and their rows, by kind and outcome.
         predicted: rows, with an id or without.
-        label_delay: how long labels came after their predictions.
+        label_delay: the time from predictions to their labels.
     """
 
     def __init__(self) -> None:

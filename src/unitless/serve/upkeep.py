@@ -100,7 +100,7 @@ class Upkeep:
         if path is None or live.log.bytes <= self._store.settings.log_retention:
             return
         needed = [await asyncio.to_thread(retention.needed_by_snapshots, path)]
-        if live.replaying or self._store.streams.get(live.name) is not live:  # its log is read by others, or gone
+        if live.replaying or self._store.streams.get(live.name) is not live:  # others read its log, or it was deleted
             return
         most = self._store.settings.log_retention
         live.log.drop_before(retention.first_kept(live.log.segments, needed=needed, retain=most))

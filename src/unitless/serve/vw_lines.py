@@ -90,7 +90,7 @@ class VwLines(asyncio.Protocol):
             self._go()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone. Lines that were read are learned all the same."""
+        """The client has disconnected. Lines that were read are still learned."""
         self._connections.discard(self)
         self._transport = None
         self._todo.clear()

@@ -27,7 +27,7 @@ class RowReader(abc.ABC):
     """Reads one row as the core takes it.
 
     Attributes:
-        columns: of a table, by which the core reads rows of plain values by itself.
+        columns: the columns of a table, with which the core itself reads rows of plain values.
         direct: `columns`, if the core may read a row as it is given; None if its values must be made plain first.
     """
 
@@ -86,7 +86,7 @@ class NamedRowReader(RowReader):
         as_text: names whose values are text although they look like numbers.
         apart: names that are not features.
         uses: whether a name is to be used.
-        texts: what columns of text hold, of a model that a server made from single rows.
+        texts: what the text columns contain, for a model that a server made from single rows.
     """
 
     def __init__(

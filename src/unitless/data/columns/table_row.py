@@ -1,7 +1,7 @@
 """Reads rows of a table that a program gives as mappings, one or many, in the same way as the table in training.
 
-The core reads a row of plain values by itself (`columns`). All other rows go through Arrow, which reads whatever a
-frame may hold. Both give the same features, to the last bit.
+The core itself reads a row of plain values (`columns`). All other rows go through Arrow, which reads whatever a
+frame may contain. Both give the same features, to the last bit.
 """
 
 from __future__ import annotations

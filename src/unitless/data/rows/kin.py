@@ -3,7 +3,7 @@
 A model that has learned a row knows its copies, so that copies on both sides would make the hold-out metrics too good.
 Without copies and groups the held-out rows are the last ones of the random order. Otherwise whole sets of rows are held
 out: those whose first row is last in the random order, as long as they are not more rows than are wanted. Of the copies
-of a held-out row only the first one counts in the metrics: the others tell nothing more. They are set aside.
+of a held-out row only the first one counts in the metrics: the others have no further information. They are set aside.
 
 Equal rows need not be copies: if a table has few columns with few values, new rows will equal old ones too. If equal
 rows were held out together there, the metrics would describe rows that never occur, such as all first-class passengers

@@ -1,4 +1,4 @@
-"""Storage for each kind of data: fields of the records (`records.py`), and the pieces that are stored as they came."""
+"""Storage for each kind of data: fields of the records (`records.py`), and the pieces that are stored unchanged."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class StoredFrames:
 
 
 class _TextValues:
-    """The values of a text column, in the pieces in which they came. If they are few, each value is stored once."""
+    """The values of a text column, in the pieces that were read. If they are few, each value is stored once."""
 
     def __init__(self) -> None:
         self._ends: list[NDArray[np.int64]] = []

@@ -1,7 +1,7 @@
 """Stores the rows of batches in memory, and returns them in any order.
 
 Numbers, codes of text, labels and weights of a row are in one record (`records.py`). Rows of varying length stay in the
-pieces in which they came (`stored_data.py`).
+pieces in which they were read (`stored_data.py`).
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Text:
         return head
 
     def go_to(self, offset: int) -> None:
-        """Go forward to an offset in the decoded text; text that was only peeked at can be gone through again."""
+        """Skip to an offset in the decoded text; text that was only peeked at can be read again."""
         if offset <= self.position:
             return
         self._at_beginning = False

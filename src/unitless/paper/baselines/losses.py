@@ -1,6 +1,6 @@
 """The losses of the gradient-based baselines, over many predictions at once.
 
-The same losses as in `unitless.paper.algorithms`, whose slopes they are tested against; vSGD needs the curvature as
+The losses of `unitless.paper.algorithms`, against whose slopes they are tested; vSGD needs the curvature as
 well.
 """
 

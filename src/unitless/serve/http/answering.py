@@ -1,4 +1,4 @@
-"""Which rows of a request of many get an answer of their own, and the summary of all of them at the end.
+"""Which rows of a request with many rows get a separate answer, and the summary of all rows at the end.
 
 A client that sends everything before it reads anything would wait for ever if the server waited until its answers are
 read. So a large body is answered by its problems alone, unless the client requests more.

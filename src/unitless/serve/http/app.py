@@ -460,7 +460,7 @@ def _by_method(endpoints: dict[str, Endpoint]) -> Endpoint:
 
 
 class _Lines(StreamingResponse):
-    """Answers while the rows still come: only their reader takes parts of the request."""
+    """Answers while rows are still arriving: only their reader takes parts of the request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.stream_response(send)

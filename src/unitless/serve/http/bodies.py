@@ -35,7 +35,7 @@ class Body(Protocol):
         """The rows that are complete with these bytes."""
 
     def end(self) -> Iterator[Item | None]:
-        """The rows that are complete because nothing more comes."""
+        """The rows that are complete because the body has ended."""
 
 
 class Lines:

@@ -2,7 +2,7 @@
 
 Features are named tensors of shape [n] or [n, 1], or one tensor of numbers of shape [n, d] for a model whose features
 are numbered. The outputs are "prediction", "score" and, of classes, "probability" (of the prediction). Every model has
-one version, "1", which goes on learning. Errors are `{"error": "..."}`.
+one version, "1", which continues to learn. Errors are `{"error": "..."}`.
 """
 
 from __future__ import annotations

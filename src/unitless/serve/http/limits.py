@@ -8,7 +8,7 @@ from ..problems import Problem
 from ..settings import Settings
 
 KEEP_ALIVE = 60.0  # seconds that a connection can stay without a request
-MOST_OUTSTANDING = 64  # answers that one connection can wait for; beyond, nothing more is read from it
+MOST_OUTSTANDING = 64  # answers that one connection can wait for; with more, its requests are not read
 PROGRESS = 64 << 10  # bytes of a long body after which its time begins again
 LINGER = 1.0  # seconds in which a client that still sends can read why it was refused
 LAST_REQUEST = 0.25  # seconds after the signal to stop in which an arriving request is still accepted

@@ -116,7 +116,7 @@ class Service:
     def good(self, default: list[tuple[bytes, bytes]], action: str, body: bytes) -> bytes:
         """An answer of status 200."""
         self.store.tallies.requests[_GOOD[action]] += 1
-        if default is not self._default:  # they hold the time, and are new each second
+        if default is not self._default:  # they contain the time, and are new each second
             self._good, self._default = self.head(default, 200, b"application/json", {}), default
         return b"%b%d\r\n\r\n%b\n" % (self._good, len(body) + 1, body)
 
@@ -165,11 +165,11 @@ class Protocol(HttpToolsProtocol):
     def __init__(self, config: Config, server_state: ServerState, service: Service) -> None:
         super().__init__(config, server_state, {})
         self.service = service
-        self._order: deque[Slot | RequestResponseCycle] = deque()  # what is to be answered, in the order it came
+        self._order: deque[Slot | RequestResponseCycle] = deque()  # requests that wait for an answer, in order
         self._receiving = _BETWEEN
         self._fast: Head | None = None  # the head of the request that is being received, if it is answered here
         self._pieces: list[bytes] = []
-        self._raw: bytes | None = None  # its head as it came, if it began with the last data
+        self._raw: bytes | None = None  # the bytes of its head, if it began with the last data
         self._length = 0  # bytes of its head, or of its body, so far
         self._framing = 0  # all bytes since its head
         self._progress = 0
@@ -352,7 +352,7 @@ class Protocol(HttpToolsProtocol):
         """Treat a request for another protocol as an ordinary one: the parser reads no body after it.
 
         Args:
-            rest: what came behind its head.
+            rest: the bytes after its head.
         """
         method, version = self.parser.get_method(), self.parser.get_http_version().encode()
         if method == b"CONNECT":
@@ -370,14 +370,14 @@ class Protocol(HttpToolsProtocol):
         return b"\r\n".join([*lines, b"", b""]) + rest
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
-        """Nothing more comes: what was taken is still answered."""
+        """The client sends no more; requests that were taken are still answered."""
         if self._receiving != _BETWEEN or not self._order:
             return None
         self.shutdown()
         return True
 
     def pause_writing(self) -> None:
-        """Read nothing more from a client that does not read its answers."""
+        """Stop reading from a client that does not read its answers."""
         super().pause_writing()
         self.flow.pause_reading()
         self._unread_since = self.service.now
@@ -401,7 +401,7 @@ class Protocol(HttpToolsProtocol):
         self._length += len(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; those that come after a body do not count."""
+        """Take a header; headers after a body do not count."""
         if self._receiving == _HEAD:
             super().on_header(name, value)
             self._length += len(name) + len(value) + 4
@@ -550,7 +550,7 @@ class Protocol(HttpToolsProtocol):
             self._refuse(Problem(503, "stopping", "The server has stopped before the request was here.", retry_after=5))
 
     def sweep(self, now: float) -> None:
-        """Close the connection if its request does not come, its answers are not read, or it is not used."""
+        """Close the connection if its request does not arrive, its answers are not read, or it is not used."""
         if self.flow.write_paused and now - self._unread_since > KEEP_ALIVE:
             self.transport.abort()
         if self._reading_ended:

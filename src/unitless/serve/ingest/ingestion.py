@@ -1,6 +1,6 @@
 """Messages of brokers become records of a stream's log, each exactly once.
 
-A record has the position up to which its broker had been read. So after a crash, reading goes on right behind the last
+A record has the position up to which its broker had been read. So after a crash, reading continues right after the last
 message that is in the log: what was not written comes again, and what was written does not.
 """
 

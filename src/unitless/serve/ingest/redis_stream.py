@@ -41,7 +41,7 @@ class RedisStream:
 
     async def read(self, after: str | None, most: int = MOST_MESSAGES) -> list[Message]:
         """The messages after a position, or the oldest ones."""
-        # In a task of its own: the client may take a cancellation for a timeout, and then it would be lost.
+        # In a separate task: the client may take a cancellation for a timeout, and then it would be lost.
         self._reading = asyncio.ensure_future(self._read(after, most))
         return await asyncio.shield(self._reading)
 

@@ -16,13 +16,13 @@ class SourceError(Error):
 
 
 class LostMessages(SourceError):
-    """A broker no longer has the messages that come next: going on would leave them out."""
+    """A broker no longer has the next messages: to continue would leave them out."""
 
 
 class Message(NamedTuple):
     """One message."""
 
-    position: str  # where it stands; reading goes on after it
+    position: str  # its position; reading continues after it
     time: int  # when the broker got it, in microseconds since 1970
     value: bytes
 

@@ -32,7 +32,7 @@ def gap(path: Path, byte: int, first: int, last: int) -> LogError:
 
 
 def exchanged(path: Path, after: Path) -> LogError:
-    """A file that is in order by itself, but is not the one that was written."""
+    """A valid file that is not the one that was written."""
     return LogError(
         f"it is not the file that {after.name} was written after",
         file=str(path),

@@ -96,7 +96,7 @@ class Log:
         segment_bytes: int = 64 << 20,
         observer: Observer | None = None,
     ) -> Self:
-        """Check the whole log, cut off what was not completely written at its end, and bring the rest to the disk.
+        """Check the whole log, remove an incomplete record at its end, and sync the rest to disk.
 
         Raises:
             LogError: a file is damaged anywhere but at the end of the last one, or is missing.
@@ -144,7 +144,7 @@ class Log:
         """Write a group of records at once, all of it or nothing.
 
         They get the next sequence numbers and the time, or that of the last record if it is later. After an OSError
-        the log is as it was, and takes records again when there is room.
+        the log is unchanged, and takes records again when the disk has space.
 
         Raises:
             LogError: the log takes no more records, because its end is no longer known for sure.
@@ -171,7 +171,7 @@ class Log:
         return records
 
     def sync(self) -> int:
-        """Bring what is written to the disk; gives the position up to which it is there.
+        """Sync what is written to disk; returns the position up to which it is there.
 
         An error is final: it is not known what of the data the system still has, so the log takes no more records.
         """
@@ -213,7 +213,7 @@ class Log:
 
     def _make_room(self) -> None:
         """Begin a new file if the last one is full or was written by another version."""
-        if self.next_seq > self._segments[-1].first_seq:  # a record that is larger than a file stands alone in one
+        if self.next_seq > self._segments[-1].first_seq:  # a record that is larger than a file gets a file of its own
             with self._changing:
                 self._sync()
                 self._begin()
@@ -255,7 +255,7 @@ class Log:
         return record_at(*self._at(position), position)
 
     def _at(self, position: int) -> tuple[Segment, int]:
-        """The file that holds a position, open."""
+        """The open file that contains a position."""
         if self._segments and position >= self._segments[-1].base and self._handle >= 0:
             segment, handle = self._segments[-1], self._handle
         else:
@@ -269,7 +269,7 @@ class Log:
         return segment, handle
 
     def records(self, from_seq: int) -> Iterator[Record]:
-        """The records from the one that holds a sequence number up to the end of the log as it is now."""
+        """The records from the one with a sequence number to the present end of the log."""
         if from_seq < self.first_seq:
             raise dropped(self.folder, from_seq)
         if from_seq > self.next_seq:
@@ -299,11 +299,11 @@ class Log:
     # Retention and the end
 
     def drop_before(self, seq: int) -> list[Path]:
-        """Remove the files that hold only records before a sequence number, but never the last; gives what is gone."""
+        """Remove the files with only records before a sequence number, never the last file; returns those removed."""
         gone = []
         while len(self._segments) > 1 and self._segments[1].first_seq <= seq:
             path = self._segments[0].path
-            os.unlink(path)  # oldest first, so that no gap can come about
+            os.unlink(path)  # oldest first, so that there is never a gap
             del self._segments[0]
             self._older.close(path)
             gone.append(path)

@@ -1,4 +1,4 @@
-"""Places in a log by time: records stand in the order of their times."""
+"""Places in a log by time: records are in the order of their times."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def first_kept(folder: Path) -> int:
 
 
 def first_since(folder: Path, time: int) -> int:
-    """The sequence number of the first record at a time or later; if there is none, that of the next one to come."""
+    """The sequence number of the first record at a time or later; without one, that of the next new record."""
     begins = None
     for path in reversed(listed(folder)):
         if (segment := _segment(path)) is not None:

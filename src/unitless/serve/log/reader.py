@@ -34,7 +34,7 @@ class Reader:
         self._open.close_all()
 
     def _at(self, position: int) -> Segment:
-        """The file that holds a position."""
+        """The file that contains a position."""
         if position >= self._end and not self._grown(position):
             self._look()
         index = bisect.bisect_right(self._segments, position, key=lambda segment: segment.base) - 1
@@ -43,7 +43,7 @@ class Reader:
         return self._segments[index]
 
     def _grown(self, position: int) -> bool:
-        """Whether the last file that is known holds a position by now."""
+        """Whether the last known file now contains a position."""
         if self._segments:
             last = self._segments[-1]
             self._end = last.position(os.fstat(self._open.handle(last.path)).st_size)

@@ -29,7 +29,7 @@ HEADER_BYTES = 28
 MOST_ROWS = 0xFFFF
 MOST_BYTES = 0xFFFF_FFFF
 SEED = 0x756C_6F67
-FORM_AT = 5  # the byte of the header that holds the form
+FORM_AT = 5  # the byte of the header that names the form
 MORE = 0x80  # in it: the record is not the last of its group
 
 _HEADER = struct.Struct("<IBBHIQQ")
@@ -89,7 +89,7 @@ def decode(buffer: bytes, seq: int, position: int) -> list[Record]:
 
 
 class Scan(NamedTuple):
-    """How far a scan over records came."""
+    """How far a scan over records has come."""
 
     used: int  # bytes
     seq: int  # that of the next record
@@ -98,7 +98,7 @@ class Scan(NamedTuple):
 
 
 def scan(buffer: bytes, seq: int, time: int, stop_seq: int) -> Scan:
-    """Over the valid records at the beginning of a buffer, up to the one that holds a sequence number."""
+    """Scan the valid records at the beginning of a buffer, up to the one with a sequence number."""
     records = decode(buffer, seq, 0)
     while records and records[-1].seq + records[-1].rows > stop_seq:
         records.pop()

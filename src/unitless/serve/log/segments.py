@@ -4,7 +4,7 @@ magic           8 bytes
 format          u32        of this file
 library         44 bytes   the version of unitless that wrote it, filled with zeros
 first seq       u64        of its first record
-base            u64        bytes of all records before this file: where its first record stands in the log
+base            u64        bytes of all records before this file: the place of its first record in the log
 time            u64        of the last record before this file
 previous crc    u32        CRC-32 of the whole file before this one; 0 if there is none
 crc             u32        CRC-32 of the bytes before
@@ -39,7 +39,7 @@ _NAME = re.compile(r"[0-9]{20}\.seg")
 
 
 class TornHeaderError(Exception):
-    """A file whose header is incomplete and that holds nothing else: a power cut came while it was made."""
+    """A file with an incomplete header and nothing else: a power cut while it was made."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Segment:
         return position - self.base + SEGMENT_HEADER_BYTES
 
     def position(self, offset: int) -> int:
-        """Where in the log a byte of the file stands."""
+        """The place in the log of a byte of the file."""
         return offset - SEGMENT_HEADER_BYTES + self.base
 
     def header(self) -> bytes:
@@ -154,7 +154,7 @@ def write_whole(handle: int, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names of new and removed files to the disk."""
+    """Sync the names of new and removed files to disk."""
     with opened(folder) as handle:
         os.fsync(handle)
 
@@ -169,7 +169,7 @@ def checksum(handle: int, size: int) -> int:
 
 
 def scanned(segment: Segment, handle: int, size: int, stop_seq: int = NEVER) -> Scan:
-    """Over the valid records of a file, up to the one that holds a sequence number; `used` is a byte of the file."""
+    """Scan the valid records of a file, up to the one with a sequence number; `used` is a byte of the file."""
     place, chunk = Scan(SEGMENT_HEADER_BYTES, segment.first_seq, segment.time, False), CHUNK
     while place.used < size:
         buffer = os.pread(handle, min(chunk, size - place.used), place.used)
@@ -217,6 +217,6 @@ def record_at(segment: Segment, handle: int, position: int) -> Record:
 
 
 def _larger(buffer: bytes, chunk: int, left: int) -> int:
-    """How much to read for the record at the beginning of a buffer, which does not hold it; 0 if that will not help."""
+    """How much to read for the record at the beginning of a buffer, which ends before it; 0 if that will not help."""
     size = claimed(buffer)
     return size if chunk == len(buffer) < size <= left else 0

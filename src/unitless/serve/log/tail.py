@@ -1,4 +1,4 @@
-"""Tail: reads a log that another process writes, as its records come."""
+"""Tail: reads a log that another process writes, while it grows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .segments import NEVER, SEGMENT_HEADER_BYTES, Segment, TornHeaderError, lis
 
 
 class Tail:
-    """Reads the records from the one that holds a sequence number on, while another process or thread writes them.
+    """Reads the records from the one with a sequence number on, while another process or thread writes them.
 
     Only whole groups are given, that is, all that one `append` has written. So a write that fails half-way and is
     undone is never seen.
@@ -32,11 +32,11 @@ class Tail:
 
     @property
     def next_seq(self) -> int:
-        """The sequence number of the next record to come."""
+        """The sequence number of the next record."""
         return max(self._seq, self._from_seq)
 
     def read(self, most_bytes: int = 1 << 20) -> list[Record]:
-        """The records that have come, up to about so many bytes but always whole groups; [] if there are none.
+        """The new records, up to about this many bytes but always whole groups; [] if there are no new ones.
 
         Raises:
             LogError: the records are damaged or no longer kept, or the log was cut behind what was already read.
@@ -53,7 +53,7 @@ class Tail:
                 return []
 
     def check_end(self) -> None:
-        """See that what stands behind the last record is nothing, or the beginning of a record that is being written.
+        """Check that after the last record there is nothing, or the beginning of a record that is being written.
 
         Raises:
             LogError: it is neither.
@@ -70,7 +70,7 @@ class Tail:
             )
 
     def sync(self) -> None:
-        """Bring all that was read to the disk: older files are there, and this one is brought now."""
+        """Sync all that was read to disk: older files are there already, this one is synced now."""
         if self._handle >= 0:
             os.fsync(self._handle)
 
@@ -87,7 +87,7 @@ class Tail:
         self.close()
 
     def _find(self) -> bool:
-        """Open the file that holds the first record that is wanted, if there is one already."""
+        """Open the file that contains the first wanted record, if it exists already."""
         try:
             paths = listed(self.folder)
         except FileNotFoundError:
@@ -120,7 +120,7 @@ class Tail:
         return True
 
     def _read(self, most_bytes: int) -> list[Record]:
-        """The whole groups that come next in this file."""
+        """The next whole groups in this file."""
         assert self._segment is not None
         size = os.fstat(self._handle).st_size
         self._valid_seq, self._left = self._seq, size > self._offset
@@ -164,7 +164,7 @@ class Tail:
             )
 
     def _next_file(self) -> bool:
-        """Go on to the next file, if there is one and this one has nothing more to give; False to wait."""
+        """Continue with the next file, if it exists and this one is read completely; False to wait."""
         assert self._segment is not None
         gone = os.fstat(self._handle).st_nlink == 0  # the next file is made before this one is removed
         path = named(self.folder, self._valid_seq)

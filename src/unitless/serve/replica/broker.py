@@ -74,7 +74,7 @@ class BrokerReplica(ReplicaStore):
         self.streams[stream.name] = self._stream
 
     async def begin(self) -> None:
-        """Come to the state of this moment, if the broker answers."""
+        """Catch up with the broker, if it answers."""
         with contextlib.suppress(SourceError):
             while await self._read():
                 await asyncio.sleep(0)

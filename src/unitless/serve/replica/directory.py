@@ -23,7 +23,7 @@ from .store import ReplicaStore, ReplicaStream
 
 _SOONEST, _LATEST = 0.005, 0.05  # seconds between looks at a log: after news, and after a long time without
 _BYTES = 64 << 10  # how much of a log is read at once, so that requests are answered in between
-_LOOK = 0.5  # seconds between looks for streams that come and go
+_LOOK = 0.5  # seconds between looks for new and deleted streams
 
 _log = logging.getLogger("unitless.serve")
 
@@ -78,7 +78,7 @@ class DirectoryReplica(ReplicaStore):
         self._next: dict[str, float] = {}  # when it is looked at again
 
     async def begin(self) -> None:
-        """Come to the state of this moment."""
+        """Catch up with the folder."""
         await self._look()
 
     async def keep_up(self) -> None:
@@ -124,7 +124,7 @@ class DirectoryReplica(ReplicaStore):
         live.begin_again(stream, files)
 
     async def _look(self) -> None:
-        """Find streams that have come, forget those that have gone."""
+        """Add new streams, and remove deleted ones."""
         self._looked = time.monotonic()
         for name, path in list(self.folders.items()):
             if not path.exists():

@@ -110,7 +110,7 @@ class ReplicaStore(ModelStore):
         _refuse()
 
     async def begin(self) -> None:
-        """Come to the state of this moment."""
+        """Catch up with the source."""
         raise NotImplementedError
 
     async def keep_up(self) -> None:

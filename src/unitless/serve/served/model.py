@@ -216,7 +216,7 @@ class ServedModel:
         return score, predicted if level is None else predicted._replace(more=self._limits(score, predicted, level))
 
     def prediction_of(self, score: Any) -> Prediction:
-        """The prediction that a score, or the scores of several classes, stand for."""
+        """The prediction for a score, or for the scores of several classes."""
         if score is None:
             return NOTHING
         if self._several:
@@ -418,7 +418,7 @@ class ServedModel:
         return self._learn_batch(data, Texts(places.astype(np.int32), named), weight, None)
 
     def _label_of(self, number: float) -> Any:
-        """The label of the class that a number stands for."""
+        """The label of the class with a number."""
         plain, known = plain_number(number), self.classes
         return number_text(plain) if known and all(isinstance(one, str) for one in known) else plain
 
@@ -526,7 +526,7 @@ class ServedModel:
     def _class_of(label: Any) -> Any:
         if label is None or isinstance(label, list | dict):
             raise InputError(f"the label is {label!r}; it must be text, a number, true or false")
-        if isinstance(label, int) and not -LARGEST <= label < LARGEST:  # model files hold 64-bit integers
+        if isinstance(label, int) and not -LARGEST <= label < LARGEST:  # model files have 64-bit integers
             raise InputError("the label is a whole number of more than 64 bits", advice="send it as text")
         return label
 

@@ -36,11 +36,11 @@ class Waiting(NamedTuple):
 
 
 class Done(NamedTuple):
-    """An id that has its label, or whose label did not come in time."""
+    """An id that has its label, or whose label was too late."""
 
     time: int
     label: bytes  # which label it was, in short
-    content: bytes  # which features and label, where they came together
+    content: bytes  # the features and label, if they were sent together
     score: float  # what was answered
 
 

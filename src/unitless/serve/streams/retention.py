@@ -11,7 +11,7 @@ from . import snapshots
 def first_kept(segments: Sequence[tuple[int, Path, int]], *, needed: Iterable[int], retain: int) -> int:
     """The record before which whole segments can go: the first one of the oldest segment that stays.
 
-    A segment goes if the log is larger than it may be and every record in it is older than all that is needed.
+    A segment is removed if the log is larger than allowed and every record in it is older than all that is needed.
 
     Args:
         segments: of each its first record, its file and its size, oldest first.

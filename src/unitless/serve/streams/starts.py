@@ -32,7 +32,7 @@ class Start(NamedTuple):
     """Where a replay begins."""
 
     source: Source
-    model: Path | None  # the snapshot that holds the model; None: the record by which it joined, or a new model
+    model: Path | None  # the snapshot that contains the model; None: the record by which it joined, or a new model
     seq: int  # the last record that the model knows
     stream: Path | None  # the snapshot of the stream around it; None: the oldest state that there is
 
