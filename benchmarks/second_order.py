@@ -18,7 +18,7 @@ os.environ["UNITLESS_THREADS"] = "1"
 import numpy as np
 
 import unitless as ul
-from unitless.rates import WALKS
+from unitless.models.rates import WALKS
 
 ROWS, WARM_UP, ROUNDS = 20_000, 2_000, 5
 WIDTHS = (8, 16, 32, 56, 96)

@@ -18,15 +18,14 @@ CORE_INSIDE = {
     "engine/softmax": ["engine/lanes"],
     "engine/newton": ["engine/lanes"],
 }
-PYTHON = """_core errors frames html inputs limits locks losses options rates rules sections shown version whole_file
-    page: | notebook_bar: | json_values:
+PYTHON = """_core errors inputs limits locks losses options presentation rules version whole_file
     data: | models: data | merging: data models | metrics: models | figures: models metrics
-    inference: notebook_bar json_values data models metrics figures
-    training: page notebook_bar json_values data models metrics figures inference
+    inference: data models metrics figures
+    training: data models metrics figures inference
     plot: models metrics figures inference training | export: data models inference
-    cluster: notebook_bar json_values data models merging metrics training
+    cluster: data models merging metrics training
     river: data models inference training | sklearn: data models metrics training
-    serve: json_values data models merging metrics inference training | client: serve
+    serve: data models merging metrics inference training | client: serve
     paper: data models metrics figures training
     cli: data models merging metrics figures plot inference training cluster export paper serve
     __init__: data models merging metrics inference training cluster export plot serve | __main__: cli"""

@@ -310,7 +310,7 @@ def importance(panel: Axes, bars: Sequence[tuple[str, float, float, float]], xla
 
 def steps(panel: Axes, start: float, parts: Sequence[tuple[str, float]], xlabel: str) -> None:
     """Draw how a sum is reached: from `start`, a bar for each part, which begins where the previous one ends."""
-    from .html import FALL, RISE  # noqa: PLC0415  (the colors of explanations in notebooks)
+    from .presentation.html import FALL, RISE  # noqa: PLC0415  (the colors of explanations in notebooks)
 
     before, ends = start, []
     for _, amount in parts:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import unitless as ul
-from unitless import html
+from unitless.presentation import html
 
 EVIL = '<script>alert("x")</script>'
 VOID = ("br", "hr", "img")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless import notebook_bar
+from unitless.presentation import notebook_bar
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3000, 3))

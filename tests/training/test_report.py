@@ -19,7 +19,7 @@ from sources import command, refused, write
 import unitless as ul
 from unitless.cli import main
 from unitless.metrics.records import METRICS
-from unitless.page import charts
+from unitless.presentation import charts
 from unitless.training import report
 
 VOID = {"meta", "br"}

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import shown
-from ..sections import Facts, Section, Table, text
+from ..presentation import shown
+from ..presentation.sections import Facts, Section, Table, text
 from . import failures
 
 _PAUSE = 0.1  # seconds between two updates of the progress

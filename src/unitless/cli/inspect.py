@@ -7,9 +7,9 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import shown
 from ..losses import LOSSES
-from ..sections import Facts, Notes, Section, Table
+from ..presentation import shown
+from ..presentation.sections import Facts, Notes, Section, Table
 from . import arguments, display, options
 from .options import OUTPUT, Flag
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import DivergedError
-from ..sections import Section
+from ..presentation.sections import Section
 from . import arguments, display, options
 
 

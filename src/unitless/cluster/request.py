@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from .. import notebook_bar
 from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
 from ..models.model import Model
 from ..options import is_sparse
+from ..presentation import notebook_bar
 from ..training.cluster import Cluster
 from ..training.plan import Plan
 from ..training.result import TrainResult

@@ -21,13 +21,13 @@ import numpy as np
 from ..data import Batch
 from ..data.memory import memory_size
 from ..errors import InputError, Option, OptionError, Phrase
-from ..json_values import plain
 from ..merging.gathered import Gathered
 from ..merging.rounds import Partitions, scaled
 from ..metrics.baseline import Baseline
 from ..metrics.evaluation import Evaluation
 from ..models.model import State
 from ..models.scored import Scored
+from ..presentation.json_values import plain
 from ..training.column_importance import importance_of
 from ..training.halves import judging, steering_loss
 from ..training.notes import drifts

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import html, inputs, notebook_bar, shown
+from .. import inputs
 from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.columns.arrow_column import text, whole
@@ -31,7 +31,6 @@ from ..data.screening import usable
 from ..data.sources.in_memory import Arrays, Mappings
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
-from ..json_values import named, plain
 from ..losses import LOSSES
 from ..metrics.baseline import HindsightBaseline, skill
 from ..metrics.coverage import Coverage
@@ -43,6 +42,8 @@ from ..models.error_quantiles import checked_level
 from ..models.prediction_errors import has_errors
 from ..models.scored import Scored
 from ..options import USUAL_LEVEL
+from ..presentation import html, notebook_bar, shown
+from ..presentation.json_values import named, plain
 from . import evaluation_summary
 from .importance import ROWS, Importance, measure
 from .predictor import places

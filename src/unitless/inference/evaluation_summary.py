@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .. import shown
 from ..data.columns.schema import VALUE
 from ..metrics import shown_metrics
-from ..sections import Facts, Notes, Section, Table
+from ..presentation import shown
+from ..presentation.sections import Facts, Notes, Section, Table
 from . import importance_summary
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import html, inputs, shown
+from .. import inputs
 from ..data import Batch
 from ..data.columns import date_parts
 from ..data.columns.feature_columns import FeatureColumns
@@ -31,6 +31,7 @@ from ..models.learner import Learner
 from ..models.model import Feature
 from ..models.one_vs_all import OneVsAll
 from ..models.terms import Terms
+from ..presentation import html, shown
 from .nonlinear_explanation import raw_row, taken_apart
 from .predictor import Predictor, places
 

@@ -23,7 +23,6 @@ from ..data import Batch
 from ..data.columns import batch_columns
 from ..data.columns.feature_columns import FeatureColumns
 from ..inputs import Float64
-from ..json_values import plain
 from ..losses import LOSSES
 from ..metrics import records
 from ..metrics.intervals import CONFIDENCE, student_quantile
@@ -32,6 +31,7 @@ from ..metrics.sums import BLOCK, MetricSums
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.scored import Scored
+from ..presentation.json_values import plain
 from .explanation import entries
 
 FEWEST = 20  # rows; fewer do not tell

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from .. import shown
 from ..metrics import shown_metrics
-from ..sections import Section, Table
+from ..presentation import shown
+from ..presentation.sections import Section, Table
 from .importance import ColumnImportance, Importance
 
 SHOWN = 10  # columns in a table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import frames, html, inputs
+from .. import inputs
 from ..data import Batch, Reader, ReadOptions, open_source
 from ..data.fitting import fitting_source
 from ..data.labels import number_text
@@ -28,6 +28,8 @@ from ..models.extra_members import shares_shown
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import bounds, label_sets, quantiles_of
+from ..presentation import html
+from . import frames
 from .intervals import Interval, LabelSet
 
 if TYPE_CHECKING:

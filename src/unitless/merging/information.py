@@ -33,8 +33,8 @@ from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
 from ..models.model import State
+from ..models.rates import WALKS
 from ..models.second_order import covariance
-from ..rates import WALKS
 from .engine import Engine
 from .layout import Lanes, Layout, Slots
 from .means import Terms

@@ -6,9 +6,9 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from .. import shown
 from ..losses import LOSSES
-from ..sections import Section, Table
+from ..presentation import shown
+from ..presentation.sections import Section, Table
 from .coverage import COVERAGE
 from .records import METRICS, Metric
 

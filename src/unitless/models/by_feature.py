@@ -17,9 +17,9 @@ from .. import _core
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import Options
-from ..rates import WALKS, Candidates, Walk
 from ..rules import RULES, Rule
 from .model import BIAS, Feature
+from .rates import WALKS, Candidates, Walk
 from .second_order import with_doubt
 from .terms import Terms
 

@@ -19,10 +19,10 @@ from ..inputs import MISSING as MISSING_VALUE
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import Options
-from ..rates import WALKS, Candidates
 from .by_feature import Averaged, StateReading, in_present_unit, leader
 from .extra_members import EXTRA_MEMBERS
 from .model import Feature
+from .rates import WALKS, Candidates
 from .second_order import with_doubt
 from .terms import Terms
 

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import html, inputs, shown
+from .. import inputs
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import USUAL_LEVEL, Auto, Clip, Loss, ModelType, Options, Order, Rule, Schedule, check_names
-from ..rates import Walk
+from ..presentation import html, shown
 from . import pruning
 from .by_feature import ByFeature, StateReading, ranked
 from .classes import Label, label_array
 from .error_quantiles import checked_level
 from .model import BIAS, LARGE, Model
+from .rates import Walk
 
 
 class Learner(Model):

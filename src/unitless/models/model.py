@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 import numpy as np
 
-from .. import _core, html, inputs
+from .. import _core, inputs
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES, LossTask
 from ..options import EnsembleKind, Kept, ModelType, Options
-from ..rates import Candidates
+from ..presentation import html
 from ..rules import RULES
 from . import file as model_file
 from .error_quantiles import ErrorQuantiles
 from .extra_members import shares_shown
 from .kernels import chosen_kernel
 from .number_intervals import NumberIntervals
+from .rates import Candidates
 
 if TYPE_CHECKING:
     from typing_extensions import Self

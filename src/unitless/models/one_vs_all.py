@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import html, inputs
+from .. import inputs
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, LossTask, names
 from ..options import USUAL_LEVEL, Auto, Clip, Loss, ModelType, Options, Rule, check_names
-from ..rates import Walk
+from ..presentation import html
 from ..rules import RULES
 from . import pruning
 from .by_feature import ByFeature, StateReading, ranked
@@ -25,6 +25,7 @@ from .error_quantiles import checked_level
 from .file import Kind
 from .form_reading import FormReading
 from .model import Model, State
+from .rates import Walk
 
 if TYPE_CHECKING:
     from typing_extensions import Self

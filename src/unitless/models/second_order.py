@@ -9,7 +9,7 @@ import numpy as np
 
 from ..inputs import Float64
 from ..losses import Loss
-from ..rates import Walk
+from .rates import Walk
 from .terms import Doubt, Terms
 
 

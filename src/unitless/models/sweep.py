@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core, html, inputs, shown
+from .. import _core, inputs
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import DEFAULTS, LOSSES, LossTask
 from ..options import USUAL_LEVEL, Loss, Options, Rule, check_names
 from ..options import rate as checked_rate
-from ..rates import rate_grid
+from ..presentation import html, shown
 from ..rules import RULES
 from .by_feature import scored_weight
 from .classes import Classes, Label, label_array
 from .learner import Learner
 from .model import Model
 from .one_vs_all import OneVsAll, by_row, class_clip
+from .rates import rate_grid
 from .softmax import Softmax
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import InputError
-from ..shown import short
+from ..presentation.shown import short
 from . import limiting
 from .events import OF_ROWS, Form, Kind, Record, Row
 from .log import Log, LogError

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ..errors import Error
-from ..shown import short
+from ..presentation.shown import short
 
 LONGEST = 600  # characters of a message: values that a client has sent can be of any length
 

@@ -18,7 +18,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from ..shown import short
+from ..presentation.shown import short
 from ..version import __version__
 from .served.describe import metrics_of
 from .tallies import Histogram

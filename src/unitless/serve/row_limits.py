@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..shown import short
+from ..presentation.shown import short
 from .events import Row
 from .problems import Problem
 from .settings import Settings

@@ -32,7 +32,7 @@ import msgspec
 
 from .. import whole_file
 from ..errors import Error, OptionError
-from ..shown import short
+from ..presentation.shown import short
 from ..version import __version__, is_newer
 from . import limiting
 from .backtests import Backtests

@@ -6,7 +6,7 @@ import logging
 import math
 from typing import Any, TypeAlias
 
-from ..json_values import plain
+from ..presentation.json_values import plain
 from .events import Kind, Record, Row
 from .moments import Moments
 from .served import ServedModel

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .. import shown
 from ..data import Batch
 from ..data.columns.feature_columns import FeatureColumns
 from ..data.rows.sample import Sample
 from ..inference.importance import FEWEST, ROWS, Importance, measure
+from ..presentation import shown
 
 if TYPE_CHECKING:
     from .training import Training

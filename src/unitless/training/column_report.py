@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .. import shown
 from ..data.columns.schema import DATES
 from ..errors import Option, Phrase
+from ..presentation import shown
 
 if TYPE_CHECKING:
     from .training import Training

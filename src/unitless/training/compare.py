@@ -14,19 +14,19 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import html
 from .. import rules as update_rules
 from ..data import Batch
 from ..data.memory import memory_size
 from ..data.read_options import Reading, given_reading
 from ..errors import OptionError
 from ..inputs import Float64
-from ..json_values import named, plain
 from ..metrics.history import Moment
 from ..metrics.paired import Difference, Paired
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import USUAL_LEVEL, Auto, Rule
+from ..presentation import html
+from ..presentation.json_values import named, plain
 from .contest import Contender, Contest
 from .plan import Plan
 from .result import TrainResult

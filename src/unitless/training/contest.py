@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
-from .. import notebook_bar
 from ..data import Batch
 from ..data.progress import Progress
 from ..errors import DivergedError, OptionError
 from ..options import Rule
+from ..presentation import notebook_bar
 from ..rules import RULES
 from .fit import shuffled
 from .interruption import interruptible

@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal
 
-from .. import notebook_bar
 from ..data.memory import memory_size
 from ..data.read_options import Reading, given_reading
 from ..errors import OptionError
 from ..options import USUAL_LEVEL, Auto
+from ..presentation import notebook_bar
 from .cluster import Cluster
 from .fit import Fit
 from .plan import Plan

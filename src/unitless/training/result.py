@@ -9,12 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import html
 from ..data.columns.schema import SPLIT
 from ..data.read_options import Reading
 from ..inference.importance import Importance
 from ..inference.predictor import Predictor
-from ..json_values import named, plain
 from ..losses import LOSSES
 from ..metrics.baseline import skill
 from ..metrics.evaluation import Evaluation
@@ -24,7 +22,9 @@ from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
 from ..options import ModelType
-from ..sections import text
+from ..presentation import html
+from ..presentation.json_values import named, plain
+from ..presentation.sections import text
 from . import summary
 from .column_report import column_report
 

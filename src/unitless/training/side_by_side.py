@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .. import shown
 from ..metrics import shown_metrics
 from ..metrics.stream_baselines import shown_name
-from ..sections import Facts, Notes, Section, Table
+from ..presentation import shown
+from ..presentation.sections import Facts, Notes, Section, Table
 from . import summary
 
 if TYPE_CHECKING:

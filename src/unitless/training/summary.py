@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from .. import shown
 from ..errors import Option, Phrase
 from ..inference import importance_summary
 from ..losses import LOSSES
 from ..metrics import shown_metrics
 from ..models.extra_members import shares_shown
-from ..sections import Facts, Notes, Section, lines
+from ..presentation import shown
+from ..presentation.sections import Facts, Notes, Section, lines
 
 if TYPE_CHECKING:
     from .result import TrainResult

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from .. import html, inputs
+from .. import inputs
 from .. import rules as update_rules
 from ..data import Batch, Reader, Target
 from ..data import labels as task_labels
@@ -24,13 +24,14 @@ from ..data.read_options import Reading, given_reading
 from ..data.screening import usable
 from ..errors import InputError, OptionError
 from ..inputs import Float64
-from ..json_values import named, plain
 from ..losses import LOSSES
 from ..models.classes import Classes, Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from ..options import ModelType, Rule
+from ..presentation import html
+from ..presentation.json_values import named, plain
 from .contest import Contender, Contest, checked_rules
 from .plan import Plan
 from .setup import ModelRequest, Setup

@@ -16,9 +16,9 @@ import numpy as np
 
 from ... import figures
 from ...inputs import Float64
+from ...models.rates import rate_grid
 from ...models.sweep import Sweep
 from ...options import Rule
-from ...rates import rate_grid
 from .printed import RULE_NAMES
 from .rate_search import Told
 from .section import Record

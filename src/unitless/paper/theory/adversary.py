@@ -25,8 +25,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...inputs import Float64
+from ...models.rates import rate_grid
 from ...models.sweep import Sweep
-from ...rates import rate_grid
 from ..algorithms import Hinge, Logistic, Loss, Squared
 from .ball import Ball
 from .comparator import best_predictor

@@ -8,11 +8,11 @@ from typing import Any
 from ...data.columns.text_columns import FOR_NAMES
 from ...errors import InputError
 from ...inference.explanation import explain
-from ...json_values import plain
 from ...metrics.evaluation import Evaluation
 from ...models.by_feature import ranked
 from ...models.curve_panels import panels
 from ...models.model import BIAS
+from ...presentation.json_values import plain
 from ..wire import Curve, Explained, Explanation, Judged, OfModel, Weight, Weights
 from .model import ServedModel
 

@@ -14,7 +14,7 @@ import msgspec
 from ...errors import InputError
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
-from ...shown import short
+from ...presentation.shown import short
 
 _NEAR = 8  # names are held in a set once fewer than 1/8 of the features are left
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
-from ...shown import short
+from ...presentation.shown import short
 
 MOST_NAMED = 20  # unknown names that an answer lists
 LONGEST_NAME = 80  # characters of a name in an answer

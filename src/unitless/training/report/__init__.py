@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from ... import shown, whole_file
+from ... import whole_file
 from ...errors import OptionError
-from ...html import tag
-from ...page import described, page, paragraph, section
+from ...presentation import shown
+from ...presentation.html import tag
+from ...presentation.page import described, page, paragraph, section
 from ...version import __version__
 from .. import summary
 from . import data, model, predictions, score, words

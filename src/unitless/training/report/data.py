@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ... import shown
-from ...html import Html, tag
-from ...page import bar, bar_table, paragraph
+from ...presentation import shown
+from ...presentation.html import Html, tag
+from ...presentation.page import bar, bar_table, paragraph
 from . import words
 
 if TYPE_CHECKING:

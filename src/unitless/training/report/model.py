@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ... import shown
-from ...html import Html, joined, tag
 from ...inference import importance_summary
 from ...inference.curve_panels import curve_panels
 from ...losses import LOSSES
 from ...metrics import shown_metrics
 from ...models.curve_panels import Panel
-from ...page import bar, bar_table, figure, folded, paragraph
-from ...page.charts import Axis, Frame, limits, percent
+from ...presentation import shown
+from ...presentation.charts import Axis, Frame, limits, percent
+from ...presentation.html import Html, joined, tag
+from ...presentation.page import bar, bar_table, figure, folded, paragraph
 from . import words
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import shown
-from ...html import Html, joined, tag
 from ...losses import LOSSES
 from ...metrics.curves import Bars, Curve, Curves, Pairs, Reliability
 from ...metrics.ranking import Ranking
-from ...page import figure, paragraph, table
-from ...page.charts import Axis, Frame, percent
+from ...presentation import shown
+from ...presentation.charts import Axis, Frame, percent
+from ...presentation.html import Html, joined, tag
+from ...presentation.page import figure, paragraph, table
 from . import words
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ... import shown
-from ...html import Html, joined, tag
 from ...metrics import shown_metrics
 from ...metrics.coverage import COVERAGE
 from ...metrics.records import METRICS
-from ...page import bar, bar_table, paragraph, table, tile
+from ...presentation import shown
+from ...presentation.html import Html, joined, tag
+from ...presentation.page import bar, bar_table, paragraph, table, tile
 from .. import summary
 from . import words
 

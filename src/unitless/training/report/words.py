@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ... import shown
-from ...html import Html
+from ...presentation import shown
+from ...presentation.html import Html
 
 if TYPE_CHECKING:
     from ..result import TrainResult

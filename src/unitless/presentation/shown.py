@@ -48,7 +48,7 @@ def short(text: str, width: int = 80) -> str:
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Return a table as text; the first `left` columns are aligned left, the other columns (numbers) right.
 
-    >>> from unitless import shown
+    >>> from unitless.presentation import shown
     >>> print(shown.table(["feature", "weight"], [["age", "0.5"], ["a long name", "12.0"]]))
     feature      weight
     age             0.5

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .inputs import Float64
+from ..inputs import Float64
 
 
 def _kind(source: Any) -> str | None:
@@ -22,7 +22,7 @@ def column(source: Any, values: list[Any], name: str = "prediction") -> Any:
     The column is a pandas Series with the frame's index, a polars Series or a pyarrow Array.
 
     >>> import polars as pl
-    >>> from unitless import frames
+    >>> from unitless.inference import frames
     >>> frames.column(pl.DataFrame({"x": [1, 2]}), [0.5, None]).to_list()
     [0.5, None]
     >>> frames.column([[1.0], [2.0]], [0.5, 1.5])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unitless as ul
-from unitless.json_values import named, plain
+from unitless.presentation.json_values import named, plain
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -3,7 +3,7 @@
 Colors and fonts are classes (`line`, `other`, `dots`, ...) that the page's style sheet defines, so that a chart follows
 the page's dark and print styles. Numbers that are not finite are left out, and lines end at the edge of the axes.
 
-    >>> from unitless.page import charts
+    >>> from unitless.presentation import charts
     >>> frame = charts.Frame("a parabola", charts.Axis("x", 0, 2), charts.Axis("y", 0, 4))
     >>> print(frame.drawn(frame.line([0, 1, 2], [0, 1, 4]))[:4])
     <svg
@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..html import Html, joined, tag
+from .html import Html, joined, tag
 
 WIDTH, HEIGHT = 360, 260
 _LETTER = 6.2  # the largest width of a letter in the axis labels
@@ -25,7 +25,7 @@ _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 def amount(value: float, step: float = 0.0) -> str:
     """A number at an axis: 0.25, 1,500, 20k, 3M; `step` is the distance between the numbers of the axis.
 
-    >>> from unitless.page import charts
+    >>> from unitless.presentation import charts
     >>> [charts.amount(x) for x in (0.25, 1500, 20000, 3e6, 1e-7)]
     ['0.25', '1,500', '20k', '3M', '1e-07']
     """
@@ -218,7 +218,7 @@ def _finite(x: Iterable[float], y: Iterable[float]) -> Iterator[tuple[float, flo
 def limits(values: Iterable[float], from_zero: bool = False) -> tuple[float, float, bool]:
     """The range of an axis, and whether it is logarithmic, which keeps small values visible next to very large ones.
 
-    >>> from unitless.page import charts
+    >>> from unitless.presentation import charts
     >>> charts.limits([1.0, 1.5, 2.0])
     (0.9, 2.1, False)
     >>> charts.limits([0.001, 0.1, 1e6])[2]

@@ -1,6 +1,6 @@
 """Describes how a result is shown: sections of facts, tables and notes.
 
-`cli/display.py` prints the sections, `html.py` turns them into a notebook card, and `page/` into a part of a page.
+`cli/display.py` prints the sections, `html.py` turns them into a notebook card, and `page.py` into a part of a page.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .options import Options
+from ..options import Options
 
 # Rounded to ten digits, because exp() may differ between machines in the last digits.
 AUTO_RATES = tuple(float(f"{math.exp(0.6 * k):.10g}") for k in range(-12, 10))

@@ -28,7 +28,7 @@ class Html(str):
 def text(value: Any) -> Html:
     """Return a value as HTML; everything that is not `Html` is escaped.
 
-    >>> from unitless import html
+    >>> from unitless.presentation import html
     >>> print(html.text("a < b"))
     a &lt; b
     """

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..html import Html, joined, tag, text
-from ..sections import Facts, Section, Table
+from .html import Html, joined, tag, text
+from .sections import Facts, Section, Table
 
 # The content security policy of pages: they may use their own styles, and nothing else.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
