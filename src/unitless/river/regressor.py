@@ -85,7 +85,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         >>> from unitless.river import UnitlessRegressor
         >>> model = UnitlessRegressor()
         >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-        MAE: 0.181134
+        MAE: 0.181182
         >>> print(f"{model.weights['gallup']:.2f} for each point of Gallup's")
         0.11 for each point of Gallup's
     """
