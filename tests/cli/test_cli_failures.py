@@ -92,3 +92,6 @@ def test_options_of_vowpal_wabbit_are_answered_with_their_page(words: list[str],
 def test_a_command_that_people_look_for_is_answered_with_where_it_is(capsys: Any) -> None:
     assert main(["explain", "m.unitless"]) == 2
     assert "Try: unitless inspect MODEL --explain" in capsys.readouterr().err
+    assert main(["score", "m.unitless", "a.csv"]) == 2
+    assert "compare" not in (answer := capsys.readouterr().err)
+    assert "Try: unitless evaluate MODEL DATA" in answer

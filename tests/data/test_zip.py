@@ -170,6 +170,7 @@ def test_files_of_other_kinds_are_named_with_what_to_do(tmp_path: Path) -> None:
         ("a.zip", excel(), "is a document of Microsoft Office; save its table as CSV"),
         ("a.tar", tar("w"), "is a tar archive; unpack it, and give the files in it"),
         ("a.tar.gz", tar("w:gz"), "is a tar archive; unpack it, and give the files in it"),
+        ("a.csv", bytes(8) + b'{"__metadata__":{"unitless":"{}"}}', "is a model file; give the data here"),
         ("a.7z", b"7z\xbc\xaf\x27\x1c" + bytes(20), "is a 7z archive; unpack it"),
         ("a.db", sqlite(tmp_path), "is an SQLite database; write the table that is meant to a CSV file"),
         ("a.pkl", pickle.dumps(FRAME), "is a pickle of Python; load it yourself, if you trust it, and give the frame"),

@@ -210,6 +210,7 @@ def _run(arguments: list[str] | None) -> int:
         if not near and re.search(r"No such option: (--\w+_\w|-[dfiqpl]\b)", usage()):
             hint = f"\nVowpal Wabbit's options have other names here: docs/reference/vowpal-wabbit-options.md{hint}"
         for name, command in _ELSEWHERE.items():
-            hint = f"\nTry: {command}" if f"No such command '{name}'" in usage() else hint
+            if f"No such command '{name}'" in usage():
+                message, hint = f"No such command '{name}'.", f"\nTry: {command}"
         return failed(f"{message}{hint}", 2)
     return code if isinstance(code, int) else 0

@@ -30,6 +30,7 @@ _SAVE_AS_CSV = "save it as CSV"
 _UNPACK = "unpack it, and give the files in it"
 KINDS = (
     OtherKind("an Excel file", _SAVE_AS_CSV, (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",)),
+    OtherKind("a model file", "give the data here, such as a CSV file", (b'{"__metadata__":{"unitless"',), 8),
     OtherKind("a 7z archive", _UNPACK, (b"7z\xbc\xaf\x27\x1c",)),
     OtherKind("a rar archive", _UNPACK, (b"Rar!\x1a\x07",)),
     OtherKind("a tar archive", _UNPACK, (b"ustar\x00", b"ustar "), 257),
