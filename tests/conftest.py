@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
+import sys
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -16,6 +18,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 hypothesis.settings.register_profile("unitless", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("unitless")
 os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1,localhost"  # where the tests' servers are
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    """Close the figures that a test leaves open: matplotlib warns from the twentieth on, in whichever test that is."""
+    yield
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")
+
 
 # Files whose tests take longest come first, so that at the end no process runs alone with one of them.
 LONGEST = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from typing import Any
 
 import matplotlib as mpl
@@ -50,12 +49,6 @@ def things() -> dict[str, Any]:
 @pytest.fixture
 def axis() -> Axes:
     return Figure().subplots()
-
-
-@pytest.fixture(autouse=True)
-def _no_figures_are_left_open() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
