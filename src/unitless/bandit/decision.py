@@ -53,8 +53,15 @@ def named_actions(actions: Any) -> dict[Name, Mapping[str, Any] | None]:
     The order must not depend on the order in which they are given, because the draw depends on it. Mappings in a list
     have their positions as names.
     """
+    if (
+        type(actions) is list and actions and set(map(type, actions)) == {str}
+    ):  # the most frequent case, and the fastest
+        found: dict[Any, Any] = dict.fromkeys(sorted(actions))
+        if len(found) < len(actions):
+            raise _twice(actions)
+        return found
     if isinstance(actions, Mapping):
-        found: dict[Any, Any] = dict(actions)
+        found = dict(actions)
     elif isinstance(actions, str) or not hasattr(actions, "__iter__"):
         raise InputError(f"the actions are {actions!r}; they must be a list of names, or of mappings of features")
     else:
@@ -62,22 +69,28 @@ def named_actions(actions: Any) -> dict[Name, Mapping[str, Any] | None]:
         if any(isinstance(one, Mapping) for one in listed):
             found = dict(enumerate(listed))
         else:
-            for name in listed:
-                if not is_name(name):
-                    raise InputError(f"an action is {name!r}; it must be text, a whole number or a mapping of features")
-            found = dict.fromkeys(listed)
+            found = {_checked_name(name): None for name in listed}
             if len(found) < len(listed):
-                twice = next(name for at, name in enumerate(listed) if name in listed[:at])
-                raise InputError(f"the action {twice!r} is on offer twice; give each action once")
+                raise _twice(listed)
     if not found:
         raise InputError("there is no action to choose from; give at least one")
-    wrong = next((name for name in found if not is_name(name)), None)
-    if wrong is not None:
-        raise InputError(f"an action is named {wrong!r}; names are text or whole numbers")
+    for name in found:
+        _checked_name(name)
     with_features = sum(isinstance(features, Mapping) for features in found.values())
     if 0 < with_features < len(found) or (isinstance(actions, Mapping) and not with_features):
         raise InputError("some actions have features and others have none; give a mapping of features for each action")
     return {name: found[name] for name in sorted(found, key=_order)}
+
+
+def _checked_name(name: Any) -> Name:
+    if not is_name(name):
+        raise InputError(f"an action is {name!r}; it must be text, a whole number or a mapping of features")
+    return name  # type: ignore[no-any-return]
+
+
+def _twice(names: Sequence[Any]) -> InputError:
+    twice = next(name for at, name in enumerate(names) if name in names[:at])
+    return InputError(f"the action {twice!r} is on offer twice; give each action once")
 
 
 def _order(name: Name) -> tuple[bool, Any]:

@@ -226,6 +226,23 @@ class Bandit:
         """
         return self._events.status(event_id)
 
+    def reward_of(self, event_id: Name) -> float | None:
+        """Return the reward of an event that has had one; None for other events.
+
+        Args:
+            event_id: the id that was given to `decide`.
+        """
+        return self._events.done.get(event_id)
+
+    def pending_event(self, event_id: Name) -> Decision | None:
+        """Return the decision of an event that waits for its reward; None for other events.
+
+        Args:
+            event_id: the id that was given to `decide`.
+        """
+        event = self._events.pending.get(event_id)
+        return None if event is None else event.decision(event_id)
+
     def _expire(self, now: float | None, room: int = 0) -> None:
         since = None if self.time_limit is None or now is None else now - self.time_limit
         for event_id in self._events.late(since, room):
