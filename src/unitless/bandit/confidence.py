@@ -24,6 +24,7 @@ import numpy as np
 LAMBDAS = 0.75 * 0.5 ** np.arange(12)
 PSI = -np.log1p(-LAMBDAS) - LAMBDAS
 FEWEST = 100  # rows before an asymptotic interval
+FEWEST_EFFECTIVE = 30  # effective rows before an asymptotic interval of another policy
 NARROWEST = 1000  # rows at which asymptotic intervals are as narrow as they can be
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from ..errors import InputError, OptionError
-from .confidence import Asymptotic, LowerLimit, margin
+from .confidence import FEWEST_EFFECTIVE, Asymptotic, LowerLimit, margin
 from .decision import Name, is_name
 from .learning import Bandit
 from .log import Logged, read_log
@@ -63,8 +63,14 @@ class Evaluation:
     reward_range: tuple[float, float] | None
 
     def asdict(self) -> dict[str, Any]:
-        """Return the attributes as plain values."""
-        return asdict(self)
+        """Return the attributes as plain values; limits that are not known are None."""
+        return {name: _plain(value) for name, value in asdict(self).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Evaluator:
@@ -162,22 +168,30 @@ class Evaluator:
         if not self._rows:
             raise InputError("the log has no decision with a reward")
         found = {name: self._estimate(name) for name in self._means}
-        effective = self._w * self._w / self._w2 if self._w2 else 0.0
         return Evaluation(
-            self._rows, self._missing, **found, snips=self._snips(), effective_rows=effective, level=self.level,
+            self._rows, self._missing, **found, snips=self._snips(), effective_rows=self._effective, level=self.level,
             reward_range=self.range,
         )  # fmt: skip
 
     def is_better(self) -> bool:
         """Return whether the policy is better than the log's: `lift` is above 0 at half the error of the level."""
         if self.range is None:
-            return self._means["lift"].mean > self._means["lift"].margin(self._alpha)
+            return self._means["lift"].mean > self._half("lift")
         return self._limits["lift"][0].exceeds(1.0, self._alpha / 2)
+
+    @property
+    def _effective(self) -> float:
+        return self._w * self._w / self._w2 if self._w2 else 0.0
+
+    def _half(self, name: str) -> float:
+        """Return half the width of an asymptotic interval; infinite if too few rows tell something about the policy."""
+        few = name != "logged" and self._effective < FEWEST_EFFECTIVE
+        return math.inf if few else self._means[name].margin(self._alpha)
 
     def _estimate(self, name: str) -> Estimate:
         mean = self._means[name]
         if self.range is None:
-            half = mean.margin(self._alpha)
+            half = self._half(name)
             return Estimate(mean.mean, mean.mean - half, mean.mean + half)
         (low, high), alpha = self.range, self._alpha / 2
         lower, upper = (limit.value(alpha) for limit in self._limits[name])
@@ -194,6 +208,7 @@ class Evaluator:
         v = self._wr / self._w
         squares = self._w2r2 - 2 * v * self._w2r + v * v * self._w2  # of w (r - v)
         half = margin(self._rows, math.sqrt(max(squares, 0.0) / self._rows), self._alpha) * self._rows / self._w
+        half = math.inf if self._effective < FEWEST_EFFECTIVE else half
         return Estimate(v, v - half, v + half)
 
 
@@ -207,8 +222,8 @@ def evaluate(
     """Estimate how good a policy would have been, by the log of another one.
 
     The intervals are right after every row at once: one may look at them as often as one likes, and stop at any time.
-    With `reward_range` they hold for any number of rows; without it they need no range, are narrower, and hold for
-    many rows (from 100 on). The interval of `snips` is always of the second kind.
+    With `reward_range` they hold for any number of rows. Without it they are narrower and hold for many rows: they are
+    infinite below 100 rows, and below 30 effective rows. The interval of `snips` is always of the second kind.
 
     Args:
         log: the decisions and their rewards, or a file with them; see `read_log`.
@@ -227,7 +242,7 @@ def evaluate(
     """
     found = Evaluator(reward_range, level)
     for one in _rows(log):
-        found.add(one, probabilities(policy, one))
+        found.add(one, probabilities(policy, one, one.names))
     return found.result()
 
 
@@ -257,13 +272,16 @@ def replay(
     return found.result()
 
 
-def probabilities(policy: Policy, logged: Logged) -> dict[Name, float]:
-    """Return the probability of each action by a policy, for a decision of a log."""
+def probabilities(policy: Policy, logged: Logged, names: Sequence[Name]) -> dict[Name, float]:
+    """Return the probability of each action by a policy, for a decision of a log; `names` are those on offer."""
     if isinstance(policy, Bandit):
         return policy.propensities(logged.context, logged.actions)
     chosen = policy(logged.context, logged.actions) if callable(policy) else policy
     if is_name(chosen):
-        # A constant action that was not on offer has no value; then the policy chooses nothing.
+        if chosen not in names:  # action numbers are text on the command line
+            chosen = next((name for name in names if str(name) == chosen), chosen)
+        if chosen not in names:
+            raise InputError(f"the policy chose {chosen!r}, which was not on offer: {', '.join(map(repr, names[:10]))}")
         return {chosen: 1.0}
     if not isinstance(chosen, Mapping) or not math.isclose(math.fsum(chosen.values()), 1.0, rel_tol=1e-6):
         raise InputError(

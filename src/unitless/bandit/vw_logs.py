@@ -44,7 +44,7 @@ def read_dsjson(lines: Lines) -> Iterator[dict[str, Any]]:
             "context": _flat(context),
             "actions": actions,
             "action": names[ranking[0] - 1],
-            "reward": -float(one["_label_cost"]),
+            "reward": 0.0 - float(one["_label_cost"]),
             "propensities": {names[at - 1]: value for at, value in zip(ranking, p, strict=True)},
             "event_id": one.get("EventId", ""),
             "time": one.get("Timestamp"),
@@ -74,7 +74,7 @@ def as_dsjson(one: Logged) -> str:
     at = names.index(one.action)
     ranking = [at, *(place for place in range(len(names)) if place != at)]
     fields: dict[str, Any] = {
-        "_label_cost": -float(one.reward or 0.0),
+        "_label_cost": 0.0 - (one.reward or 0.0),
         "_label_probability": one.propensities[one.action],
         "_label_Action": at + 1,
         "_labelIndex": at,
@@ -126,7 +126,7 @@ def _one_line(number: int, line: str) -> dict[str, Any]:
         raise InputError("there must be one label action:cost:probability before the bar", line=number)
     action, cost, propensity = _label(full[0], number)
     offered = sorted({action, *(int(label) for label in labels if label.isdecimal())})
-    found = {"context": _features(f"|{rest}", number), "actions": offered, "action": action, "reward": -cost}
+    found = {"context": _features(f"|{rest}", number), "actions": offered, "action": action, "reward": 0.0 - cost}
     return found | {"propensities": {action: propensity}}
 
 
@@ -151,7 +151,7 @@ def _with_actions(block: list[tuple[int, str]]) -> dict[str, Any]:
         "context": context,
         "actions": actions if any(actions) else list(range(len(actions))),
         "action": action,
-        "reward": -cost,
+        "reward": 0.0 - cost,
         "propensities": {action: propensity},
     }
 
@@ -176,7 +176,7 @@ def _features(text: str, number: int) -> dict[str, Any]:
 def as_cb(one: Logged) -> str:
     """Return a decision as text; actions are numbered from 1 in the order of their names."""
     offered = named_actions(one.actions)
-    names, label = list(offered), f"{-float(one.reward or 0.0)!r}:{one.propensities[one.action]!r}"
+    names, label = list(offered), f"{0.0 - (one.reward or 0.0)!r}:{one.propensities[one.action]!r}"
     if all(features is None for features in offered.values()):
         numbers = [f"{at}:{label}" if name == one.action else str(at) for at, name in enumerate(names, 1)]
         return f"{' '.join(numbers)} | {_written(one.context)}"
