@@ -1,4 +1,4 @@
-"""Contextual bandits next to Vowpal Wabbit: python benchmarks/bandits.py [--rounds 10000] [--seeds 3] [--vw] [--false N]
+"""Contextual bandits next to Vowpal Wabbit: python benchmarks/bandits.py [--rounds N] [--seeds N] [--vw] [--false N]
 
 Bandit feedback is made from tables: of each row, only the reward of the chosen action is seen. The score is 0 for
 random choices and 1 for the best action of each row. Vowpal Wabbit gets costs between 0 and 1, features whose names are
