@@ -13,6 +13,7 @@ from ..options import ModelType
 from . import state
 from .context import Features, Read, Row, Slots, combined, with_constant
 from .decision import Actions, Decision, Name, checked_id, drawn, named_actions
+from .errors import Errors
 from .events import Event, Events, Status
 from .reward_models import ACTION, CONTEXT, NEW, RewardModel
 
@@ -81,9 +82,13 @@ class Bandit:
         self._products = Slots()
         self._models: dict[Name, RewardModel] = {}  # by action; with features of actions one, named ""
         self._time: float | None = None  # the latest
+        self._rewards = self._expired = 0
+        self._sum = 0.0  # of all rewards
+        self._errors = Errors()
+        # Since the beginning, or since the rewards have changed:
         self._first: float | None = None  # the first reward; all are learned less it
-        self._rewards = self._errors = self._expired = 0
-        self._total = self._squares = 0.0
+        self._learned = 0
+        self._total = 0.0  # of the rewards less the first one
 
     # ------------------------------------------------------------------------------------------------ decisions
 
@@ -144,7 +149,7 @@ class Bandit:
             )
         rows, chosen = self._counted(reading), reading.names.index(action)
         propensities, expected = self._propensities(rows, reading.names)
-        self._learn(action, rows[chosen], expected[chosen], reward)
+        self._learn(action, rows[chosen], None if self._first is None else (self._first, expected[chosen]), reward)
         return dict(zip(reading.names, propensities, strict=True))
 
     def _read(self, context: Any, actions: Any) -> Reading:
@@ -170,9 +175,9 @@ class Bandit:
         """Return the probability of each action, and its expected reward less the first reward."""
         count = len(names)
         known = [self._models.get(name if self._action is None else "") for name in names]
-        pooled = self._total / self._rewards if self._rewards else 0.0
+        pooled = self._total / self._learned if self._learned else 0.0
         expected = [pooled if model is None else model.predict(row) for model, row in zip(known, rows, strict=True)]
-        squared = self._squares / self._errors if self._errors else 0.0
+        squared = self._errors.mean
         if not squared > 0 or count == 1:  # no reward has differed from what was expected
             return [1.0 / count] * count, expected
         uncertainties = [NEW if model is None else model.uncertainty for model in known]
@@ -181,7 +186,7 @@ class Bandit:
         else:
             variances = [_core.variances(uncertainties[:1], row.slots, row.z)[0] for row in rows]
         best = _core.best_probabilities(expected, [0.5 * math.sqrt(squared * variance) for variance in variances])
-        uniform = (1.0 + self._rewards) ** (-2 / 3)
+        uniform = (1.0 + self._learned) ** (-2 / 3)
         return [(1.0 - uniform) * one + uniform / count for one in best], expected
 
     def _uniform(self, event_id: Name) -> float:
@@ -252,22 +257,31 @@ class Bandit:
     def _finish(self, event_id: Name, reward: float | None) -> None:
         event, own = self._events.finish(event_id, reward), self.default_reward if reward is None else reward
         if own is not None:
-            self._learn(event.names[event.chosen], event.row, event.expected[event.chosen], float(own))
+            expected = None if event.offset is None else (event.offset, event.expected[event.chosen])
+            self._learn(event.names[event.chosen], event.row, expected, float(own))
 
-    def _learn(self, action: Name, row: Row, expected: float, reward: float) -> None:
+    def _learn(self, action: Name, row: Row, expected: tuple[float, float] | None, reward: float) -> None:
+        """Learn a reward; `expected` are the first reward and what was expected beyond it, if there was one then."""
+        if self._first is not None:  # the first reward is compared with nothing
+            offset, beyond = (self._first, 0.0) if expected is None else expected
+            if self._errors.add(reward - offset - beyond):
+                self._begin_anew()
         if self._first is None:
             self._first = reward
-        reward -= self._first
-        if self._rewards:  # the first reward was compared with nothing
-            self._squares += (reward - expected) ** 2
-            self._errors += 1
         self._rewards += 1
-        self._total += reward
+        self._sum += reward
+        self._learned += 1
+        self._total += reward - self._first
         key = action if self._action is None else ""
         model = self._models.get(key)
         if model is None:
             model = self._models[key] = RewardModel.new(self.model_type, self._action is not None)
-        model.learn(row, reward)
+        model.learn(row, reward - self._first)
+
+    def _begin_anew(self) -> None:
+        """Forget what was learned of rewards: they have become quite different, such as prices in another currency."""
+        self._models, self._errors = {}, Errors()
+        self._first, self._learned, self._total = None, 0, 0.0
 
     def _checked_time(self, time: float | None) -> float | None:
         """Return the latest time so far; times that go back are taken as that one."""
@@ -300,7 +314,7 @@ class Bandit:
     @property
     def mean_reward(self) -> float:
         """The mean of all rewards so far; NaN before the first one."""
-        return math.nan if self._first is None else self._first + self._total / self._rewards
+        return self._sum / self._rewards if self._rewards else math.nan
 
     # ------------------------------------------------------------------------------------------------ files
 

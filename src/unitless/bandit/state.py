@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from .. import whole_file
 from ..errors import Error, ModelFileError
 from ..models import file as model_file
 from .context import Features, Slots
+from .errors import Errors
 from .events import Events
 from .reward_models import RewardModel
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 _KEY, _VERSION = "unitless", 1
 _OPTIONS = ("model_type", "random_state", "time_limit", "default_reward", "max_pending")
-_NUMBERS = ("_time", "_first", "_rewards", "_errors", "_expired", "_total", "_squares")
+_NUMBERS = ("_time", "_rewards", "_expired", "_sum", "_first", "_learned", "_total")
 _PLAIN = "plain"  # the array with the JSON, which may be longer than a header
 
 B = TypeVar("B", bound="Bandit")
@@ -48,6 +50,7 @@ def to_bytes(bandit: Bandit) -> bytes:
         "features": features,
         "products": list(bandit._products),
         "models": list(bandit._models),
+        "errors": asdict(bandit._errors),
         "events": bandit._events.plain(),
     }
     arrays[_PLAIN] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
@@ -77,6 +80,7 @@ def from_bytes(cls: type[B], data: bytes) -> B:
             rest = arrays.get(f"rest.{at}")
             exact = arrays[f"exact.{at}"].copy()
             bandit._models[name] = RewardModel(model, exact, None if rest is None else rest.copy())
+        bandit._errors = Errors(**plain["errors"])
         bandit._events = Events.restored(bandit.max_pending, plain["events"])
     except ModelFileError:
         raise
