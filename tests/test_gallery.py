@@ -65,7 +65,7 @@ def test_the_page_is_that_of_the_script(script: pathlib.Path) -> None:
 
 def test_every_page_belongs_to_a_script_and_is_on_the_site() -> None:
     names = {script.stem for script in SCRIPTS}
-    assert len(names) == 8
+    assert len(names) == 9
     assert {page.stem for page in PAGES.glob("*.md")} == {"index", *names}
     assert {re.sub(r"-\d+$", "", picture.stem) for picture in PAGES.glob("*.png")} == names
     navigation = set(re.findall(r"tutorials/(\w+)\.md", (ROOT / "mkdocs.yml").read_text("utf-8")))

@@ -8,8 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 CORE = """base | simd: | algorithm: simd | rows: simd | encoding: simd rows | engine: simd algorithm rows
     trees: simd algorithm rows engine | ensemble: simd algorithm rows engine trees
-    learner: algorithm rows encoding engine | text: rows | calibration: simd
-    python: algorithm rows encoding engine ensemble learner text calibration"""
+    learner: algorithm rows encoding engine | text: rows | calibration: simd | bandit: simd
+    python: algorithm rows encoding engine ensemble learner text calibration bandit"""
 # The folders inside a folder, and which of their neighbors each uses.
 CORE_INSIDE = {
     "algorithm/losses": [],
@@ -22,13 +22,14 @@ PYTHON = """_core errors inputs limits locks losses options presentation rules v
     data: | models: data | merging: data models | metrics: models | figures: models metrics
     inference: data models metrics figures
     training: data models metrics figures inference
+    bandit: data models training | loading: models bandit
     plot: models metrics figures inference training | export: data models inference
     cluster: data models merging metrics training
     river: data models inference training | sklearn: data models metrics training
-    serve: data models merging metrics inference training | client: serve
+    serve: data models merging metrics inference training bandit | client: serve
     paper: data models metrics figures training
-    cli: data models merging metrics figures plot inference training cluster export paper serve
-    __init__: data models merging metrics inference training cluster export plot serve | __main__: cli"""
+    cli: data models merging metrics figures plot inference training cluster export paper serve bandit
+    __init__: loading metrics merging models inference training cluster export plot serve bandit data | __main__: cli"""
 
 
 def imported(path: Path) -> set[str]:

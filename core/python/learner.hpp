@@ -317,6 +317,7 @@ void define_dates(nb::module_& m);
 void define_gather(nb::module_& m);
 void define_mixture(nb::module_& m);
 void define_calibration(nb::module_& m);
+void define_bandit(nb::module_& m);
 void define_merging(nb::module_& m, nb::class_<PyLearner>& learner);
 
 }  // namespace unitless

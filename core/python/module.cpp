@@ -92,4 +92,5 @@ NB_MODULE(_core, m) {
     define_learner(m);
     define_mixture(m);
     define_calibration(m);
+    define_bandit(m);
 }

@@ -10,7 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import metrics, plot
+    from . import bandit, metrics, plot
+    from .bandit.learning import Bandit
     from .data.read_options import Reading
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError, WorkerError
     from .export.coefficients import to_json
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from .inference.evaluate import evaluate
     from .inference.explanation import explain
     from .inference.predictor import Predictor
+    from .loading import load
     from .merging.merge import merge
-    from .models.file import load
     from .models.learner import Learner
     from .models.one_vs_all import OneVsAll
     from .models.softmax import Softmax
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 # The module that defines each name. A module is imported when one of its names is first used, so that
 # `unitless --help` imports none of them.
 _HOMES = {
+    "Bandit": "bandit.learning",
     "Cluster": "training.cluster",
     "DivergedError": "errors",
     "Error": "errors",
@@ -57,7 +59,7 @@ _HOMES = {
     "evaluate": "inference.evaluate",
     "explain": "inference.explanation",
     "from_vw": "export.vw.model",
-    "load": "models.file",
+    "load": "loading",
     "merge": "merging.merge",
     "sweep": "training.sweep",
     "to_json": "export.coefficients",
@@ -65,9 +67,10 @@ _HOMES = {
     "to_sklearn": "export.estimators",
     "train": "training.request",
 }
-_MODULES = ("metrics", "plot", "serve")  # `serve` is a module that can be called
+_MODULES = ("bandit", "metrics", "plot", "serve")  # `serve` is a module that can be called
 
 __all__ = [
+    "Bandit",
     "Cluster",
     "DivergedError",
     "Error",
@@ -84,6 +87,7 @@ __all__ = [
     "TrainResult",
     "WorkerError",
     "__version__",
+    "bandit",
     "compare",
     "evaluate",
     "explain",

@@ -446,6 +446,29 @@ def scale_numbers(
 ) -> NDArray[np.float64]:
     """Updates the scale of errors only. Returns the errors of the rows divided by the final scale."""
 
+MOST_EXACT: int
+BUCKETS: int
+CONTEXT_SCALES_SIZE: int
+
+def scale_context(state: NDArray[np.float64], slots: list[int], x: list[float], centered: int) -> list[float]:
+    """Count a row of features, and return it without units; slots up to `centered` are centered."""
+
+def variances(
+    actions: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]], slots: list[int], z: list[float]
+) -> list[float]:
+    """The variance of the prediction of each action, in units of the noise."""
+
+def reduce_variance(
+    exact: NDArray[np.float64], rest: NDArray[np.float64] | None, slots: list[int], z: list[float]
+) -> None:
+    """Update the uncertainty of an action, which has learned a row."""
+
+def best_probabilities(f: list[float], u: list[float]) -> list[float]:
+    """The probability of each action to be the best, for rewards with these means and deviations."""
+
+def normal_below(x: float) -> float:
+    """The distribution function of the standard normal distribution."""
+
 class TextRows:
     """What a chunk of text gives: rows of named features with their labels, and the lines that are bad."""
 

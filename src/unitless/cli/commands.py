@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from . import compare, convert, demo, evaluate, inspect, log, merge, paper, predict, serve, sweep, train
+from . import bandit, compare, convert, demo, evaluate, inspect, log, merge, paper, predict, serve, sweep, train
 from .options import Flag
 
 GROUPS: dict[str, tuple[ModuleType, ...]] = {
     "Learn": (train, compare, sweep),
     "Use a model": (predict, evaluate, serve, log),
+    "Choose actions": (bandit,),
     "Understand a model": (inspect,),
     "Models and data": (merge, convert),
     "Try it": (demo, paper),

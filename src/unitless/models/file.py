@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from .model import Model, State
 
 VERSION = 1
+BANDIT = "Bandit"  # the kind in the files of bandits, which are not models
 Kind: TypeAlias = Literal["Learner", "OneVsAll", "Softmax", "Sweep"]
 # The module of each kind. These modules import this one, so this one imports them only when it reads a file.
 _KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Softmax": "softmax", "Sweep": "sweep"}
@@ -173,25 +174,7 @@ def check_writable(path: str) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load a model from a model file. It is fully checked; a damaged file raises a `ModelFileError`.
-
-    Args:
-        path: the file, as `Learner.save`, `TrainResult.save`, `Predictor.save` or `train(..., output=path)` wrote it.
-
-    Returns:
-        A `Learner`, `OneVsAll`, `Softmax` or `Sweep` that predicts exactly as the saved one. It can learn more rows,
-        unless `Predictor.save` wrote the file.
-
-    Example:
-        >>> import unitless as ul, tempfile, os
-        >>> m = ul.Learner()
-        >>> _ = m.learn([[1.0], [2.0]], [1.0, 2.0])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     m.save(os.path.join(folder, "model.unitless"))
-        ...     same = ul.load(os.path.join(folder, "model.unitless"))
-        >>> same.weights == m.weights
-        True
-    """
+    """Load a model, which `Learner.save` and others wrote; see `unitless.load`."""
     try:
         with open(os.fspath(path), "rb") as file:
             data = file.read()
@@ -297,6 +280,8 @@ def from_bytes(data: bytes) -> Any:
         data = _decompressed(header, arrays[_COMPRESSED])
         header, arrays = _parse(data)
     try:
+        if header.get("kind") == BANDIT:
+            raise ModelFileError("this is a bandit, not a model; unitless.load in Python reads it")
         if (version := header.get("version")) != VERSION:
             known = f"this version of unitless reads format {VERSION}"
             raise ModelFileError(f"this is a model of format {version!r}; {known}")

@@ -1,0 +1,145 @@
+"""Logs of decisions and their rewards: JSON lines, and the formats of Vowpal Wabbit."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from .. import whole_file
+from ..errors import InputError, OptionError
+from . import vw_logs
+from .decision import Name, named_actions
+
+Format: TypeAlias = Literal["json", "dsjson", "cb"]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A decision in a log, with its reward.
+
+    Args:
+        context: the features of the context.
+        actions: the actions that were on offer, as for `Bandit.decide`.
+        action: the name of the chosen action.
+        reward: its reward; None if it never came.
+        propensities: the probability of each action. If only that of the chosen action is known, some estimates and
+            intervals are wider.
+        expected: the expected reward of each action at the time of the decision, if it is known.
+        event_id: the id of the event. Default: "".
+        time: the time of the event. Default: None.
+    """
+
+    context: Mapping[str, Any]
+    actions: Any
+    action: Name
+    reward: float | None
+    propensities: Mapping[Name, float]
+    expected: Mapping[Name, float] = field(default_factory=dict)
+    event_id: Name = ""
+    time: float | str | None = None
+
+    @property
+    def names(self) -> list[Name]:
+        """The names of the actions that were on offer."""
+        return list(named_actions(self.actions))
+
+
+def read_log(path: str | os.PathLike[str], format: Format | None = None) -> Iterator[Logged]:
+    """Yield the decisions of a log, one by one.
+
+    Args:
+        path: the file; with the ending .gz it is decompressed.
+        format: "json": a line for each decision, with the fields of `Logged`; "dsjson" or "cb" (also with features of
+            actions): the formats of Vowpal Wabbit, where a reward is the negative cost. Default: None, as the content
+            suggests.
+    """
+    if format is not None:
+        _check(format)
+    name = os.fspath(path)
+    with gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8") as file:
+        lines = enumerate(file, 1)
+        first = next(((number, line) for number, line in lines if line.strip()), None)
+        if first is None:
+            return
+        found = format or _format_of(first[1])
+        every = _chained(first, lines)
+        try:
+            yield from (Logged(**one) for one in _READERS[found](every))
+        except InputError as error:
+            raise error.at(file=name) from None
+
+
+def write_log(log: Iterable[Logged], path: str | os.PathLike[str], format: Format = "json") -> int:
+    """Write decisions to a file, completely or not at all. Returns how many were written.
+
+    Args:
+        log: the decisions. In the formats of Vowpal Wabbit, those without a reward are left out.
+        path: the file.
+        format: as for `read_log`. Default: "json".
+    """
+    _check(format)
+    write = {"json": as_json, "dsjson": vw_logs.as_dsjson, "cb": vw_logs.as_cb}[format]
+    count = 0
+    with whole_file.opened(path) as file:
+        for one in log:
+            if one.reward is None and format != "json":
+                continue
+            file.write((write(one) + "\n").encode())
+            count += 1
+    return count
+
+
+def as_json(one: Logged) -> str:
+    """Return a decision as a line of JSON, without the line's end."""
+    actions = one.actions if isinstance(one.actions, Mapping) else list(one.actions)
+    fields: dict[str, Any] = {"event_id": one.event_id, "time": one.time, "context": dict(one.context)}
+    fields |= {"actions": actions, "action": one.action, "reward": one.reward}
+    fields["propensities"] = [[name, value] for name, value in one.propensities.items()]
+    fields["expected"] = [[name, value] for name, value in one.expected.items() if math.isfinite(value)]
+    return json.dumps(fields, default=str)
+
+
+def _read_json(lines: Iterable[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            one = json.loads(line)
+            fields = {name: one[name] for name in ("context", "actions", "action", "propensities")}
+        except (ValueError, KeyError, TypeError) as error:
+            missing = f"there is no {error.args[0]!r}" if isinstance(error, KeyError) else "this is not a JSON object"
+            raise InputError(
+                missing, line=number, advice="a decision has the fields of unitless.bandit.Logged"
+            ) from None
+        for name in ("propensities", "expected"):
+            given = one.get(name) or {}
+            fields[name] = {(key if type(key) is not list else str(key)): value for key, value in _pairs(given)}
+        yield fields | {"reward": one.get("reward"), "event_id": one.get("event_id", ""), "time": one.get("time")}
+
+
+def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
+    return given.items() if isinstance(given, dict) else given
+
+
+def _chained(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    yield first
+    yield from rest
+
+
+def _format_of(line: str) -> Format:
+    if not line.lstrip().startswith("{"):
+        return "cb"
+    return "dsjson" if '"_label' in line or '"_multi"' in line else "json"
+
+
+def _check(format: str) -> None:
+    if format not in get_args(Format):
+        raise OptionError(f"is {format!r}; it must be one of {', '.join(map(repr, get_args(Format)))}", option="format")
+
+
+_READERS = {"json": _read_json, "dsjson": vw_logs.read_dsjson, "cb": vw_logs.read_cb}
