@@ -11,10 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace unitless {
@@ -32,7 +30,11 @@ class Workers {
   public:
     explicit Workers(unsigned threads) : process_(this_process()) {
         try {
-            for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { wait_for_work(); });
+            for (unsigned i = 1; i < threads; ++i)
+                threads_.emplace_back([this, i] {
+                    number() = i;
+                    wait_for_work();
+                });
         } catch (const std::exception&) {  // the system has no more threads or memory; the existing threads do the work
         }
     }
@@ -58,6 +60,12 @@ class Workers {
       protected:
         ~Job() = default;
     };
+
+    // The number of the calling thread, from 1 on; 0 if it is none of a pool's.
+    static unsigned& number() {
+        static thread_local unsigned own = 0;
+        return own;
+    }
 
     // Whether this process created the threads.
     bool is_here() const { return process_ == this_process(); }
@@ -165,78 +173,5 @@ Workers& workers();
 
 // Sets whether the calling thread uses only itself for its models from now on: for programs with one model per thread.
 void work_alone(bool from_here_on);
-
-// Parts of a piece of work: action(0) ... action(count - 1), which are begun in this order, in up to `count` threads.
-class Parts final : public Workers::Job {
-  public:
-    Parts() = default;
-    Parts(const Parts&) = delete;
-    ~Parts() { settle(); }
-
-    // Lets up to `most` other threads begin. Returns whether there are any; otherwise nothing happens before `wait`.
-    bool start(Workers& workers, std::size_t count, std::size_t most, std::function<void(std::size_t)> action) {
-        count_ = count;
-        action_ = std::move(action);
-        next_ = 0;
-        failed_ = count;
-        error_ = nullptr;
-        running_ = true;
-        if (!workers.lend(*this, most)) return false;
-        helpers_ = &workers;
-        workers.call(most);
-        return true;
-    }
-    bool running() const { return running_; }
-
-    // Works on the parts that no thread has begun, and waits for the others. Then rethrows the exception of the first
-    // part that threw; later parts may not have run.
-    void wait() {
-        settle();
-        if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-    }
-    // The same, without the exception.
-    void settle() noexcept {
-        if (!running_) return;
-        while (work()) {
-        }
-        if (helpers_) std::exchange(helpers_, nullptr)->take_back();
-        running_ = false;
-    }
-
-    bool work() noexcept override {
-        const std::size_t i = next_++;
-        if (i < failed_) attempt(i);
-        return i + 1 < count_;
-    }
-
-  private:
-    std::size_t count_ = 0;
-    std::function<void(std::size_t)> action_;
-    std::atomic<std::size_t> next_{0}, failed_{0};  // failed_: the first part that threw, or `count`
-    std::mutex lock_;
-    std::exception_ptr error_;  // the exception of part `failed_`
-    Workers* helpers_ = nullptr;
-    bool running_ = false;
-
-    void attempt(std::size_t i) {
-        try {
-            action_(i);
-        } catch (...) {
-            const std::lock_guard guard(lock_);
-            if (i >= failed_) return;
-            failed_ = i;
-            error_ = std::current_exception();
-        }
-    }
-};
-
-// Runs action(0) ... action(count - 1) in up to `count` threads, the caller's among them. After all have ended,
-// rethrows the exception of the first part that threw; later parts may not have run.
-template <class Action>
-void in_parts(Workers& workers, std::size_t count, const Action& action) {
-    Parts parts;
-    parts.start(workers, count, count > 1 ? count - 1 : 0, std::cref(action));
-    parts.wait();
-}
 
 }  // namespace unitless

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "algorithm/dispatch.hpp"
+#include "base/parts.hpp"
 #include "base/workers.hpp"
 
 namespace unitless {
@@ -106,16 +107,6 @@ void EnsembleEngine::find_curve_leaves(Staged& staged, const Batch& rows, std::s
     leaves.resize(before + curves_.find(*kernel_.trees, rows.raw + r * rows.raw_stride, columns, leaves.data() + before,
                                         staged.intervals));
     staged.leaf_ends.push_back(leaves.size());
-}
-
-// Adds tasks that assist the learner of trees, as many as there are threads without a member.
-void EnsembleEngine::add_assistants(std::size_t rows) {
-    const std::size_t threads = rows < few_rows ? 1 : workers().count();
-    for (std::size_t i = 0; i < leaf_learners_.size(); ++i) {
-        leaf_learners_[i].team().open();
-        const std::size_t most = std::min(leaf_learners_[i].most_assistants(), threads - 1);
-        for (std::size_t k = 0; k < most; ++k) tasks_.push_back({Task::Kind::assist, i});
-    }
 }
 
 // Copies the scales, which the rows have changed, to the leaf learners.
@@ -249,18 +240,12 @@ void EnsembleEngine::start(Work& work) {
     for (std::size_t i = engines_.size(); i-- > 0;) tasks_.push_back({Task::Kind::engine, i});
     work.before = std::exchange(waiting_, nullptr);
     if (work.before) tasks_.push_back({Task::Kind::combine});
-    add_assistants(work.batch.rows);
     running_ = &work;
-    const auto task = [this, &work](std::size_t i) {
-        try {
-            learn_part(tasks_[i], work);
-        } catch (...) {  // a learner that was to begin later does not; none may wait for it
-            for (LeafLearner& learner : leaf_learners_) learner.team().close();
-            throw;
-        }
-    };
-    const std::size_t helpers = work.batch.rows < few_rows ? 0 : tasks_.size();
-    if (!parts_.start(workers(), tasks_.size(), helpers, task)) parts_.settle();
+    // Each thread takes the task that it had before if it can: the state of the member is in its cache.
+    claims_.open(tasks_.size());
+    const auto task = [this, &work](std::size_t) { learn_part(tasks_[claims_.claim()], work); };
+    const std::size_t helpers = work.batch.rows < few_rows ? 0 : tasks_.size() + most_helpers;
+    if (!parts_.start(workers(), tasks_.size(), helpers, true, task)) parts_.settle();
 }
 
 void EnsembleEngine::learn_part(const Task& task, Work& work) {
@@ -270,11 +255,8 @@ void EnsembleEngine::learn_part(const Task& task, Work& work) {
             engines_[task.member].engine->learn(work.batch, made.of(engine_place(task.member)));
             return engines_[task.member].engine->finish();
         case Task::Kind::leaf_learner:
-            leaf_learners_[task.member].learn(work.staged.rows(work.batch), made.before,
-                                              {made.choosing, !keeps_rates()}, made.width, made.of(task.member));
-            return leaf_learners_[task.member].team().close();
-        case Task::Kind::assist:
-            return leaf_learners_[task.member].team().assist();
+            return leaf_learners_[task.member].learn(work.staged.rows(work.batch), made.before,
+                                                     {made.choosing, !keeps_rates()}, made.width, made.of(task.member));
         default:
             return combine(*work.before);
     }

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "base/workers.hpp"
+#include "base/parts.hpp"
 #include "engine/engine.hpp"
 #include "engine/lanes/staged_batch.hpp"
 #include "ensemble/mixture.hpp"
@@ -138,13 +138,15 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
 
     // A piece of work on a batch, for one thread.
     struct Task {
-        enum class Kind { linear, engine, leaf_learner, combine, assist };
+        enum class Kind { linear, engine, leaf_learner, combine };
         Kind kind;
         std::size_t member = 0;
     };
     std::vector<Task> tasks_;
     static constexpr std::size_t few_rows = 16;  // for which threads would cost more than they gain
-    void add_assistants(std::size_t rows);
+    // Threads that help with pieces of the tasks; further ones would only share the same caches among more cores.
+    static constexpr std::size_t most_helpers = 4;
+    Claims claims_;  // of the tasks
 
     void set_classes(std::size_t count);
     void forward_settings();
