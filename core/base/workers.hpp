@@ -83,15 +83,17 @@ class Workers {
         return true;
     }
 
-    // Announces new pieces of the job, and wakes threads for them if the job may have more threads.
+    // Announces new pieces of the job, and wakes threads for them if the job may have more threads and too few are
+    // awake: those have just worked, and their caches have what the job needs.
     void call(std::size_t pieces) {
         ++generation_;
-        const std::size_t active = active_, sleeping = sleeping_;
-        if (sleeping == 0 || active >= most_) return;  // a thread that falls asleep now checks the generation once more
+        const std::size_t active = active_, sleeping = sleeping_, awake = threads_.size() - sleeping;
+        // A thread that falls asleep now checks the generation once more.
+        if (sleeping == 0 || active >= most_ || awake >= pieces) return;
         {
             const std::lock_guard guard(lock_);  // after this lock, every thread that saw no work is waiting
         }
-        for (std::size_t i = 0; i < std::min({pieces, sleeping, most_ - active}); ++i) wake_.notify_one();
+        for (std::size_t i = 0; i < std::min({pieces - awake, sleeping, most_ - active}); ++i) wake_.notify_one();
     }
 
     // Waits until no thread works on the job.

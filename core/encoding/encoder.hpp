@@ -30,7 +30,7 @@ class Encoder {
         : own_(std::make_unique<KnownFeatures>(setup)), known_(own_.get()), kernel_(&kernel) {}
 
     // Limits of a batch: the number of rows, and the number of entries at which no further row is added.
-    static constexpr std::size_t rows_per_batch = 512, entries_per_batch = 16384;
+    static constexpr std::size_t rows_per_batch = 512, entries_per_batch = 32768;
 
     // Returns an encoder for rows that are predicted. This encoder must outlive it, and must not change meanwhile.
     Encoder reader() const { return Encoder(*known_, *kernel_); }
