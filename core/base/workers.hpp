@@ -30,7 +30,11 @@ class Workers {
   public:
     explicit Workers(unsigned threads) : process_(this_process()) {
         try {
-            for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { wait_for_work(); });
+            for (unsigned i = 1; i < threads; ++i)
+                threads_.emplace_back([this, i] {
+                    number() = i;
+                    wait_for_work();
+                });
         } catch (const std::exception&) {  // the system has no more threads or memory; the existing threads do the work
         }
     }
@@ -57,6 +61,12 @@ class Workers {
         ~Job() = default;
     };
 
+    // The number of the calling thread, from 1 on; 0 if it is none of a pool's.
+    static unsigned& number() {
+        static thread_local unsigned own = 0;
+        return own;
+    }
+
     // Whether this process created the threads.
     bool is_here() const { return process_ == this_process(); }
 
@@ -73,15 +83,17 @@ class Workers {
         return true;
     }
 
-    // Announces new pieces of the job, and wakes threads for them if the job may have more threads.
+    // Announces new pieces of the job, and wakes threads for them if the job may have more threads and too few are
+    // awake: those have just worked, and their caches have what the job needs.
     void call(std::size_t pieces) {
         ++generation_;
-        const std::size_t active = active_, sleeping = sleeping_;
-        if (sleeping == 0 || active >= most_) return;  // a thread that falls asleep now checks the generation once more
+        const std::size_t active = active_, sleeping = sleeping_, awake = threads_.size() - sleeping;
+        // A thread that falls asleep now checks the generation once more.
+        if (sleeping == 0 || active >= most_ || awake >= pieces) return;
         {
             const std::lock_guard guard(lock_);  // after this lock, every thread that saw no work is waiting
         }
-        for (std::size_t i = 0; i < std::min({pieces, sleeping, most_ - active}); ++i) wake_.notify_one();
+        for (std::size_t i = 0; i < std::min({pieces - awake, sleeping, most_ - active}); ++i) wake_.notify_one();
     }
 
     // Waits until no thread works on the job.
@@ -163,49 +175,5 @@ Workers& workers();
 
 // Sets whether the calling thread uses only itself for its models from now on: for programs with one model per thread.
 void work_alone(bool from_here_on);
-
-// Runs action(0) ... action(count - 1) in up to `count` threads. After all have ended, rethrows the exception of the
-// first part that threw; later parts may not have run.
-template <class Action>
-void in_parts(Workers& workers, std::size_t count, const Action& action) {
-    class Parts final : public Workers::Job {
-      public:
-        Parts(std::size_t count, const Action& action) : count_(count), action_(action) {}
-        bool work() noexcept override {
-            const std::size_t i = next_++;
-            if (i < failed_) attempt(i);
-            return i + 1 < count_;
-        }
-        // Must be called after all threads have left.
-        void rethrow() const {
-            if (error_) std::rethrow_exception(error_);
-        }
-
-      private:
-        std::size_t count_;
-        const Action& action_;
-        std::atomic<std::size_t> next_{0}, failed_{count_};  // failed_: the first part that threw, or `count`
-        std::mutex lock_;
-        std::exception_ptr error_;  // the exception of part `failed_`
-
-        void attempt(std::size_t i) {
-            try {
-                action_(i);
-            } catch (...) {
-                const std::lock_guard guard(lock_);
-                if (i >= failed_) return;
-                failed_ = i;
-                error_ = std::current_exception();
-            }
-        }
-    };
-    Parts parts(count, action);
-    const bool helped = count > 1 && workers.lend(parts, count - 1);
-    if (helped) workers.call(count - 1);
-    while (parts.work()) {
-    }
-    if (helped) workers.take_back();
-    parts.rethrow();
-}
 
 }  // namespace unitless

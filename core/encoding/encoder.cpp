@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/limits.hpp"
 
@@ -56,6 +57,8 @@ Batch Encoder::encode(RowSource& rows, std::size_t first, std::size_t most, Purp
     Batch batch;
     if (!plain() || !rows.as_batch(first, most, batch)) {
         products_.forget_notes();
+        std::swap(builder_, last_builder_);
+        std::swap(raw_rows_, last_raw_rows_);
         builder_.clear();
         if (raw()) raw_rows_.clear();
         rows.encode(*this, first, most, purpose, weight);

@@ -30,13 +30,13 @@ class Encoder {
         : own_(std::make_unique<KnownFeatures>(setup)), known_(own_.get()), kernel_(&kernel) {}
 
     // Limits of a batch: the number of rows, and the number of entries at which no further row is added.
-    static constexpr std::size_t rows_per_batch = 512, entries_per_batch = 16384;
+    static constexpr std::size_t rows_per_batch = 512, entries_per_batch = 32768;
 
     // Returns an encoder for rows that are predicted. This encoder must outlive it, and must not change meanwhile.
     Encoder reader() const { return Encoder(*known_, *kernel_); }
 
     // Encodes at most `most` rows of the source from `first` on: so few that they stay in the cache. The batch is valid
-    // until the next call, and has no labels yet.
+    // until the call after the next one, so that it can be learned while the next one is encoded. It has no labels yet.
     Batch encode(RowSource& rows, std::size_t first, std::size_t most, Purpose purpose, const double* weight);
 
     const Features& features() const { return known_->features; }
@@ -134,8 +134,8 @@ class Encoder {
     std::unique_ptr<KnownFeatures> own_;  // null in readers, which change nothing
     const KnownFeatures* known_;
     const RowKernel* kernel_;
-    BatchBuilder builder_;
-    RawRows raw_rows_;
+    BatchBuilder builder_, last_builder_;  // of this batch, and of the one before
+    RawRows raw_rows_, last_raw_rows_;
     RowScratch products_;
     std::size_t slots_before_row_ = 0;
 

@@ -46,7 +46,8 @@ class Engine {
     virtual void reserve(std::size_t slots, bool growing) = 0;
 
     // Learns rows, and writes the predictions made before each row was learned. Rows may be in progress until `finish`.
-    // Until then the caller must keep the labels and the memory of the predictions, but not the batch itself.
+    // Until then the caller must keep the labels and the memory of the predictions, and the batch itself until the next
+    // call has returned.
     virtual void learn(const Batch& batch, double* predictions) = 0;
     virtual void finish() {}
     // Waits for rows in progress, and ignores their errors.

@@ -1,9 +1,11 @@
 #include "ensemble/engine.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "algorithm/dispatch.hpp"
+#include "base/parts.hpp"
 #include "base/workers.hpp"
 
 namespace unitless {
@@ -64,11 +66,16 @@ void EnsembleEngine::add_classes(std::size_t count) {
 }
 
 void EnsembleEngine::reserve(std::size_t slots, bool growing) {
+    if (slots == used_slots_) return;
+    complete();
     for_each_engine([&](Engine& engine) { engine.reserve(slots, growing); });
-    if (slots <= slots_) return;
-    const std::size_t more = growing ? std::max(slots, 2 * slots_) : slots;
-    for (LeafLearner& learner : leaf_learners_) learner.reserve(more);
-    slots_ = more;  // last: if memory runs out before, the next call does all of it
+    if (slots > slots_) {
+        const std::size_t more = growing ? std::max(slots, 2 * slots_) : slots;
+        for (LeafLearner& learner : leaf_learners_) learner.reserve(more);
+        if (!leaf_learners_.empty()) scales_.resize(more);
+        slots_ = more;
+    }
+    used_slots_ = slots;  // last: if memory runs out before, the next call does all of it
 }
 
 // Members have the settings of the ensemble.
@@ -102,62 +109,33 @@ void EnsembleEngine::find_curve_leaves(Staged& staged, const Batch& rows, std::s
     staged.leaf_ends.push_back(leaves.size());
 }
 
-// Adds tasks that assist the learner of trees, as many as there are threads without a member.
-void EnsembleEngine::add_assistants(std::size_t rows) {
-    const std::size_t threads = rows < few_rows ? 1 : workers().count();
-    for (std::size_t i = 0; i < leaf_learners_.size(); ++i) {
-        leaf_learners_[i].team().open();
-        const std::size_t most = std::min(leaf_learners_[i].most_assistants(), threads - 1);
-        for (std::size_t k = 0; k < most; ++k) tasks_.push_back({Task::Kind::assist, i});
-    }
-}
-
-// Runs all tasks, in parallel unless there are so few rows that threads would cost more than they gain.
-template <class Action>
-void EnsembleEngine::run_tasks(std::size_t rows, const Action& action) {
-    if (tasks_.size() == 1 || rows < few_rows) {
-        for (const Task& task : tasks_) action(task);
-        return;
-    }
-    in_parts(workers(), tasks_.size(), [&](std::size_t i) {
-        try {
-            action(tasks_[i]);
-        } catch (...) {  // a learner that was to begin later does not; none may wait for it
-            for (LeafLearner& learner : leaf_learners_) learner.team().close();
-            throw;
-        }
-    });
-}
-
-// Copies the scales of the first leaf learner, which the rows have changed, to the others.
+// Copies the scales, which the rows have changed, to the leaf learners.
 void EnsembleEngine::share_scales(const Batch& rows) {
-    if (leaf_learners_.empty()) return;
-    const double* const from = leaf_learners_[0].lanes().scale();
-    for (std::size_t i = 1; i < leaf_learners_.size(); ++i) {
-        double* const to = leaf_learners_[i].lanes().scale();
-        to[0] = from[0];
-        for (std::size_t k = rows.first; k < entries_end(rows); ++k) to[rows.slots[k]] = from[rows.slots[k]];
+    for (LeafLearner& learner : leaf_learners_) {
+        double* const to = learner.lanes().scale();
+        to[0] = scales_[0];
+        for (std::size_t k = rows.first; k < entries_end(rows); ++k) to[rows.slots[k]] = scales_[rows.slots[k]];
     }
 }
 
 // Computes the leaves of curves of all rows, and the cuts after each row. Returns the number of rows before the first
 // one with leaves.
-std::size_t EnsembleEngine::learn_curves(const Batch& rows, std::uint64_t examples) {
+std::size_t EnsembleEngine::learn_curves(Staged& staged, const Batch& rows, std::uint64_t examples) {
     std::size_t without_leaves = had_leaves_ ? 0 : rows.rows;
     for (std::size_t r = 0; r < rows.rows; ++r) {
-        const bool counts = staged_.batch.stage().rows[r].weight > 0;
-        const std::size_t columns = rows.raw_counts ? rows.raw_counts[r] : 0, found = staged_.leaves.size();
+        const bool counts = staged.batch.stage().rows[r].weight > 0;
+        const std::size_t columns = rows.raw_counts ? rows.raw_counts[r] : 0, found = staged.leaves.size();
         if (counts) curves_.reserve(columns, rows.raw_kinds);  // a row of weight 0 may lose its columns again
-        find_curve_leaves(staged_, rows, r, columns);
+        find_curve_leaves(staged, rows, r, columns);
         if (counts) {
-            if (!had_leaves_ && staged_.leaves.size() > found) {
+            if (!had_leaves_ && staged.leaves.size() > found) {
                 had_leaves_ = true;
                 without_leaves = r + 1;
             }
-            curves_.learn(rows.raw + r * rows.raw_stride, columns, staged_.intervals, ++examples,
-                          [&](const Curves::Cut& cut) { staged_.cuts.push_back(cut); });
+            curves_.learn(rows.raw + r * rows.raw_stride, columns, staged.intervals, ++examples,
+                          [&](const Curves::Cut& cut) { staged.cuts.push_back(cut); });
         }
-        staged_.cut_ends.push_back(staged_.cuts.size());
+        staged.cut_ends.push_back(staged.cuts.size());
     }
     return without_leaves;
 }
@@ -173,6 +151,8 @@ void EnsembleEngine::learn(const Batch& batch, double* predictions) {
         throw;
     } catch (...) {
         broken_ = true;
+        parts_.settle();
+        running_ = nullptr;
         waiting_ = nullptr;
         for_each_engine([](Engine& engine) { engine.settle(); });
         throw;
@@ -186,13 +166,12 @@ void EnsembleEngine::check_whole() const {
 }
 
 // Updates the scales with the rows, for leaf learners, and the clock. Returns how many rows can be learned.
-std::size_t EnsembleEngine::stage_learn(const Batch& rows) {
+std::size_t EnsembleEngine::stage_learn(Staged& staged, const Batch& rows) {
     if (leaf_learners_.empty()) {
         clock_ = linear_->clock();
         return rows.rows;
     }
-    return kernel_.lanes->stage_learn(setup_.options, clock_, leaf_learners_[0].lanes().scale(), rows,
-                                      staged_.batch.stage());
+    return kernel_.lanes->stage_learn(setup_.options, clock_, scales_.data(), rows, staged.batch.stage());
 }
 
 // The number of known classes after these rows are learned.
@@ -204,12 +183,12 @@ std::size_t EnsembleEngine::met_after(const Batch& rows) const {
 }
 
 void EnsembleEngine::learn_rows(const Batch& all, double* predictions) {
-    forward_settings();
-    staged_.begin(all);
+    if (!running_) forward_settings();
+    Work& work = works_[turn_];
+    work.staged.begin(all);
     const Clock before = clock_;
-    const std::size_t width = widths_.learn;
-    Predictions& made = predictions_[turn_];
-    made.begin(all.rows, member_count(), width, predictions);
+    Predictions& made = work.made;
+    made.begin(all.rows, member_count(), widths_.learn, predictions);
     std::size_t rows = sane_rows(all, !setup_.has_classes()), diverged_at = all.row + rows;
     if (linear_) {
         try {
@@ -221,64 +200,100 @@ void EnsembleEngine::learn_rows(const Batch& all, double* predictions) {
             rows = error.row - all.row;
         }
     }
-    rows = stage_learn(part_of(all, 0, rows));
-    const Batch batch = part_of(all, 0, rows);
-    share_scales(batch);
-    made.rows_without_leaves = leaf_learners_.empty() ? 0 : learn_curves(batch, before.examples);
-    for (LeafLearner& learner : leaf_learners_) learner.reserve_columns(curves_.columns());
+    rows = stage_learn(work.staged, part_of(all, 0, rows));
+    work.batch = part_of(all, 0, rows);
+    keep_kinds(work);
+    made.rows_without_leaves = leaf_learners_.empty() ? 0 : learn_curves(work.staged, work.batch, before.examples);
     made.rows = rows;
     made.labels = all.labels;
     made.labeled = true;
     made.choosing = chooses_rates();
     made.before = before;
     made.met = met_;
-    const LeafRows leaf_rows = staged_.rows(batch);
-    // Starts the longest tasks first. The predictions of the previous batch are combined meanwhile.
+    complete();
+    start(work);
+    met_ = met_after(work.batch);
+    turn_ = (turn_ + 1) % std::size(works_);
+    if (!lost_row_ && rows == all.rows && diverged_at == all.row + rows) return;
+    complete();
+    combine_waiting();
+    diverged_at = std::min(diverged_at, all.row + rows);
+    throw_diverged(lost_row_ ? *std::exchange(lost_row_, std::nullopt) : diverged_at, all.row + rows);
+}
+
+// Copies the kinds of the columns: the next batch may have more.
+void EnsembleEngine::keep_kinds(Work& work) {
+    Batch& rows = work.batch;
+    if (!rows.raw_counts || rows.rows == 0) return;
+    const std::size_t columns = *std::max_element(rows.raw_counts, rows.raw_counts + rows.rows);
+    work.staged.kinds.assign(rows.raw_kinds, rows.raw_kinds + columns);
+    rows.raw_kinds = work.staged.kinds.data();
+}
+
+// Lets the members learn a batch that was staged, the one with the most work first. Without other threads, they have
+// learned it when this returns.
+void EnsembleEngine::start(Work& work) {
+    share_scales(work.batch);
+    for (LeafLearner& learner : leaf_learners_) learner.reserve_columns(curves_.columns());
     tasks_.clear();
     for (std::size_t i = leaf_learners_.size(); i-- > 0;) tasks_.push_back({Task::Kind::leaf_learner, i});
     for (std::size_t i = engines_.size(); i-- > 0;) tasks_.push_back({Task::Kind::engine, i});
-    if (waiting_) tasks_.push_back({Task::Kind::combine});
-    add_assistants(rows);
+    work.before = std::exchange(waiting_, nullptr);
+    if (work.before) tasks_.push_back({Task::Kind::combine});
+    running_ = &work;
+    // Each thread takes the task that it had before if it can: the state of the member is in its cache.
+    claims_.open(tasks_.size());
+    const auto task = [this, &work](std::size_t) { learn_part(tasks_[claims_.claim()], work); };
+    const std::size_t helpers = work.batch.rows < few_rows ? 0 : tasks_.size() + most_helpers;
+    if (!parts_.start(workers(), tasks_.size(), helpers, true, task)) parts_.settle();
+}
+
+void EnsembleEngine::learn_part(const Task& task, Work& work) {
+    Predictions& made = work.made;
+    switch (task.kind) {
+        case Task::Kind::engine:
+            engines_[task.member].engine->learn(work.batch, made.of(engine_place(task.member)));
+            return engines_[task.member].engine->finish();
+        case Task::Kind::leaf_learner:
+            return leaf_learners_[task.member].learn(work.staged.rows(work.batch), made.before,
+                                                     {made.choosing, !keeps_rates()}, made.width, made.of(task.member));
+        default:
+            return combine(*work.before);
+    }
+}
+
+// Waits until the members have learned the batch that they are learning.
+void EnsembleEngine::complete() {
+    if (!running_) return;
+    Work& work = *std::exchange(running_, nullptr);
     try {
-        run_tasks(rows, [&](const Task& task) {
-            switch (task.kind) {
-                case Task::Kind::engine:
-                    engines_[task.member].engine->learn(batch, made.of(engine_place(task.member)));
-                    return engines_[task.member].engine->finish();
-                case Task::Kind::leaf_learner:
-                    leaf_learners_[task.member].learn(leaf_rows, before, {made.choosing, !keeps_rates()}, width,
-                                                      made.of(task.member));
-                    return leaf_learners_[task.member].team().close();
-                case Task::Kind::assist:
-                    return leaf_learners_[task.member].team().assist();
-                default:
-                    return finish();
-            }
-        });
-    } catch (const DivergedError&) {  // one member diverged, while the others have learned more rows
+        parts_.wait();
+    } catch (...) {  // one member has an error, while the others have learned more rows
         broken_ = true;
         waiting_ = nullptr;
         for_each_engine([](Engine& engine) { engine.settle(); });
         throw;
     }
-    for (const LeafLearner& learner : leaf_learners_)
-        made.restarts.insert(made.restarts.end(), learner.restarts().begin(), learner.restarts().end());
-    met_ = met_after(batch);
-    waiting_ = &made;
-    turn_ = 1 - turn_;
-    if (rows < all.rows || diverged_at < all.row + rows) {
-        finish();
-        throw_diverged(std::min(diverged_at, all.row + rows), all.row + rows);
+    waiting_ = &work.made;
+    bool lost = false;
+    for (const LeafLearner& learner : leaf_learners_) {
+        work.made.restarts.insert(work.made.restarts.end(), learner.restarts().begin(), learner.restarts().end());
+        lost = lost || (work.batch.rows && learner.diverged());
     }
-    for (const LeafLearner& learner : leaf_learners_)
-        if (rows && learner.diverged()) {
-            finish();
-            throw_diverged(all.row + rows - 1, all.row + rows);
-        }
+    if (lost && !lost_row_) lost_row_ = work.batch.row + work.batch.rows - 1;
+}
+
+void EnsembleEngine::combine_waiting() {
+    if (waiting_) combine(*std::exchange(waiting_, nullptr));
 }
 
 void EnsembleEngine::finish() {
-    if (waiting_) combine(*std::exchange(waiting_, nullptr));
+    complete();
+    combine_waiting();
+    if (lost_row_) {
+        const std::size_t row = *std::exchange(lost_row_, std::nullopt);
+        throw_diverged(row, row + 1);
+    }
 }
 
 void EnsembleEngine::prune_rates() {
@@ -304,6 +319,7 @@ void EnsembleEngine::lower_scale(std::uint32_t slot, double scale) {
         if (own > 0) scales.lower_scale(slot, own == before ? scale : own * (scale / before));
     }
     for (const LeafLearner& learner : leaf_learners_) learner.lanes().lower_scale(slot, scale);
+    if (!leaf_learners_.empty()) scales_[slot] = scale;
 }
 
 // ---------------------------------------------------------------------------------------------------- predicting
@@ -360,16 +376,17 @@ void EnsembleEngine::predict(const Batch& batch, const PredictOptions& options, 
 void EnsembleEngine::judge(const Batch& batch, const PredictOptions& options, double* predictions) {
     check_whole();
     forward_settings();
-    stage_predict(staged_, batch, options.extrapolate);
-    Predictions& made = predictions_[turn_];
+    Work& work = works_[turn_];
+    stage_predict(work.staged, batch, options.extrapolate);
+    Predictions& made = work.made;
     begin_predictions(made, batch, predictions);
     made.labeled = made.choosing = true;
-    const LeafRows leaf_rows = staged_.rows(batch);
+    const LeafRows leaf_rows = work.staged.rows(batch);
     tasks_.clear();
     for (std::size_t i = leaf_learners_.size(); i-- > 0;) tasks_.push_back({Task::Kind::leaf_learner, i});
     for (std::size_t i = 0; i < engines_.size(); ++i) tasks_.push_back({Task::Kind::engine, i});
     if (linear_) tasks_.push_back({Task::Kind::linear});
-    run_tasks(batch.rows, [&](const Task& task) {
+    const auto judge_with = [&](const Task& task) {
         switch (task.kind) {
             case Task::Kind::leaf_learner:
                 return leaf_learners_[task.member].judge(leaf_rows, made.width, made.of(task.member));
@@ -378,7 +395,12 @@ void EnsembleEngine::judge(const Batch& batch, const PredictOptions& options, do
             default:
                 return linear_->judge(batch, options, made.of(linear_place()));
         }
-    });
+    };
+    if (batch.rows < few_rows) {
+        for (const Task& task : tasks_) judge_with(task);
+    } else {
+        in_parts(workers(), tasks_.size(), [&](std::size_t i) { judge_with(tasks_[i]); });
+    }
     combine(made);
 }
 
@@ -522,6 +544,8 @@ void EnsembleEngine::load(const EngineState& from) {
     }
     if (leaf_learners_.size() > 0) load_leaf_learner(0, from.curve_learner, from);
     if (leaf_learners_.size() > 1) load_leaf_learner(1, from.tree_learner, from);
+    if (!leaf_learners_.empty())
+        scales_.assign(leaf_learners_[0].lanes().scale(), leaf_learners_[0].lanes().scale() + slots_);
     if (setup_.has_classes()) {
         set_classes(linear_ ? linear_->widths().classes : leaf_learners_[0].class_count());
         met_ = leaf_learners_.empty() ? widths_.classes : leaf_learners_[0].class_count();
@@ -542,13 +566,14 @@ void EnsembleEngine::load(const EngineState& from) {
 }
 
 Engine::Description EnsembleEngine::describe(std::size_t features) const {
-    Description whole{.bytes = sizeof(*this) + curves_.bytes() + staged_.batch.bytes(), .effort = 64};
+    Description whole{.bytes = sizeof(*this) + curves_.bytes(), .effort = 64};
     for_each_engine([&](const Engine& engine) {
         const Description own = engine.describe(features);
         whole.bytes += own.bytes;
         whole.effort += own.effort;
     });
-    for (const Predictions& made : predictions_) whole.bytes += made.numbers.capacity() * sizeof(double);
+    for (const Work& work : works_)
+        whole.bytes += work.staged.batch.bytes() + work.made.numbers.capacity() * sizeof(double);
     for (const LeafLearner& learner : leaf_learners_) whole.bytes += learner.bytes();
     whole.effort += leaf_learners_.size() * (16 * features + 8 * setup_.tree_size.trees) *
                     std::max<std::size_t>(1, widths_.classes);

@@ -11,13 +11,18 @@
 // members; each leaf learner then gets the leaves of every row, and the cuts after it. Members are independent of each
 // other, so they can run in parallel. Only the linear member runs first: if it diverges, the others learn the same rows
 // as it did.
+//
+// Three batches are in progress at a time: the linear member and the curves process one, the other members learn the
+// one before, and the predictions of the one before that are combined.
 #pragma once
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/parts.hpp"
 #include "engine/engine.hpp"
 #include "engine/lanes/staged_batch.hpp"
 #include "ensemble/mixture.hpp"
@@ -63,9 +68,10 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
     Curves curves_;
     Mixture mixture_;
     std::size_t met_;  // the number of announced classes that have occurred
-    std::size_t slots_ = 0;
-    bool had_leaves_ = false;  // some learned row had leaves of curves
-    bool broken_ = false;      // some members have learned rows that others have not
+    std::size_t slots_ = 0, used_slots_ = 0;
+    std::vector<double> scales_;  // by slot; leaf learners get a copy
+    bool had_leaves_ = false;     // some learned row had leaves of curves
+    bool broken_ = false;         // some members have learned rows that others have not
 
     // The order of members: leaf learners, the linear engine, the other engines.
     std::size_t linear_place() const { return leaf_learners_.size(); }
@@ -81,12 +87,11 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
         std::vector<std::size_t> leaf_ends, cut_ends;
         std::vector<Curves::Cut> cuts;
         std::vector<std::uint8_t> intervals;
+        std::vector<unsigned char> kinds;  // of the columns; there may be more columns in the next batch
 
         void begin(const Batch& rows);
         LeafRows rows(const Batch& rows) const;
     };
-    Staged staged_;
-
     // The members' predictions of a batch. They are combined while the next batch is learned.
     struct Predictions {
         std::vector<double> numbers;                    // [member][row][head]
@@ -109,9 +114,18 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
         double* of(std::size_t member) { return numbers.data() + member * capacity * width; }
         const double* of(std::size_t member) const { return numbers.data() + member * capacity * width; }
     };
-    Predictions predictions_[2];
-    int turn_ = 0;
+    // A batch in progress.
+    struct Work {
+        Staged staged;
+        Batch batch;
+        Predictions made;
+        const Predictions* before = nullptr;  // the predictions to combine meanwhile
+    };
+    Work works_[3];
+    std::size_t turn_ = 0;
+    Work* running_ = nullptr;               // members learn this batch
     const Predictions* waiting_ = nullptr;  // the batch to combine next
+    std::optional<std::size_t> lost_row_;   // the last row of a batch after which a leaf learner had no rate left
     std::vector<double> row_;               // [member][head]
 
     struct Scratch final : EngineScratch {
@@ -124,25 +138,30 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
 
     // A piece of work on a batch, for one thread.
     struct Task {
-        enum class Kind { linear, engine, leaf_learner, combine, assist };
+        enum class Kind { linear, engine, leaf_learner, combine };
         Kind kind;
         std::size_t member = 0;
     };
     std::vector<Task> tasks_;
-    static constexpr std::size_t few_rows = 16;
-    void add_assistants(std::size_t rows);
-    template <class Action>
-    void run_tasks(std::size_t rows, const Action& action);
+    static constexpr std::size_t few_rows = 16;  // for which threads would cost more than they gain
+    // Threads that help with pieces of the tasks; further ones would only share the same caches among more cores.
+    static constexpr std::size_t most_helpers = 2;
+    Claims claims_;  // of the tasks
 
     void set_classes(std::size_t count);
     void forward_settings();
     void check_whole() const;
     void learn_rows(const Batch& all, double* predictions);
-    std::size_t stage_learn(const Batch& rows);
+    std::size_t stage_learn(Staged& staged, const Batch& rows);
+    static void keep_kinds(Work& work);
+    void start(Work& work);
+    void learn_part(const Task& task, Work& work);
+    void complete();
+    void combine_waiting();
     void stage_predict(Staged& staged, const Batch& rows, bool extrapolate) const;
     void find_curve_leaves(Staged& staged, const Batch& rows, std::size_t r, std::size_t known) const;
     void share_scales(const Batch& rows);
-    std::size_t learn_curves(const Batch& rows, std::uint64_t examples);
+    std::size_t learn_curves(Staged& staged, const Batch& rows, std::uint64_t examples);
     std::size_t met_after(const Batch& rows) const;
     void begin_predictions(Predictions& of, const Batch& rows, double* predictions) const;
     void gather(const Predictions& of, std::size_t row, std::size_t heads, std::vector<double>& to) const;
@@ -151,6 +170,8 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
     double loss_of(const double* scores, std::size_t heads, double y) const;
     void load_linear(const EngineState& from);
     void load_leaf_learner(std::size_t i, const std::optional<LeafState>& state, const EngineState& from);
+
+    Parts parts_;  // the members' work; last, so that it ends before what it uses
 };
 
 }  // namespace unitless

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "algorithm/dispatch.hpp"
+#include "base/parts.hpp"
 #include "base/workers.hpp"
 #include "encoding/dense_source.hpp"
 #include "rows/dense_values.hpp"

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "base/parts.hpp"
 #include "base/workers.hpp"
 #include "learner/learner.hpp"
 

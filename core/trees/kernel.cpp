@@ -215,9 +215,20 @@ void learn_row_with(const Options& options, const Stage& stage, const StagedRow&
             stopped = true;
         }
         add(terms, move);
-        for (std::size_t k = 0; k < leaves.count; ++k) {
-            double* const w = lanes.leaves[o] + std::size_t{leaves.leaves[k]} * lanes.leaf_stride;
-            (Vec8::load(w) + move * by_lane(lanes.leaf_step + k * lanes.head_stride)).store(w);
+        // Copies, which stores into weights cannot change.
+        double *const weights = lanes.leaves[o], *const steps = lanes.leaf_step;
+        const std::size_t count = leaves.count, stride = lanes.leaf_stride, step_stride = lanes.head_stride;
+        const std::uint32_t* const which = leaves.leaves;
+        if (lanes.heads == 1) {
+            for (std::size_t k = 0; k < count; ++k) {
+                double* const w = weights + which[k] * stride;
+                (Vec8::load(w) + move * Vec8::all(steps[k])).store(w);
+            }
+            continue;
+        }
+        for (std::size_t k = 0; k < count; ++k) {
+            double* const w = weights + which[k] * stride;
+            (Vec8::load(w) + move * by_lane(steps + k * step_stride)).store(w);
         }
     }
     for (std::size_t k = 0; stopped && lanes.coupling && k < lanes.heads * lanes.rates; ++k)

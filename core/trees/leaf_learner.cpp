@@ -7,6 +7,7 @@
 
 #include "algorithm/dispatch.hpp"
 #include "algorithm/log_odds.hpp"
+#include "base/parts.hpp"
 #include "base/workers.hpp"
 #include "engine/engine.hpp"
 
@@ -121,23 +122,29 @@ std::size_t LeafLearner::take_curve_leaves(const LeafRows& rows, std::size_t r, 
     return found;
 }
 
+// Calls action(piece) for all pieces of trees, some of them in other threads if there are enough rows.
 template <class Action>
 void LeafLearner::share_trees(std::size_t rows, const Action& action) {
-    constexpr std::size_t few = 16;  // rows, whose work is not worth a thread
-    const std::size_t trees = trees_->count();
-    if (rows < few) {
-        for (std::size_t k = 0; k < trees; ++k) action(k, k + 1);
+    const std::size_t pieces = trees_->piece_count(), parts = std::min(pieces, Claims::most);
+    if (rows < few_rows) {
+        for (std::size_t piece = 0; piece < pieces; ++piece) action(piece);
         return;
     }
-    team_->share(piece_count(), [&](std::size_t piece) {
-        action(piece * trees_of_piece, std::min(trees, (piece + 1) * trees_of_piece));
+    in_parts(workers(), parts, [&](std::size_t part) {
+        for (std::size_t piece = part; piece < pieces; piece += parts) action(piece);
     });
 }
 
-// The rows from `first` on that can be learned while the trees stay as they are: up to the end of the block, or to the
-// first row of a new class.
+// The number of examples after which the block ends.
+std::uint64_t LeafLearner::block_end(std::uint64_t examples) const {
+    const std::uint64_t begun = std::min(began_, examples);
+    return Trees::block_end(examples - begun) + begun;
+}
+
+// The end of the rows from `first` on that can be learned while the trees stay as they are: the end of the block, or
+// the first row of a new class.
 std::size_t LeafLearner::segment_end(const LeafRows& rows, std::size_t first, std::uint64_t examples) const {
-    const std::uint64_t begun = std::min(began_, examples), end = Trees::block_end(examples - begun) + begun;
+    const std::uint64_t end = block_end(examples);
     const std::size_t last = std::min(rows.batch.rows, first + Trees::most_rows);
     for (std::size_t r = first; r < last; ++r) {
         if (!(rows.stage.rows[r].weight > 0)) continue;
@@ -147,10 +154,10 @@ std::size_t LeafLearner::segment_end(const LeafRows& rows, std::size_t first, st
     return last;
 }
 
-// Prefetches the weights of leaves of trees.
-void LeafLearner::prefetch(const LeafLanes& lanes, const std::uint32_t* leaves) const {
+// Prefetches the weights of the leaves of a row of the segment.
+void LeafLearner::prefetch(const LeafLanes& lanes, std::size_t number) const {
     for (std::size_t k = 0; k < trees_->count(); ++k) {
-        const std::size_t leaf = leaves[k];
+        const std::size_t leaf = own_.tree_leaves[Trees::at(number, k)];
         for (std::size_t o = 0; o < lanes.octets; ++o)
             __builtin_prefetch(lanes.leaves[o] + leaf * lanes.leaf_stride, 1);
         __builtin_prefetch(lanes.evidence + leaf * lanes.head_stride, 1);
@@ -177,26 +184,36 @@ void LeafLearner::split_leaf(std::uint32_t leaf, std::uint32_t right, double sha
     for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) lanes_.w(right, lane) = lanes_.w(leaf, lane);
 }
 
-// Notes the residuals of row r, which was learned, for the trees; `first`: the first row of the segment; `counted`: the
-// first row that the trees have not counted.
-void LeafLearner::note(const LeafRows& rows, std::size_t r, std::size_t first, std::size_t& counted,
-                       const double* residuals, double relative_weight) {
-    if (rows.batch.raw_counts[r] == 0) return;
+// Notes the residuals of row r, which was learned, for the trees.
+void LeafLearner::note(Progress& now, std::size_t r, double relative_weight) {
+    const double* const residuals = now.residuals.data();
+    if (now.rows.batch.raw_counts[r] == 0) return;
     if (trees_->outgrows(residuals)) {
-        count(rows, first, counted, r, nullptr);
-        counted = r;
+        const Segment before{now.segment.first, r};
+        share_trees(before.rows(), [&](std::size_t piece) { count(now, before, piece); });
+        now.counted = r;
         trees_->change_unit(residuals);
     }
-    trees_->note(rows.raw(), r, r - first, residuals, relative_weight, many() ? own_.active.data() : nullptr);
+    trees_->note(now.rows.raw(), r, r - now.segment.first, residuals, relative_weight,
+                 many() ? own_.active.data() : nullptr);
 }
 
-// Lets all trees count rows [from, to); if the block ends there, they split leaves.
-void LeafLearner::count(const LeafRows& rows, std::size_t first, std::size_t from, std::size_t to,
-                        const BlockEnd* block_end) {
-    const std::size_t trees = trees_->count();
+// Lets the trees of a piece count the segment's rows that they have not counted.
+void LeafLearner::count(const Progress& now, const Segment& segment, std::size_t piece) {
+    const std::size_t first = segment.first, begin = piece * Trees::trees_of_piece;
     const std::uint32_t* const leaves = own_.tree_leaves.data();
+    for (std::size_t k = begin; k < std::min(trees_->count(), begin + Trees::trees_of_piece); ++k) {
+        for (std::size_t r = now.counted; trees_->has_split(k) && r < segment.end; ++r)
+            if (const double h = now.rows.stage.rows[r].weight; h > 0) rows_[leaves[Trees::at(r - first, k)]] += h;
+        trees_->count_rows(*kernel_.trees, now.rows.raw(), first, now.counted - first, segment.end - first, leaves, k);
+    }
+}
+
+// Splits leaves of the trees of a piece at the end of a block, whose last row had this root of t. Trees that have
+// changed let the rows of the next segment descend again.
+void LeafLearner::split_leaves(const Progress& now, const Segment& next, double root_t, std::size_t piece) {
     const auto split = [&](const Trees::Split& split) {
-        split_leaf(split.leaf, split.right, split.share, split.first, block_end->t, block_end->root_t);
+        split_leaf(split.leaf, split.right, split.share, split.first, now.t, root_t);
         for (std::size_t i = 0; i < split.heads; ++i) {
             const std::size_t head = split.first_head + i;
             for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k) {
@@ -205,124 +222,153 @@ void LeafLearner::count(const LeafRows& rows, std::size_t first, std::size_t fro
             }
         }
     };
-    share_trees(to - from, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t k = begin; k < end; ++k) {
-            for (std::size_t r = from; trees_->has_split(k) && r < to; ++r)
-                if (const double h = rows.stage.rows[r].weight; h > 0) rows_[leaves[(r - first) * trees + k]] += h;
-            trees_->count_rows(*kernel_.trees, rows.raw(), first, from - first, to - first, leaves, k);
-            if (block_end) trees_->end_block(k, split);
-        }
-    });
+    const std::size_t begin = piece * Trees::trees_of_piece;
+    for (std::size_t k = begin; k < std::min(trees_->count(), begin + Trees::trees_of_piece); ++k)
+        if (trees_->end_block(k, split) && now.ahead && next.rows())
+            trees_->descend_tree(*kernel_.trees, now.rows.raw(), next.first, next.rows(), k, own_.next_leaves.data());
+}
+
+void LeafLearner::descend(const LeafRows& rows, const Segment& segment, std::size_t piece,
+                          std::uint32_t* leaves) const {
+    trees_->descend(*kernel_.trees, rows.raw(), segment.first, segment.rows(), piece, leaves);
 }
 
 void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoice& choice, std::size_t width,
                         double* predictions) {
-    const Labels& labels = rows.batch.labels;
-    const bool several = setup_.selecting != Selecting::none && choice.choosing;
-    std::size_t longest = 0;
+    Progress now{.rows = rows,
+                 .choice = choice,
+                 .width = width,
+                 .predictions = predictions,
+                 .t = clock.t,
+                 .T = clock.T,
+                 .examples = clock.examples,
+                 .met = class_count()};
     for (std::size_t r = 0; r < rows.batch.rows; ++r)
-        longest = std::max(longest, rows.stage.rows[r].end - rows.stage.rows[r].begin);
+        now.longest = std::max(now.longest, rows.stage.rows[r].end - rows.stage.rows[r].begin);
     own_.leaves.resize(most_leaves() + 8);
-    LeafLanes lanes = working_memory(own_, longest, most_leaves());
+    prepare(now);
+    const bool raw = has_raw(rows);
+    if (raw) own_.tree_leaves.resize(trees_->leaves_size());
+    if (raw) own_.next_leaves.resize(trees_->leaves_size());
+    lost_ = false;
+    restarts_.clear();
+    Segment next{0, segment_end(rows, 0, now.examples)};
+    for (bool descended = false; next.rows();) {
+        const Segment segment = now.segment = std::exchange(next, Segment{});
+        if (setup_.open && rows.stage.rows[segment.first].weight > 0) join(now, rows.batch.labels.y[segment.first]);
+        if (raw && !descended)
+            share_trees(segment.rows(),
+                        [&](std::size_t piece) { descend(rows, segment, piece, own_.tree_leaves.data()); });
+        std::uint64_t examples = now.examples;
+        for (std::size_t r = segment.first; r < segment.end; ++r) examples += rows.stage.rows[r].weight > 0;
+        const bool ends = examples == block_end(now.examples);
+        next = {segment.end, segment_end(rows, segment.end, examples)};
+        // While the weights learn these rows, other threads let the next ones descend.
+        Round* const round = raw && next.rows() >= few_rows ? Parts::round() : nullptr;
+        const auto ahead = [&](std::size_t piece) { descend(rows, next, piece, own_.next_leaves.data()); };
+        now.ahead = round && trees_->piece_count() <= Claims::most;
+        if (now.ahead) round->start(trees_->piece_count(), ahead);
+        now.counted = segment.first;
+        if (raw) trees_->begin_rows(segment.rows());
+        for (std::size_t r = segment.first; r < segment.end; ++r) learn_row(now, r);
+        if (now.ahead) round->join();
+        const bool outdated = ends && advantage_.is_lost();
+        const double root_t = rows.stage.rows[segment.end - 1].root_t;
+        if (raw)
+            share_trees(segment.rows(), [&](std::size_t piece) {
+                count(now, segment, piece);
+                if (ends && !outdated) split_leaves(now, next, root_t, piece);
+                if (!now.ahead) ahead(piece);
+            });
+        std::swap(own_.tree_leaves, own_.next_leaves);
+        descended = !outdated;
+        if (!outdated) continue;
+        restart(now.examples);
+        restarts_.push_back(segment.end - 1);
+        prepare(now);
+    }
+    if (many()) selection_.share_losses(lanes_);
+}
+
+// Makes scratch for the lanes as they are.
+void LeafLearner::prepare(Progress& now) {
+    now.lanes = working_memory(own_, now.longest, most_leaves());
+    own_.leaders.resize(heads());
+    now.leading.assign(head_stride(), 0.0);
+    now.residuals.assign(head_stride(), 0.0);
+}
+
+// A new class joins with its first row, not before.
+void LeafLearner::join(Progress& now, double label) {
+    const auto met = static_cast<std::size_t>(label) + 1;
+    if (met <= class_count()) return;
+    if (many()) selection_.share_losses(lanes_);
+    add_classes(met - class_count());
+    prepare(now);
+}
+
+void LeafLearner::learn_row(Progress& now, std::size_t r) {
+    const LeafRows& rows = now.rows;
+    LeafLanes& lanes = now.lanes;
+    const Labels& labels = rows.batch.labels;
     const LaneLabels lane_labels{.y = labels.y,
                                  .label_scale = labels.label_scale,
                                  .classes = lanes_.classes(),
                                  .negative = facts_of(setup_.options.loss).negative,
                                  .offset = labels.offset};
-    std::vector<std::size_t>& leaders = own_.leaders;
-    leaders.resize(heads());
-    std::vector<double> leading(head_stride()), residuals(head_stride());
-    const auto join = [&](double label) {  // with the first row of a class, not before
-        const auto met = static_cast<std::size_t>(label) + 1;
-        if (met <= class_count()) return;
-        if (many()) selection_.share_losses(lanes_);
-        add_classes(met - class_count());
-        lanes = working_memory(own_, longest, most_leaves());
-        leaders.resize(heads());
-        leading.assign(head_stride(), 0.0);
-        residuals.assign(head_stride(), 0.0);
-    };
-    const bool raw = has_raw(rows);
-    const std::size_t trees = raw ? trees_->count() : 0;
-    double t = clock.t, T = clock.T;
-    std::uint64_t examples = clock.examples;
-    lost_ = false;
-    restarts_.clear();
-    for (std::size_t first = 0, end, met = class_count(); first < rows.batch.rows; first = end) {
-        if (setup_.open && rows.stage.rows[first].weight > 0) join(labels.y[first]);
-        end = segment_end(rows, first, examples);
-        const std::uint64_t begun = std::min(began_, examples), block_end = Trees::block_end(examples - begun) + begun;
-        if (raw) {
-            own_.tree_leaves.resize(std::max(own_.tree_leaves.size(), (end - first) * trees));
-            share_trees(end - first, [&](std::size_t begin, std::size_t last) {
-                trees_->descend(*kernel_.trees, rows.raw(), first, end - first, begin, last, own_.tree_leaves.data());
-            });
-            trees_->begin_rows(end - first);
-        }
-        std::size_t counted = first;
-        for (std::size_t r = first; r < end; ++r) {
-            const StagedRow& row = rows.stage.rows[r];
-            const double h = row.weight;
-            std::size_t found = take_curve_leaves(rows, r, own_.leaves.data());
-            if (raw) {
-                const std::uint32_t* const reached = &own_.tree_leaves[(r - first) * trees];
-                found += trees_->features(reached, &own_.leaves[found]);
-                if (r + 1 < end) prefetch(lanes, reached + trees);
-            }
-            LeafRow leaf_row{own_.leaves.data(), found, 0};
-            if (h > 0) {
-                T += h;
-                N_ += h * (row.gain * row.gain * row.zz + static_cast<double>(leaf_row.count));
-                leaf_row.damp = damp_of(setup_.options, T, N_);
-            }
-            if (many()) lanes.leading = selection_.leader(lanes_, 0) * lanes.block;
-            kernel_.trees->predict_row(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
-            for (std::size_t head = 0; head < heads(); ++head) {
-                const std::size_t lane = leaders[head] = many() ? lanes.leading * 8 + head : leader(head);
-                leading[head] = h > 0 ? lanes.slope[lane] : 0.0;
-                residuals[head] = -leading[head];
-            }
-            take_leaders(lanes, own_, met, width, predictions + r * width);
-            met = class_count();
-            if (!(h > 0)) continue;
-            kernel_.trees->learn_row(setup_.options, rows.stage, row, label_scale_of(labels, r), leading.data(),
-                                     leaf_row, lanes);
-            for (std::size_t k = 0; k < rows.leaf_ends[r] - rows.leaf_begin(r); ++k) {
-                rows_[own_.leaves[k]] += h;
-                lanes_.use_leaf(own_.leaves[k]);
-            }
-            t += h;
-            examples += 1;
-            const double relative_weight = h * (static_cast<double>(examples) / t);
-            if (several) {
-                many() ? selection_.observe_shared(lanes_, lanes.rate_loss, h, h / t)
-                       : selection_.observe(lanes_, lanes.loss, h, h / t);
-            }
-            for (std::size_t head = 0; !several && head < heads(); ++head)  // no other rate can replace it
-                lost_ = lost_ || !((many() ? lanes.rate_loss[0] : lanes.loss[leaders[head]]) <= __DBL_MAX__);
-            const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
-            for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
-                const Curves::Cut& cut = rows.cuts[k];
-                split_leaf(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, t, row.root_t);
-            }
-            if (raw) note(rows, r, first, counted, residuals.data(), relative_weight);
-            count_loss(lanes, labels, r, relative_weight);
-            if (several && choice.pruning && setup_.selecting == Selecting::follow &&
-                examples == Selection::next_update(examples - 1)) {
-                if (many()) selection_.share_losses(lanes_);
-                selection_.update_rates(lanes_, examples);
-                lanes = working_memory(own_, longest, most_leaves());
-            }
-        }
-        const bool ended = examples == block_end, outdated = ended && advantage_.is_lost();
-        const BlockEnd at{t, rows.stage.rows[end - 1].root_t};
-        if (raw) count(rows, first, counted, end, ended && !outdated ? &at : nullptr);
-        if (!outdated) continue;
-        restart(examples);
-        restarts_.push_back(end - 1);
-        lanes = working_memory(own_, longest, most_leaves());
+    const bool several = setup_.selecting != Selecting::none && now.choice.choosing, raw = has_raw(rows);
+    const StagedRow& row = rows.stage.rows[r];
+    const double h = row.weight;
+    const std::size_t of_curves = take_curve_leaves(rows, r, own_.leaves.data());
+    LeafRow leaf_row{own_.leaves.data(), of_curves, 0};
+    if (raw) {
+        const std::size_t number = r - now.segment.first;
+        leaf_row.count += trees_->features(own_.tree_leaves.data(), number, &own_.leaves[of_curves]);
+        if (r + 1 < now.segment.end) prefetch(lanes, number + 1);
     }
-    if (many()) selection_.share_losses(lanes_);
+    if (h > 0) {
+        now.T += h;
+        N_ += h * (row.gain * row.gain * row.zz + static_cast<double>(leaf_row.count));
+        leaf_row.damp = damp_of(setup_.options, now.T, N_);
+    }
+    if (many()) lanes.leading = selection_.leader(lanes_, 0) * lanes.block;
+    kernel_.trees->predict_row(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
+    for (std::size_t head = 0; head < heads(); ++head) {
+        const std::size_t lane = own_.leaders[head] = many() ? lanes.leading * 8 + head : leader(head);
+        now.leading[head] = h > 0 ? lanes.slope[lane] : 0.0;
+        now.residuals[head] = -now.leading[head];
+    }
+    take_leaders(lanes, own_, now.met, now.width, now.predictions + r * now.width);
+    now.met = class_count();
+    if (!(h > 0)) return;
+    kernel_.trees->learn_row(setup_.options, rows.stage, row, label_scale_of(labels, r), now.leading.data(), leaf_row,
+                             lanes);
+    for (std::size_t k = 0; k < of_curves; ++k) {
+        rows_[own_.leaves[k]] += h;
+        lanes_.use_leaf(own_.leaves[k]);
+    }
+    now.t += h;
+    now.examples += 1;
+    if (several) {
+        many() ? selection_.observe_shared(lanes_, lanes.rate_loss, h, h / now.t)
+               : selection_.observe(lanes_, lanes.loss, h, h / now.t);
+    }
+    for (std::size_t head = 0; !several && head < heads(); ++head)  // no other rate can replace it
+        lost_ = lost_ || !((many() ? lanes.rate_loss[0] : lanes.loss[own_.leaders[head]]) <= __DBL_MAX__);
+    const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
+    for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
+        const Curves::Cut& cut = rows.cuts[k];
+        split_leaf(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, now.t, row.root_t);
+    }
+    const double relative_weight = h * (static_cast<double>(now.examples) / now.t);
+    if (raw) note(now, r, relative_weight);
+    count_loss(lanes, labels, r, relative_weight);
+    if (several && now.choice.pruning && setup_.selecting == Selecting::follow &&
+        now.examples == Selection::next_update(now.examples - 1)) {
+        if (many()) selection_.share_losses(lanes_);
+        selection_.update_rates(lanes_, now.examples);
+        prepare(now);
+    }
 }
 
 // Counts the loss of row r, which was learned.
@@ -357,15 +403,15 @@ template <class Each>
 void LeafLearner::predict_with(const LeafLanes& lanes, const LeafRows& rows, std::size_t width, double* predictions,
                                Scratch& scratch, const Each& each) const {
     const LaneLabels unlabeled{.offset = rows.batch.labels.offset};
-    const std::size_t trees = has_raw(rows) ? trees_->count() : 0, most = Trees::most_rows;
+    const bool raw = has_raw(rows);
     scratch.leaves.resize(most_leaves() + 8);
-    scratch.tree_leaves.resize(std::max(scratch.tree_leaves.size(), std::min(most, rows.batch.rows) * trees));
+    if (raw) scratch.tree_leaves.resize(trees_->leaves_size());
     for (std::size_t r = 0; r < rows.batch.rows; ++r) {
-        if (trees && r % most == 0)
-            trees_->descend(*kernel_.trees, rows.raw(), r, std::min(most, rows.batch.rows - r), 0, trees,
-                            scratch.tree_leaves.data());
+        const std::size_t number = r % Trees::most_rows, end = std::min(rows.batch.rows, r + Trees::most_rows);
+        for (std::size_t piece = 0; raw && number == 0 && piece < trees_->piece_count(); ++piece)
+            descend(rows, {r, end}, piece, scratch.tree_leaves.data());
         std::size_t found = take_curve_leaves(rows, r, scratch.leaves.data());
-        if (trees) found += trees_->features(&scratch.tree_leaves[r % most * trees], &scratch.leaves[found]);
+        if (raw) found += trees_->features(scratch.tree_leaves.data(), number, &scratch.leaves[found]);
         const LeafRow leaf_row{scratch.leaves.data(), found, 0};
         kernel_.trees->predict_row(setup_.options, rows.stage, rows.stage.rows[r], unlabeled, r, leaf_row, lanes);
         take_leaders(lanes, scratch, class_count(), width, predictions + r * width);

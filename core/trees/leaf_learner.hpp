@@ -14,11 +14,9 @@
 // each.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 
-#include "base/team.hpp"
 #include "engine/averaging.hpp"
 #include "engine/kernel.hpp"
 #include "engine/lanes/lanes.hpp"
@@ -61,14 +59,10 @@ class LeafLearner {
     // Learns rows. `clock` is the clock before them; predictions: [row][width].
     void learn(const LeafRows& rows, const Clock& clock, const RateChoice& choice, std::size_t width,
                double* predictions);
-    // The threads that assist while `learn` runs, and how many of them have work.
-    Team& team() { return *team_; }
-    std::size_t most_assistants() const { return trees_ ? piece_count() - 1 : 0; }
-
     struct Scratch {
         std::vector<double> memory, odds;
         std::vector<std::uint32_t> head_of, leaves;
-        std::vector<std::uint32_t> tree_leaves;  // [row][tree]
+        std::vector<std::uint32_t> tree_leaves, next_leaves;  // of this segment, and of the next one (Trees::at)
         std::vector<double*> octets, leaf_octets;
         std::vector<std::size_t> leaders;  // by head: the position of the leader's results
         std::vector<char> active;          // of many classes: by octet of heads
@@ -113,9 +107,30 @@ class LeafLearner {
     std::vector<double> evidence_;       // [leaf][head]
     std::vector<double> rows_;           // by leaf: the approximate number of its rows, for people who read the model
     Scratch own_;
-    std::uint64_t began_ = 0;  // the number of examples when the learner began anew
-    static constexpr std::size_t trees_of_piece = 8;
-    std::unique_ptr<Team> team_ = std::make_unique<Team>();
+    std::uint64_t began_ = 0;                    // the number of examples when the learner began anew
+    static constexpr std::size_t few_rows = 16;  // whose work is not worth a thread
+
+    // Some rows of a batch, which all belong to one block.
+    struct Segment {
+        std::size_t first = 0, end = 0;
+        std::size_t rows() const { return end - first; }
+    };
+    // A batch that is being learned.
+    struct Progress {
+        const LeafRows& rows;
+        const RateChoice& choice;
+        std::size_t width;
+        double* predictions;
+        double t, T;
+        std::uint64_t examples;
+        std::size_t met;  // the number of known classes before the row
+        std::size_t longest = 0;
+        LeafLanes lanes{};
+        std::vector<double> leading{}, residuals{};  // by head
+        Segment segment{};
+        std::size_t counted = 0;  // the first row that the trees have not counted
+        bool ahead = false;       // whether the next segment's rows descend while this one's are learned
+    };
 
     // The head that predicts a class. A class that has not occurred yet has no head of its own.
     std::size_t head_of(std::size_t class_) const { return class_ < class_count() ? class_ : heads() - 1; }
@@ -141,19 +156,19 @@ class LeafLearner {
     void judge_many(double y, const LeafLanes& lanes, double* loss) const;
     // Writes the row's leaves of curves, as features, and returns their number.
     std::size_t take_curve_leaves(const LeafRows& rows, std::size_t r, std::uint32_t* to) const;
-    std::size_t piece_count() const { return (trees_->count() + trees_of_piece - 1) / trees_of_piece; }
     bool has_raw(const LeafRows& rows) const { return trees_ && rows.batch.raw_stride > 0; }
-    // Calls action(tree) for all trees, some of them in the threads that assist if there are enough rows.
     template <class Action>
     void share_trees(std::size_t rows, const Action& action);
+    std::uint64_t block_end(std::uint64_t examples) const;
     std::size_t segment_end(const LeafRows& rows, std::size_t first, std::uint64_t examples) const;
-    void prefetch(const LeafLanes& lanes, const std::uint32_t* leaves) const;
-    void note(const LeafRows& rows, std::size_t r, std::size_t first, std::size_t& counted, const double* residuals,
-              double relative_weight);
-    struct BlockEnd {
-        double t, root_t;
-    };
-    void count(const LeafRows& rows, std::size_t first, std::size_t from, std::size_t to, const BlockEnd* block_end);
+    void prepare(Progress& now);
+    void join(Progress& now, double label);
+    void learn_row(Progress& now, std::size_t r);
+    void prefetch(const LeafLanes& lanes, std::size_t number) const;
+    void note(Progress& now, std::size_t r, double relative_weight);
+    void count(const Progress& now, const Segment& segment, std::size_t piece);
+    void split_leaves(const Progress& now, const Segment& next, double root_t, std::size_t piece);
+    void descend(const LeafRows& rows, const Segment& segment, std::size_t piece, std::uint32_t* leaves) const;
     void count_loss(const LeafLanes& lanes, const Labels& labels, std::size_t r, double relative_weight);
     void restart(std::uint64_t examples);
     void split_leaf(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t);

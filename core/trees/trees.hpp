@@ -51,6 +51,7 @@ class Trees {
     // The number of groups of such heads; further heads do not influence splits.
     static constexpr std::size_t most_groups = 64;
     static constexpr std::size_t most_rows = 128;  // of a block
+    static constexpr std::size_t at_once = 8;      // the rows or trees that the kernel lets descend at once
 
     // The number of rows after which a block ends that begins after `rows` rows, or has begun before.
     static std::uint64_t block_end(std::uint64_t rows) {
@@ -74,34 +75,45 @@ class Trees {
     std::size_t count() const { return count_; }
     std::size_t leaf_count() const { return count_ * most_; }
 
-    // The leaves that `count` rows from number `first` on reach in trees [begin, end), [row][tree]: `leaves` is that of
-    // row `first` in tree 0.
+    // The leaves of a segment's rows: those of some trees, row by row, then those of the next trees, so that threads
+    // that write them do not share lines of the cache.
+    static constexpr std::size_t trees_of_piece = 8;
+    std::size_t piece_count() const { return (count_ + trees_of_piece - 1) / trees_of_piece; }
+    static constexpr std::size_t piece_size = (most_rows + 2) * trees_of_piece;
+    std::size_t leaves_size() const { return piece_count() * piece_size; }
+    static std::size_t at(std::size_t row, std::size_t tree) {
+        return tree / trees_of_piece * piece_size + row * trees_of_piece + tree % trees_of_piece;
+    }
+
+    // The leaves that `count` rows from number `first` on reach in the trees of a piece.
     void descend(const TreeKernel& kernel, const TreeRows& rows, std::size_t first, std::size_t count,
-                 std::size_t begin, std::size_t end, std::uint32_t* leaves) const {
-        constexpr std::size_t some = 8;  // the kernel lets so many rows or trees descend at once
-        const std::size_t many = count / some * some;
-        std::uint32_t reached[most_trees];
-        for (std::size_t k = begin; k < end && many; ++k) {
-            const auto descend = texts_[k] ? kernel.descend : kernel.descend_numbers;
-            for (std::size_t r = 0, next; r < many; r = next) {
-                next = std::min(many, r + most_trees);
-                descend(&nodes_[k * nodes()], 0, rows.row(first + r), rows.stride, next - r, reached);
-                for (std::size_t i = r; i < next; ++i) leaves[i * count_ + k] = leaf_of(k, reached[i - r]);
-            }
-        }
-        const bool text =
-            many < count && std::any_of(&texts_[begin], &texts_[end - 1] + 1, [](char own) { return own; });
+                 std::size_t piece, std::uint32_t* leaves) const {
+        const std::size_t begin = piece * trees_of_piece, end = std::min(count_, begin + trees_of_piece);
+        const std::size_t many = count / at_once * at_once;
+        for (std::size_t k = begin; k < end && many; ++k) descend_tree(kernel, rows, first, many, k, leaves);
+        std::uint32_t reached[trees_of_piece];
+        bool text = false;
+        for (std::size_t k = begin; many < count && k < end; ++k) text = text || texts_[k];
         for (std::size_t r = many; r < count; ++r) {
             (text ? kernel.descend : kernel.descend_numbers)(&nodes_[begin * nodes()], nodes(), rows.row(first + r), 0,
                                                              end - begin, reached);
-            for (std::size_t k = begin; k < end; ++k) leaves[r * count_ + k] = leaf_of(k, reached[k - begin]);
+            for (std::size_t k = begin; k < end; ++k) leaves[at(r, k)] = leaf_of(k, reached[k - begin]);
         }
     }
-    // Writes the leaves of a row that are features, and returns their number: trees that were never split have none.
-    std::size_t features(const std::uint32_t* leaves, std::uint32_t* to) const {
+    // The same for one tree.
+    void descend_tree(const TreeKernel& kernel, const TreeRows& rows, std::size_t first, std::size_t count,
+                      std::size_t tree, std::uint32_t* leaves) const {
+        std::uint32_t reached[most_rows];
+        (texts_[tree] ? kernel.descend : kernel.descend_numbers)(&nodes_[tree * nodes()], 0, rows.row(first),
+                                                                 rows.stride, count, reached);
+        for (std::size_t r = 0; r < count; ++r) leaves[at(r, tree)] = leaf_of(tree, reached[r]);
+    }
+    // Writes the leaves of a row of the segment that are features, and returns their number: trees that were never
+    // split have none.
+    std::size_t features(const std::uint32_t* leaves, std::size_t row, std::uint32_t* to) const {
         std::size_t found = 0;
         for (std::size_t k = 0; k < count_; ++k) {
-            to[found] = leaves[k];
+            to[found] = leaves[at(row, k)];
             found += leaves_[k] > 1;
         }
         return found;
@@ -161,18 +173,19 @@ class Trees {
         if (candidates_ == 0 || leaves_[tree] >= most_) return;
         std::uint32_t due[most_rows];
         std::size_t dues = 0;
-        const WatchedTree watched{blocks_.get(), bytes_,        candidates_, watched_, group_[tree],
-                                  drawing,       leaves + tree, count_,      due};
+        const WatchedTree watched{blocks_.get(),        bytes_,         candidates_, watched_, group_[tree], drawing,
+                                  leaves + at(0, tree), trees_of_piece, due};
         for (std::size_t r = from; (r = kernel.watch(watched, rows_.data(), r, to, dues)) < to; ++r)
-            draw(tree, leaf_at(leaves[r * count_ + tree]), rows.row(first + r), rows.kinds, rows.counts[first + r]);
+            draw(tree, leaf_at(leaves[at(r, tree)]), rows.row(first + r), rows.kinds, rows.counts[first + r]);
         due_[tree].insert(due_[tree].end(), due, due + dues);
     }
     // Examines the leaves of a tree that have watched enough rows, at the end of a block. Calls action(split) when a
-    // leaf is split.
+    // leaf is split. Returns whether any was.
     template <class Action>
-    void end_block(std::size_t tree, const Action& action) {
+    bool end_block(std::size_t tree, const Action& action) {
         std::vector<std::uint32_t>& due = due_[tree];
-        if (due.empty()) return;
+        if (due.empty()) return false;
+        const std::uint32_t before = leaves_[tree];
         std::sort(due.begin(), due.end());
         for (const std::uint32_t leaf : due) {
             const Leaf at = leaf_at(leaf);
@@ -187,6 +200,7 @@ class Trees {
             }
         }
         due.clear();
+        return leaves_[tree] > before;
     }
 
     // Adapts to a new number of heads. A tree adds up the residuals of up to eight heads; if there are more, groups of

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #endif
 
+#include "base/parts.hpp"
 #include "base/workers.hpp"
 #include "calls.hpp"
 #include "kinds.hpp"

@@ -8,6 +8,7 @@
 #include "algorithm/dispatch.hpp"
 #include "algorithm/prediction.hpp"
 #include "algorithm/scale.hpp"
+#include "base/parts.hpp"
 #include "base/workers.hpp"
 #include "engine/lanes/staged_batch.hpp"
 
