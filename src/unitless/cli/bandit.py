@@ -61,7 +61,7 @@ OPTIONS = (
     ),
     Flag("level", "evaluate: the level of the intervals.", float, 0.95),
     Flag("to", "convert: the format to write: json, dsjson or cb.", _FORMAT, "json", panel=OUTPUT),
-    Flag("out", "convert: the file to write.", panel=OUTPUT, short="-o"),
+    Flag("out", "convert: the file to write. Default: none, it must be given.", panel=OUTPUT, short="-o"),
     options.JSON,
 )
 
