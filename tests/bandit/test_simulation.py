@@ -74,7 +74,7 @@ def test_the_command_simulates_evaluates_and_converts(tmp_path: Path, capsys: py
     [
         (["simulate", "no-file.csv", "--target", "y"], "no-file.csv"),
         (["evaluate", "one", "two"], "one log"),
-        (["convert", "one"], "--out"),
+        (["convert", "one"], "--output"),
         (["evaluate", "one", "--reward-range", "1"], "two numbers"),
     ],
 )

@@ -26,7 +26,7 @@ unitless bandit evaluate decisions.jsonl --reward-range 0,1
 
 unitless bandit evaluate decisions.dsjson --policy saved.bandit
 
-unitless bandit convert decisions.dsjson --to json --out decisions.jsonl
+unitless bandit convert decisions.dsjson --to json --output decisions.jsonl
 """
 What = Literal["simulate", "evaluate", "convert"]
 _FORMAT = Literal["json", "dsjson", "cb"]
@@ -61,7 +61,7 @@ OPTIONS = (
     ),
     Flag("level", "evaluate: the level of the intervals.", float, 0.95),
     Flag("to", "convert: the format to write: json, dsjson or cb.", _FORMAT, "json", panel=OUTPUT),
-    Flag("out", "convert: the file to write.", panel=OUTPUT, short="-o"),
+    Flag("output", "convert: the file to write. Default: none, it must be given.", panel=OUTPUT, short="-o"),
     options.JSON,
 )
 
@@ -80,7 +80,7 @@ def command(
     reward_range: str | None,
     level: float,
     to: Any,
-    out: str | None,
+    output: str | None,
     as_json: bool,
 ) -> None:
     """Contextual bandits: what one would earn on your data, and what other policies would have earned.
@@ -99,9 +99,9 @@ def command(
     if len(data) > 1:
         raise OptionError(f"{what} reads one log, and there are {len(data)} files")
     if what == "convert":
-        if out is None:
-            raise OptionError(Phrase("say which file to write, with ", Option("out")))
-        print(f"wrote {shown.count(write_log(read_log(data[0]), out, to), 'decision')} to {out}")
+        if output is None:
+            raise OptionError(Phrase("say which file to write, with ", Option("output")))
+        print(f"wrote {shown.count(write_log(read_log(data[0]), output, to), 'decision')} to {output}")
         return
     policies = _policies(data[0], arguments.listed(policy), _range(reward_range), level, model_type, seed)
     _show({name: one.asdict() for name, one in policies.items()}, _evaluated(data[0], policies), as_json)
