@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -95,7 +96,7 @@ class Calls:
         """
         request = wire.RankRequest(context, actions, uuid.uuid4().hex if id is None else id)
         answer = yield from self._ask(_post(model, "rank", bodies.body(request)), Ranked)
-        return many.own(answer) if id is None else answer
+        return replace(answer, status=None) if id is None else answer
 
     def reward(self, model: str, id: str, reward: float) -> Steps[Learned]:
         """Give the reward of a decision; the bandit learns it, once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -65,11 +65,14 @@ class Sent(Row, forbid_unknown_fields=True):
     """One row of a request: a field that is not known is a mistake, such as a misspelled weight."""
 
 
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
 class Choice(msgspec.Struct, forbid_unknown_fields=True):
     """A decision that a bandit is to make. Without an id nothing is decided, and the propensities are answered."""
 
     context: dict[str, Any]
-    actions: list[str | int | dict[str, Any]] | dict[str, dict[str, Any]]  # names, or features of each
+    actions: list[str | Number | dict[str, Any]] | dict[str, dict[str, Any]]  # names, or features of each
     id: str | None = None
 
 
@@ -77,7 +80,7 @@ class Reward(msgspec.Struct, forbid_unknown_fields=True):
     """The reward of a decision."""
 
     id: str
-    reward: Any
+    reward: float | bool
 
 
 AnyRow: TypeAlias = "Row | Choice | Reward"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,8 +21,8 @@ from prometheus_client.registry import Collector
 
 from ..presentation.shown import short
 from ..version import __version__
-from .served.describe import metrics_of
 from .served import ServedBandit
+from .served.describe import metrics_of
 from .tallies import Histogram
 
 if TYPE_CHECKING:
@@ -216,8 +217,11 @@ def _of_stream(live: LiveStream) -> Iterator[Sample]:
 def _of_bandit(of: tuple[str, str], model: ServedBandit) -> Iterator[Sample]:
     values = model.values
     yield "unitless_model_bytes", of, model.nbytes
+    decisions: Counter[str] = Counter()
     for action, sums in values.actions.items():
-        yield "unitless_bandit_decisions_total", (*of, short(str(action), _LONGEST)), sums[0]
+        decisions[short(str(action), _LONGEST)] += int(sums[0])
+    for name, count in decisions.items():
+        yield "unitless_bandit_decisions_total", (*of, name), count
     yield "unitless_bandit_rewards_total", of, values.rewards
     yield "unitless_bandit_total_reward", of, values.total
     for policy, value in model.metrics.items():
