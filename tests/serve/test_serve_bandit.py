@@ -56,12 +56,14 @@ class Log:
         rng = np.random.default_rng(seed)
         for k in range(events):
             row = choice(rng, f"{seed}-{k}", actions)
-            made = self.rank(**row)
+            made = self.rank(**row, deferred=k % 7 == 3)
             assert made.decision is not None, made.problem
             if k % 5:
                 self.reward(f"{seed}-{k}", reward(made.decision.action, row["context"]))
             if k % 20 == 7:
                 self.tick()
+            if k % 14 == 3:
+                self.add(Kind.activate, json.dumps({"id": f"{seed}-{k}"}).encode())
 
 
 def same(stream: Stream, other: Stream) -> None:

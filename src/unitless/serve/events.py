@@ -23,9 +23,11 @@ class Kind(IntEnum):
     refused = 9  # rows of the records before it that were refused, and why
     rank = 10  # a decision of a bandit, which waits for its reward
     reward = 11  # the reward of an earlier decision
+    activate = 12  # an earlier decision, which was deferred, is carried out
 
 
-OF_ROWS = (Kind.prediction, Kind.learn, Kind.label, Kind.rank, Kind.reward)  # kinds of records that have rows
+# kinds of records that have rows
+OF_ROWS = (Kind.prediction, Kind.learn, Kind.label, Kind.rank, Kind.reward, Kind.activate)
 
 
 class Form(IntEnum):
@@ -74,6 +76,7 @@ class Choice(msgspec.Struct, forbid_unknown_fields=True):
     context: dict[str, Any]
     actions: list[str | Number | dict[str, Any]] | dict[str, dict[str, Any]]  # names, or features of each
     id: str | None = None
+    deferred: bool = False  # without an `Activation` or a reward, nothing is learned from it
 
 
 class Reward(msgspec.Struct, forbid_unknown_fields=True):
@@ -83,7 +86,13 @@ class Reward(msgspec.Struct, forbid_unknown_fields=True):
     reward: float | bool
 
 
-AnyRow: TypeAlias = "Row | Choice | Reward"
+class Activation(msgspec.Struct, forbid_unknown_fields=True):
+    """A deferred decision is carried out: it gets a reward, or the default reward."""
+
+    id: str
+
+
+AnyRow: TypeAlias = "Row | Choice | Reward | Activation"
 
 
 DEEPEST = 32  # brackets within brackets
@@ -97,6 +106,7 @@ _sent = msgspec.json.Decoder(Sent)
 _OF_BANDITS: dict[Kind, msgspec.json.Decoder[Any]] = {
     Kind.rank: msgspec.json.Decoder(Choice),
     Kind.reward: msgspec.json.Decoder(Reward),
+    Kind.activate: msgspec.json.Decoder(Activation),
 }
 
 

@@ -49,6 +49,7 @@ class RankRequest(msgspec.Struct, omit_defaults=True):
     context: Mapping[str, Any]
     actions: Sequence[str | int | Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
     id: str | None = None
+    deferred: bool = False
 
 
 class RewardRequest(msgspec.Struct):
@@ -56,6 +57,12 @@ class RewardRequest(msgspec.Struct):
 
     id: str
     reward: float
+
+
+class ActivateRequest(msgspec.Struct):
+    """A deferred decision is carried out. Until then it gets no default reward."""
+
+    id: str
 
 
 class ExplainRequest(msgspec.Struct):

@@ -40,7 +40,7 @@ class Answering:
 
     Args:
         mode: which rows are answered: "all", "problems" or "summary" (none).
-        action: "predict", "learn", "label", "rank" or "reward".
+        action: one of `rows.KINDS`.
     """
 
     def __init__(self, mode: str, action: str) -> None:

@@ -20,7 +20,7 @@ from ...errors import Error, InputError, OptionError
 from .. import sse, views, wire
 from ..events import Form
 from ..problems import Problem, unexpected
-from . import inference_v2, rows
+from . import inference_v2, personalizer, rows
 from .access import Role, require
 from .answering import LARGE, MODES, Answering, mode
 from .batches import Batch
@@ -107,6 +107,8 @@ def problem_response(request: Request, problem: Problem) -> Response:
     """A problem as an answer, in the form that the client's protocol has."""
     if request.url.path.startswith("/v2"):
         return inference_v2.error_response(problem)
+    if request.url.path.startswith(personalizer.PATH):
+        return personalizer.error_response(problem)
     return Response(problem.body() + b"\n", problem.status, problem.headers, "application/problem+json")
 
 
@@ -234,6 +236,7 @@ class _Routes:
             row("label", "Learn the labels of earlier predictions.", write, wire.LabelRequest, wire.Learned, 410),
             row("rank", "Choose one of several actions, by a bandit.", write, wire.RankRequest, wire.Ranked),
             row("reward", "Learn the rewards of earlier decisions.", write, wire.RewardRequest, wire.Learned, 410),
+            row("activate", "A deferred decision is carried out.", write, wire.ActivateRequest, wire.Learned, 410),
             Address(
                 *("GET", f"{one}/explain", waits, self.explain, read),
                 gives=explained,
@@ -259,6 +262,7 @@ class _Routes:
                 gives={"text/event-stream": None},
             ),
             *inference_v2.addresses(self._service),
+            *personalizer.addresses(self._service),
         ]
 
     def routes(self) -> list[Route]:
@@ -276,7 +280,10 @@ class _Routes:
             return None if value is None else value.encode("latin-1")
 
         access, host = self._service.access, header("host")
-        role = access.role(header("authorization"), host)
+        authorization, key = header("authorization"), header(personalizer.KEY)
+        if authorization is None and key is not None:
+            authorization = b"Bearer " + key
+        role = access.role(authorization, host)
         if request.method not in ("GET", "HEAD"):
             access.check_site(host, header("origin"), header("sec-fetch-site"))
         return role

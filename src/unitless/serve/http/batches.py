@@ -32,7 +32,7 @@ class Batch:
     Args:
         live: the stream.
         model: the one that predicts.
-        action: "predict", "learn", "label", "rank" or "reward".
+        action: one of `rows.KINDS`.
         role: of the client.
         body: reads the rows.
         answering: makes the lines of the answer.

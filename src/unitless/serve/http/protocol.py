@@ -41,7 +41,7 @@ MOST_HEADS = 4096
 LONGEST_HEAD = 2048
 
 _TARGET = re.compile(
-    rb"/v1/models/([a-z0-9][a-z0-9_-]{0,63})/(predict|learn|label|rank|reward)(?:\?model=([a-z0-9_-]{1,64}))?"
+    rb"/v1/models/([a-z0-9][a-z0-9_-]{0,63})/(predict|learn|label|rank|reward|activate)(?:\?model=([a-z0-9_-]{1,64}))?"
 )
 _JSON = re.compile(rb"application/json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
 _ELSEWHERE = {

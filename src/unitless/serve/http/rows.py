@@ -10,7 +10,7 @@ import msgspec
 
 from ...errors import Error
 from ...presentation.json_values import plain
-from ..events import TOO_DEEP, AnyRow, Choice, Kind, Reward, Row, is_too_deep, reader_of
+from ..events import TOO_DEEP, AnyRow, Choice, Kind, Row, is_too_deep, reader_of
 from ..problems import Problem, refused, unexpected
 from .access import Role
 
@@ -25,7 +25,11 @@ LONGEST_ID = 256  # characters; ids are held in memory
 _log = logging.getLogger("unitless.serve")
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 FIELDS = ("features", "label", "weight", "id", "level")
-FIELDS_OF = {"rank": ("context", "actions", "id"), "reward": ("id", "reward")}  # others: FIELDS
+FIELDS_OF = {
+    "rank": ("context", "actions", "id", "deferred"),
+    "reward": ("id", "reward"),
+    "activate": ("id",),
+}  # others: FIELDS
 FEATURES = 'the features by name, such as {"age": 31, "job": "clerk"}'
 KINDS = {
     "predict": Kind.prediction,
@@ -33,6 +37,7 @@ KINDS = {
     "label": Kind.label,
     "rank": Kind.rank,
     "reward": Kind.reward,
+    "activate": Kind.activate,
 }
 DONE = {"predict": "predicted", "rank": "ranked"}  # the status of good answers; others: "learned"
 _READ = {action: reader_of(kind).decode for action, kind in KINDS.items()}
@@ -97,7 +102,7 @@ def check(action: str, row: AnyRow, limits: RowLimits, size: int) -> None:
     """Check that a row has what an action needs, and is not too large to be stored.
 
     Args:
-        action: "predict", "learn", "label", "rank" or "reward".
+        action: one of `KINDS`.
         row: which.
         limits: of rows.
         size: how many bytes its JSON has.
@@ -108,10 +113,9 @@ def check(action: str, row: AnyRow, limits: RowLimits, size: int) -> None:
     if row.id is not None and not 0 < len(row.id) <= LONGEST_ID:
         detail = f'"id" has {len(row.id):,} letters; it must have 1 to {LONGEST_ID}.'
         raise Problem(422, "the row cannot be used", detail)
-    if isinstance(row, Reward):
-        return
     if isinstance(row, Choice):
         limits.check_choice(row, size)
+    if not isinstance(row, Row):
         return
     if action == "label":
         if row.id is None:
@@ -179,7 +183,7 @@ def failed(error: Exception) -> Problem:
 def fields(action: str, outcome: Outcome) -> dict[str, Any]:
     """The answer to a row that was taken."""
     predicted, decided = outcome.prediction, outcome.decision
-    if action == "reward":
+    if action in ("reward", "activate"):
         return {"seq": outcome.seq, "status": outcome.status}
     if action in DONE:
         found = {} if predicted is None else predicted.answer()

@@ -101,11 +101,17 @@ class Values:
 
 
 class _Counted(Bandit):
-    """A bandit whose rewards, default rewards included, are counted."""
+    """A bandit whose rewards, default rewards included, are counted; deferred events get no default reward."""
 
     values: Values
+    deferred: set[Name]
 
     def _finish(self, event_id: Name, reward: float | None) -> None:
+        if event_id in self.deferred:
+            self.deferred.remove(event_id)
+            if reward is None:  # nobody has seen the action
+                self._events.finish(event_id, None)
+                return
         event = self._events.pending[event_id]
         super()._finish(event_id, reward)
         own = self.default_reward if reward is None else reward
@@ -138,7 +144,7 @@ class ServedBandit(ServedModel):
         if file is not None and given:
             raise OptionError("is an option of the file's bandit", option=min(given), advice="leave it out")
         self.bandit = _Counted(**given) if file is None else _Counted.from_bytes(file)
-        self.bandit.values = Values()
+        self.bandit.values, self.bandit.deferred = Values(), set()
 
     @property
     def values(self) -> Values:
@@ -171,8 +177,8 @@ class ServedBandit(ServedModel):
         self.expire(time)
         return self.bandit.status(id)
 
-    def rank(self, id: str, context: Any, actions: Any, time: float) -> Decision:
-        """Choose an action for an event that is unknown; see `Bandit.decide`."""
+    def rank(self, id: str, context: Any, actions: Any, time: float, *, deferred: bool = False) -> Decision:
+        """Choose an action for an event that is unknown; see `Bandit.decide`. A deferred one waits for `activate`."""
         known, named, most = self.values.actions, isinstance(actions, list), self.growth.most[1]
         named = named and not any(isinstance(one, dict) for one in actions)
         if named and most and len(known) + len(actions) > most:
@@ -187,7 +193,15 @@ class ServedBandit(ServedModel):
         self.values.offer(names, decision.action, keep=named)
         self.digest = crc32(struct.pack(f"<{len(shares)}dI", *shares, names.index(decision.action)), self.digest)
         self.learned = self.bandit.rewards  # an event may have expired, with a default reward
+        if deferred:
+            self.bandit.deferred.add(id)
         return decision
+
+    def activate(self, id: str) -> bool:
+        """An event is carried out; returns whether it was deferred."""
+        was_deferred = id in self.bandit.deferred
+        self.bandit.deferred.discard(id)
+        return was_deferred
 
     def decided_at(self, id: str) -> float:
         """The time of an event that waits for its reward, in seconds."""
@@ -248,7 +262,7 @@ class ServedBandit(ServedModel):
 
     def parts(self) -> dict[str, bytes]:
         """The whole state as byte strings by name. Equal states give equal bytes."""
-        values = msgspec.json.encode(self.values.state())
+        values = msgspec.json.encode([self.values.state(), sorted(map(str, self.bandit.deferred))])
         return {**super().parts(), "values.json": values, PART: self.bandit.to_bytes()}
 
     @classmethod
@@ -257,7 +271,8 @@ class ServedBandit(ServedModel):
         served = super().from_parts(parts)
         assert isinstance(served, ServedBandit)
         served.bandit = _Counted.from_bytes(parts[PART])
-        served.bandit.values = Values.restored(msgspec.json.decode(parts["values.json"]))
+        values, deferred = msgspec.json.decode(parts["values.json"])
+        served.bandit.values, served.bandit.deferred = Values.restored(values), set(deferred)
         return served
 
     def file_later(self) -> Callable[[], bytes]:

@@ -18,7 +18,7 @@ from ...bandit import Decision
 from ...bandit.state import holds_bandit
 from ...errors import Error, InputError
 from ...version import __version__
-from ..events import AnyRow, Choice, Form, Kind, Record, Reward, Row, broker_position, rows_of
+from ..events import Activation, AnyRow, Choice, Form, Kind, Record, Reward, Row, broker_position, rows_of
 from ..log import LogError
 from ..origin import Origin
 from ..problems import Problem, message_of, refused
@@ -342,7 +342,7 @@ class Stream:
         if status == "pending":
             return Outcome("duplicate", seq, bandit.name, decision=bandit.bandit.pending_event(row.id))
         try:
-            decision = bandit.rank(row.id, row.context, row.actions, time)
+            decision = bandit.rank(row.id, row.context, row.actions, time, deferred=row.deferred)
         except Error as error:
             return Outcome("ranked", seq, bandit.name, problem=refused(error))
         return Outcome("ranked", seq, bandit.name, decision=decision)
@@ -360,12 +360,15 @@ class Stream:
         if status == "rewarded" and bandit.bandit.reward_of(row.id) == row.reward:
             return Outcome("duplicate", seq, bandit.name)
         if status == "rewarded":
-            problem = _other("has another reward already", row.id)
-        elif status == "expired":
-            problem = Problem(410, "too late", f"the reward of {row.id!r} did not come in time; the decision is gone")
-        else:
-            problem = Problem(404, "no such id", f"no decision with the id {row.id!r} waits for its reward")
-        return Outcome("learned", seq, bandit.name, problem=problem)
+            return Outcome("learned", seq, bandit.name, problem=_other("has another reward already", row.id))
+        return Outcome("learned", seq, bandit.name, problem=_gone(status, row.id))
+
+    def _activate(self, row: Activation, record: Record, place: int) -> Outcome:
+        seq, bandit = record.seq + place, self.checked_bandit()
+        status = bandit.status(row.id, record.time / 1e6)
+        if status in ("unknown", "expired"):
+            return Outcome("learned", seq, bandit.name, problem=_gone(status, row.id))
+        return Outcome("learned" if bandit.activate(row.id) else "duplicate", seq, bandit.name)
 
     @property
     def bandit(self) -> ServedBandit | None:
@@ -604,6 +607,12 @@ def _given(features: Any) -> Any:
     return features
 
 
+def _gone(status: str, id: str) -> Problem:
+    if status == "expired":
+        return Problem(410, "too late", f"the time of {id!r} is over; the decision is gone")
+    return Problem(404, "no such id", f"no decision with the id {id!r} waits for its reward")
+
+
 def _other(what: str, id: str) -> Problem:
     return Problem(409, "the id is taken", f"the id {id!r} {what}; use another id")
 
@@ -614,6 +623,7 @@ _OF_ROWS: dict[Kind, Callable[[Stream, Any, Record, int], Outcome]] = {
     Kind.label: Stream._label,
     Kind.rank: Stream._rank,
     Kind.reward: Stream._reward,
+    Kind.activate: Stream._activate,
 }
 _OF_STREAMS: dict[Kind, Callable[[Stream, Record], None]] = {
     Kind.tick: Stream._tick,
