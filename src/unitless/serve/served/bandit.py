@@ -47,7 +47,8 @@ class Values:
         """
         self.decisions += 1
         for name in names if keep else ():
-            self.actions.setdefault(name, [0, 0.0, 0.0, 0.0])
+            if name not in self.actions:
+                self.actions[name] = [0, 0.0, 0.0, 0.0]
         found = self.actions.get(chosen) if keep else self.actions.pop(chosen, None)
         self.actions[chosen] = found = found or [0, 0.0, 0.0, 0.0]
         found[0] += 1
@@ -179,8 +180,8 @@ class ServedBandit(ServedModel):
 
     def rank(self, id: str, context: Any, actions: Any, time: float, *, deferred: bool = False) -> Decision:
         """Choose an action for an event that is unknown; see `Bandit.decide`. A deferred one waits for `activate`."""
-        known, named, most = self.values.actions, isinstance(actions, list), self.growth.most[1]
-        named = named and not any(isinstance(one, dict) for one in actions)
+        known, most = self.values.actions, self.growth.most[1]
+        named = isinstance(actions, list) and not any(isinstance(one, dict) for one in actions[:1])
         if named and most and len(known) + len(actions) > most:
             new = len({one for one in actions if isinstance(one, str | int)} - known.keys())
             if new and len(known) + new > most:
