@@ -36,10 +36,11 @@ class Log:
         self.stream = Stream("s", lambda position: next(one for one in self.records if one.position == position))
         self.add(Kind.create, encoded(Created("s", "champion", {**LINEAR, **options})))
 
-    def add(self, kind: Kind, payload: bytes, seconds: float = 1.0) -> Outcome:
+    def add(self, kind: Kind, payload: bytes, seconds: float = 1.0, form: Form = Form.json, rows: int = 1) -> Outcome:
         last = self.records[-1] if self.records else Record(0, 0, Kind.tick, Form.json, 1, b"", 0, 0)
         time, begin = last.time + round(seconds * 1e6), last.end
-        self.records.append(Record(last.seq + 1, time, kind, Form.json, 1, payload, begin, begin + len(payload)))
+        seq, end = last.seq + last.rows, begin + len(payload)
+        self.records.append(Record(seq, time, kind, form, rows, payload, begin, end))
         (outcome,) = self.stream.apply(self.records[-1])
         return outcome
 
@@ -152,6 +153,10 @@ def test_models_refuse_decisions_and_bandits_refuse_rows() -> None:
         problem = log.add(kind, json.dumps(given).encode()).problem
         assert problem is not None
         assert (problem.status, "rank and reward" in problem.detail) == (422, True)
+    for lines, rows in ((b"1 | a:1\n2 | a:2", 2), (b"| a:1", 1)):
+        outcome = log.add(Kind.learn, lines, form=Form.vw, rows=rows)
+        assert outcome.lines is not None
+        assert len(outcome.lines["s"].problems) == rows
     model = Stream("m", log.stream.read)
     model.apply(Record(1, 1, Kind.create, Form.json, 1, encoded(Created("m", "champion", {})), 0, 1))
     asked = json.dumps({"id": "a", "context": {}, "actions": NAMES}).encode()
@@ -251,6 +256,7 @@ def test_a_bandits_file_goes_on_in_a_server(tmp_path: Path) -> None:
     bandit = ul.Bandit(model_type="linear", random_state=3)
     for k in range(30):
         bandit.observe({"age": k}, NAMES, NAMES[k % 3], float(k % 3))
+    bandit.decide("before", {"age": 3}, NAMES)
 
     async def test(store: ModelStore, _: Upkeep) -> None:
         await store.create("shop", {}, bandit.to_bytes())
@@ -259,6 +265,8 @@ def test_a_bandits_file_goes_on_in_a_server(tmp_path: Path) -> None:
         assert served.file() == bandit.to_bytes()
         with pytest.raises(Problem, match="leave it out"):
             await store.create("other", {"random_state": 1}, bandit.to_bytes())
+        (outcome,) = await store.streams["shop"].submitted(Kind.reward, Form.json, 1, b'{"id": "before", "reward": 1}')
+        assert (outcome.status, outcome.waited, served.examples) == ("learned", None, 31)
 
     with_store(tmp_path, test)
     assert recovered(tmp_path).streams["shop"].stream.bandit is not None

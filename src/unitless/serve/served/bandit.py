@@ -204,9 +204,9 @@ class ServedBandit(ServedModel):
         self.bandit.deferred.discard(id)
         return was_deferred
 
-    def decided_at(self, id: str) -> float:
-        """The time of an event that waits for its reward, in seconds."""
-        return self.bandit._events.pending[id].time or 0.0
+    def decided_at(self, id: str) -> float | None:
+        """The time of an event that waits for its reward, in seconds; None if a file did not have it."""
+        return self.bandit._events.pending[id].time
 
     def reward(self, id: str, reward: Any, time: float) -> None:
         """Learn the reward of an event; see `Bandit.learn`."""

@@ -351,7 +351,8 @@ class Stream:
         seq, time, bandit = record.seq + place, record.time / 1e6, self.checked_bandit()
         status = bandit.status(row.id, time)
         if status == "pending":
-            waited = record.time - round(1e6 * bandit.decided_at(row.id))
+            since = bandit.decided_at(row.id)
+            waited = None if since is None else record.time - round(1e6 * since)
             try:
                 bandit.reward(row.id, row.reward, time)
             except Error as error:
