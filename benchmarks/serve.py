@@ -41,7 +41,12 @@ from rich.table import Table
 from serve_cases import Case, Contender
 from serve_servers import DEFAULTS, ONE_RATE, Server
 
-MODELS = {"linear": ONE_RATE, "default": DEFAULTS}
+MODELS = {
+    "linear": ONE_RATE,
+    "default": DEFAULTS,
+    "bandit": {"task": "bandit", "model_type": "linear"},
+    "bandit-default": {"task": "bandit"},
+}
 NEEDED = {"fastapi": "fastapi", "river": "river", "vowpalwabbit": "vowpalwabbit", "uvicorn": "uvicorn"}
 
 

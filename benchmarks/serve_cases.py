@@ -107,6 +107,18 @@ ALL = [
         ],
     ),
     Case(
+        "bandit",
+        "Decisions of a bandit among 10 actions, and as many rewards, survives a power cut",
+        [
+            _ours("decisions alone", "disk", "bandit", "rank", 32, ids=True, actions=10),
+            *(
+                _ours(f"{name} and rewards", "disk", model, "rank", 32, ids=True, actions=10, labels=reward, delay=400)
+                for name, model in (("decisions", "bandit"), ("decisions of trees", "bandit-default"))
+                for reward in (f"/v1/models/{model}/reward",)
+            ),
+        ],
+    ),
+    Case(
         "lines",
         "VW's lines in bursts of 1,000, survives a power cut",
         [

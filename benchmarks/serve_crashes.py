@@ -4,11 +4,12 @@
     python benchmarks/serve_crashes.py --quick      10 and 5: half a minute
     python benchmarks/serve_crashes.py --durability process    kills only
 
-Six clients learn, predict, send labels late and out of order, and send again what was not answered. Another one makes
-and deletes models and asks for snapshots of them, four requests at a time. In the end every
-acknowledged row must stand in the log, none be learned twice, every answered score be that of the offline pass, and the
-bytes of the models and the state of their evaluations equal those of plain calls of the library. The tests do the same
-with fewer crashes (tests/serve/test_serve_crashes.py); the kinds of crashes are described in tests/serve/crashes.py.
+Six clients learn, predict, send labels late and out of order, let a bandit decide, reward its decisions, and send again
+what was not answered. Another one makes and deletes models and asks for snapshots of them, four requests at a time. In
+the end every acknowledged row must stand in the log, none be learned twice, every answered score be that of the offline
+pass, and the bytes of the models and the state of their evaluations equal those of plain calls of the library. The same
+is true of the bandit: no decision is forgotten or made anew, and no reward is counted twice. The tests do the same with
+fewer crashes (tests/serve/test_serve_crashes.py); the kinds of crashes are described in tests/serve/crashes.py.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def main() -> None:
             server.abandon()
     print(
         f"none lost, none twice: {checked.learned:,} rows learned, of them {checked.unknown:,} whose answer did not "
-        f"come; {checked.waiting:,} predictions wait. Models and evaluations equal the offline pass to the bit."
+        f"come; {checked.waiting:,} predictions wait. Models and evaluations equal the offline pass to the bit. "
+        f"So does the bandit: {checked.decided:,} decisions, none forgotten, no reward counted twice."
     )
     print(f"{time.monotonic() - begun:.0f} s in all.")
 

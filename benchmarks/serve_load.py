@@ -24,7 +24,6 @@ from serve_rows import as_json, as_vw, rows
 
 TICK = os.sysconf("SC_CLK_TCK")
 MOST = 1 << 18  # bytes of one read
-DELAY = 2000  # requests between a prediction and its label
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,9 @@ class Load:
     connections: int = 1
     token: str | None = None
     ids: bool = False  # every row has an id of its own
-    labels: str = ""  # where every second request sends the label of an earlier id instead
+    labels: str = ""  # where every second request sends the label, or the reward, of an earlier id instead
+    delay: int = 2000  # requests between a prediction and its label
+    actions: int = 0  # that a bandit chooses from
     rate: float = 0.0  # largest number of requests per second; 0: as many as are answered
     seconds: float = 2.0
     warm: float = 0.5
@@ -126,6 +127,9 @@ def requests(load: Load) -> list[bytes]:
     made = rows(load.different)
     write = as_json if load.protocol == "http" else as_vw
     lines = [write(features, label if load.learn else None) for features, label in made]
+    if load.actions:
+        names = [f"action {k}" for k in range(load.actions)]
+        lines = [json.dumps({"context": features, "actions": names}).encode() for features, _ in made]
     if load.batch > 1:
         lines = [line.rstrip(b"\n") + b"\n" for line in lines]
         lines = [b"".join(lines[at : at + load.batch]) for at in range(0, len(lines), load.batch)]
@@ -173,8 +177,9 @@ def run(load: Load) -> dict[str, Any]:
         nonlocal number
         request = sent[number % len(sent)]
         number += 1
-        if load.labels and number % 2 == 0 and number > DELAY:
-            label = b'{"id":"%s%d","label":%s}' % (mark, number - DELAY + 1, (b"false", b"true")[number % 4 == 0])
+        if load.labels and number % 2 == 0 and number > load.delay:
+            known = b"reward" if load.actions else b"label", (b"false", b"true")[number % 4 == 0]
+            label = b'{"id":"%s%d","%s":%s}' % (mark, number - load.delay + 1, *known)
             request = http_request(load, load.labels, label)
         elif load.ids:
             request = with_id(request, mark + b"%d" % number)

@@ -311,3 +311,20 @@ def test_damaged_files_are_refused(tmp_path: Any) -> None:
     ul.Learner().save(tmp_path / "model")
     with pytest.raises(ul.ModelFileError, match="not the file of a bandit"):
         ul.Bandit.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("model_type", ["linear", "trees"])
+@pytest.mark.parametrize("context", [{}, {"x": 1.0}], ids=["no context", "context"])
+@pytest.mark.parametrize("features", [{}, {"price": 2.0}], ids=["no features", "features"])
+def test_the_first_reward_may_come_without_a_context_or_features(
+    model_type: Any, context: dict[str, float], features: dict[str, float]
+) -> None:
+    bandit = ul.Bandit(model_type=model_type)
+    bandit.decide("first", context, {"a": features, "b": features})
+    bandit.learn("first", 1.0)
+    for k in range(40):
+        made = bandit.decide(k, {"x": float(k % 2)}, {"a": {"price": 1.0}, "b": {"price": 2.0}})
+        bandit.learn(k, float((made.action == "a") == bool(k % 2)))
+    odd = bandit.decide("odd", {"x": 1.0}, {"a": {"price": 1.0}, "b": {"price": 2.0}})
+    assert odd.expected["a"] > odd.expected["b"]
+    assert ul.Bandit.from_bytes(bandit.to_bytes()).to_bytes() == bandit.to_bytes()

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 JSON, LINES, CSV = "application/json", "application/x-ndjson", "text/csv"
 ARROW, FILE = "application/vnd.apache.arrow.stream", "application/octet-stream"
-MODELS = ["a", "b", "c", "d", "two", "many", "vw"]
+MODELS = ["a", "b", "c", "d", "two", "many", "vw", "shop", "wares"]
+BANDITS = {"shop": {"max_pending": 20}, "wares": {"time_limit": 1.0, "default_reward": -1.0}}
 NAMES = ["x", "y", "z", "color", "when", "", " ", "a=b", "^", "ü", "label", "id", "\0", "n" * 300, "0", "1"]
 NUMBERS = [0, 1, -1, 2, 0.5, -0.0, 1e-320, 5e-324, 1e-300, 1e-10, 1e10, 1e150, 1e300, -1e300, 1e308, 10**18, 10**25]
 TEXTS = ["", "red", "green", "2024-01-01", "true", "1e5", "NaN", "inf", "\0", "spam\0", "é" * 100, "w" * 5000, "\r\n"]
@@ -38,7 +39,10 @@ LABELS: list[Any] = [
 WEIGHTS: list[Any] = [None, 0, 1, 2, 1e-300, 5e-324, 1e-160, 1e15, 1e16, 1e308, -1, "2", True, [], 10**30]
 LEVELS: list[Any] = [None, 0.9, 0.5, 0, 1, -1, 2, 1e-300, 1 - 1e-16, "0.9", True, [], 10**30]
 OPTIONS: dict[str, list[Any]] = {
-    "task": ["regression", "binary", "classes", "other", 1],
+    "task": ["regression", "binary", "classes", "bandit", "other", 1],
+    "time_limit": [1.0, 0, -1, "x"],
+    "default_reward": [0.0, 1e300, "x"],
+    "max_pending": [1, 5, 0, 10**9, 10**30],
     "classes": [
         ["red", "green"],
         [0, 1],
@@ -92,9 +96,11 @@ def first() -> list[Request]:
     """The first models, so that most rows find one."""
     plain = {"model_type": "linear", "ensemble": False}
     more = {"two": {"task": "binary"}, "many": {"task": "classes"}, "b": {"stream": "a"}, "c": {}}
+    bandit = {"task": "bandit", "model_type": "linear"}
+    made = {name: bandit | BANDITS[name] if name in BANDITS else plain | more.get(name, {}) for name in MODELS}
     return [
-        Request("PUT", f"/v1/models/{name}", {"Content-Type": JSON}, json.dumps(plain | more.get(name, {})).encode())
-        for name in MODELS
+        Request("PUT", f"/v1/models/{name}", {"Content-Type": JSON}, json.dumps(options).encode())
+        for name, options in made.items()
     ]
 
 
@@ -267,6 +273,53 @@ def _one_row(rng: random.Random) -> Request:
     return Request("POST", path, {"Content-Type": JSON}, _json(rng, _row(rng, action, model)))
 
 
+def _actions(rng: random.Random, model: str) -> Any:
+    kind = rng.random()
+    if kind < 0.1:
+        return rng.choice([None, [], {}, "a", [None], [True], [["a"]], [10**30], ["a", {"x": 1}], [1, "1"], {"a": 1}])
+    if (model == "shop") == (kind < 0.9):
+        return rng.sample(["a", "b", "c", 1, 2, "é", "", "n" * 300], rng.randrange(1, 6))
+    offered = [_features(rng) for _ in range(rng.randrange(1, 5))]
+    return offered if rng.random() < 0.3 else {rng.choice(NAMES): features for features in offered}
+
+
+def _decision_row(rng: random.Random, action: str, model: str) -> Any:
+    row: dict[str, Any] = {"id": _id(rng)} if rng.random() < 0.95 else {}
+    if action == "rank":
+        row |= {"context": _features(rng), "actions": _actions(rng, model)}
+        if rng.random() < 0.2:
+            row["deferred"] = rng.choice([True, True, False, "x"])
+    if action == "reward" or rng.random() < 0.02:
+        row["reward"] = rng.gauss(0, 1) if rng.random() < 0.8 else rng.choice([*LABELS, *NUMBERS])
+    if rng.random() < 0.02:
+        row[rng.choice(["acitons", "label", "", "other"])] = _value(rng)
+    return row if rng.random() > 0.02 else rng.choice(([], 5, "x", None, [row]))
+
+
+def _decision(rng: random.Random) -> Request:
+    action = rng.choice(["rank", "rank", "reward", "reward", "activate"])
+    model = rng.choice(list(BANDITS)) if rng.random() < 0.9 else _model(rng)
+    path = f"/v1/models/{model}/{action}{_query(rng, 'model', 'answers')}"
+    if rng.random() < 0.8:
+        return Request("POST", path, {"Content-Type": JSON}, _json(rng, _decision_row(rng, action, model)))
+    rows = [_json(rng, _decision_row(rng, action, model)) for _ in range(rng.choice((0, 1, 3, 20)))]
+    return Request("POST", path, {"Content-Type": rng.choice((LINES, LINES, CSV))}, b"\n".join(rows))
+
+
+def _personalizer(rng: random.Random) -> Request:
+    path, event = "/personalizer/v1.0", quote(str(_id(rng)), safe="")
+    action = rng.choice(["rank", "rank", f"events/{event}/reward", f"events/{event}/activate"])
+    body: Any = {"value": rng.choice([*NUMBERS, *LABELS])} if action != "rank" else {}
+    if action == "rank":
+        ids = [rng.choice(["a", "b", "c", "", "é"]) for _ in range(rng.randrange(5))]
+        parts = [[_features(rng)] for _ in ids]
+        body["actions"] = [{"id": id, "features": part} for id, part in zip(ids, parts, strict=True)]
+        body |= {"contextFeatures": [_features(rng), _value(rng)][: rng.randrange(3)], "eventId": _id(rng)}
+        body |= {"excludedActions": ["b"]} if rng.random() < 0.3 else {}
+        body |= {"deferActivation": True} if rng.random() < 0.3 else {}
+    return Request("POST", f"{path}/{action}", {"Content-Type": JSON}, _json(rng, body))
+
+
 def _many_rows(rng: random.Random) -> Request:
     action, model = rng.choice(["predict", "learn", "learn", "label"]), _model(rng)
     path = f"/v1/models/{model}/{action}{_query(rng, 'model', 'label', 'answers')}"
@@ -390,5 +443,5 @@ def _infer(rng: random.Random) -> Request:
     return Request("POST", f"/v2/models/{_model(rng)}/infer", {"Content-Type": JSON}, _json(rng, body))
 
 
-_KINDS = [_one_row, _many_rows, _look, _explain, _create, _upload, _change, _replay, _infer]
-_SHARES = [40, 15, 20, 4, 8, 1, 6, 1, 6]
+_KINDS = [_one_row, _many_rows, _decision, _personalizer, _look, _explain, _create, _upload, _change, _replay, _infer]
+_SHARES = [40, 15, 14, 2, 20, 4, 8, 1, 6, 1, 6]

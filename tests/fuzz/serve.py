@@ -59,7 +59,14 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it is ready."""
-        options = {"data": self._folder, "port": 0, "vw-port": 0, "vw-model": "vw", "max-models": 30}
+        options = {
+            "data": self._folder,
+            "port": 0,
+            "vw-port": 0,
+            "vw-model": "vw",
+            "personalizer": "wares",
+            "max-models": 30,
+        }
         words = [f"--{name}={value}" for name, value in options.items()]
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(self._folder.parent), "PYTHONUNBUFFERED": "1"}
         with self.reports.open("a") as reports:

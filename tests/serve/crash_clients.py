@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 TIMEOUT = 20.0
 PAUSE = 0.05  # seconds before a request is sent again
+BANDIT = "shop"
 
 
 @dataclass
@@ -36,11 +37,23 @@ class Sent:
 
 
 @dataclass
+class Event:
+    """A decision of a bandit, and its reward."""
+
+    id: str
+    action: str
+    propensities: dict[str, float]
+    reward: float
+    answer: dict[str, Any] | None = None  # to its reward
+
+
+@dataclass
 class Ledger:
     """The rows that all clients have sent, and the answers."""
 
     rows: list[Sent] = field(default_factory=list)
     waiting: list[Sent] = field(default_factory=list)  # predicted, the label is still to come
+    events: list[Event] = field(default_factory=list)
     retries: int = 0
     duplicates: int = 0
     lost_predictions: int = 0  # labels whose prediction was lost: its record was not on the disk
@@ -141,6 +154,8 @@ class Client:
             self.learn_impatiently: 4,
             self.predict: 29,
             self.label: 25,
+            self.rank: 14,
+            self.reward: 14,
             self.repeat: 2,
         }
         while not self.over():
@@ -240,6 +255,30 @@ class Client:
             answer = await self.send("learn", row.row("id", "features", "label"))
         self.note(row, answer)
 
+    async def rank(self) -> None:
+        """Let the bandit decide, twice now and then; a client sends the reward later."""
+        id, context = (
+            f"event-{next(self.serials)}",
+            {"age": self.chance.gauss(40, 10), "new": self.chance.random() < 0.5},
+        )
+        asked = {"id": id, "context": context, "actions": ["left", "right", "none"]}
+        for _ in range(self.chance.choice((1, 1, 1, 2))):
+            answer = await self.send("rank", asked)
+            if answer is None:
+                return
+            event = Event(id, answer["action"], answer["propensities"], float(len(id) + (answer["action"] == "left")))
+            self.ledger.events.append(event)
+
+    async def reward(self) -> None:
+        """Send the reward of any event that waits, twice now and then."""
+        waiting = [event for event in self.ledger.events[-100:] if event.answer is None]
+        if not waiting:
+            return
+        event = self.chance.choice(waiting)
+        event.answer = {}  # no other client sends it
+        for _ in range(self.chance.choice((1, 1, 1, 2))):
+            event.answer = await self.send("reward", {"id": event.id, "reward": event.reward})
+
     async def repeat(self) -> None:
         """Send again a row that was learned before."""
         done = [row for row in self.ledger.rows[-200:] if row.id and row.learned and row.predicted is None]
@@ -287,7 +326,8 @@ class Client:
     ) -> tuple[int, bytes]:
         """One request."""
         connection = self.second if second else self.connection
-        return await connection.post(f"/v1/models/{self.model}/{verb}", body, kind)
+        model = BANDIT if verb in ("rank", "reward") else self.model
+        return await connection.post(f"/v1/models/{model}/{verb}", body, kind)
 
 
 class Administrator:

@@ -26,7 +26,8 @@ from typing import Any
 
 import power
 import server_process
-from crash_clients import Administrator, Client, Ledger
+from bandit_checks import LINEAR, replayed
+from crash_clients import BANDIT, Administrator, Client, Ledger
 from offline import offline
 from waiting import until_async
 
@@ -34,6 +35,7 @@ from unitless.serve.events import Kind
 from unitless.serve.log import Tail
 from unitless.serve.settings import Settings
 from unitless.serve.store import recover
+from unitless.serve.streams.recovery import name_in
 
 START_SECONDS = 60.0
 MODELS: dict[str, dict[str, Any]] = {
@@ -87,6 +89,12 @@ class Server(server_process.Server):
         for name, options in MODELS.items():
             beside = {} if name == CHAMPION else {"stream": CHAMPION, "role": "challenger"}
             self.call("PUT", f"/v1/models/{name}", options | beside)
+        self.call("PUT", f"/v1/models/{BANDIT}", LINEAR)
+
+    def folder(self, stream: str) -> Path:
+        """The folder of a stream."""
+        (found,) = (path for path in self.data.glob("streams/*") if name_in(path) == stream)
+        return found
 
     def kill_snapshots(self) -> None:
         """Kill the process that writes snapshots."""
@@ -213,8 +221,7 @@ def _failed(workers: list[asyncio.Task[None]]) -> None:
 
 def unanswered(server: Server, story: Story) -> list[int]:
     """Return logged rows whose client had no answer, and check that the log has all answered rows."""
-    (folder,) = server.data.glob("streams/*")
-    rows = []
+    folder, rows = server.folder(CHAMPION), []
     with Tail(folder / "log", 1) as tail:
         while records := tail.read():
             rows += [json.loads(one.payload) for one in records if one.kind is Kind.learn]
@@ -233,6 +240,7 @@ class Checked:
     unknown: int  # rows without an id whose answer did not come
     waiting: int
     seq: int
+    decided: int  # events of the bandit
 
 
 def check(server: Server, story: Story) -> Checked:
@@ -241,8 +249,10 @@ def check(server: Server, story: Story) -> Checked:
     assert not ledger.wrong, ledger.wrong[:5]
     assert json.loads(server.call("GET", "/v1/models"))["quarantined"] == []
     files = {name: server.call("GET", f"/v1/models/{name}/file") for name in MODELS}
+    bandit = server.call("GET", f"/v1/models/{BANDIT}/file")
     assert server.stop(10.0) == 0, server.output()
-    (folder,) = server.data.glob("streams/*")
+    decided = _check_bandit(server, story, bandit)
+    folder = server.folder(CHAMPION)
     plain = offline(folder / "log", MODELS)
 
     times_learned = Counter(row.features["serial"] for row in plain.learned)
@@ -273,4 +283,17 @@ def check(server: Server, story: Story) -> Checked:
         own = {part.removeprefix(prefix): data for part, data in parts.items() if part.startswith(prefix)}
         plain.models[name].compare(own)
     assert list(stream.join._waiting) == plain.waiting
-    return Checked(ledger.acknowledged, len(plain.learned), len(never), len(plain.waiting), plain.last_seq)
+    return Checked(ledger.acknowledged, len(plain.learned), len(never), len(plain.waiting), plain.last_seq, decided)
+
+
+def _check_bandit(server: Server, story: Story, file: bytes) -> int:
+    """Compare the bandit, its answers and its rewards with plain calls of the library; returns how many decisions."""
+    events = story.ledger.events
+    plain, decided, rewarded = replayed(server.folder(BANDIT) / "log", LINEAR)
+    assert plain.to_bytes() == file
+    for event in events:
+        assert decided[event.id] == {"action": event.action, "propensities": event.propensities}
+    answered = {event.id: event.reward for event in events if event.answer}
+    assert answered.items() <= rewarded.items()
+    assert rewarded.keys() <= {event.id for event in events}
+    return len(decided)

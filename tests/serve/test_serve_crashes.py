@@ -25,6 +25,7 @@ def test_what_was_acknowledged_is_learned_once_whatever_happens(server: crashes.
     checked = crashes.check(server, story)
     assert checked.acknowledged > 500
     assert story.ledger.retries > 0
+    assert checked.decided > 50
 
 
 def test_a_polite_end_answers_all_that_was_accepted(server: crashes.Server) -> None:

@@ -339,3 +339,39 @@ def test_many_pages_see_the_same(browser: Browser, server: PageServer) -> None:
         expect(tile(page, "examples")).to_have_text(f"{before + 25:,}", timeout=2000)
     for context in contexts:
         context.close()
+
+
+def test_a_bandit_shows_its_rewards_and_actions(context: BrowserContext, tmp_path: Path) -> None:
+    server = PageServer(tmp_path)
+    server.start()
+    try:
+        server.create("names", task="bandit", model_type="linear")
+        server.decide("names", 120)
+        page, seen = opened(context, server)
+        expect(tile(page, "examples")).to_have_text("119")
+        known = server.ask("GET", "v1/models/names/metrics")["bandit"]
+        expect(tile(page, "waiting")).to_have_text("1")
+        assert known["random"] < known["mean_reward"]
+        for name, about in (
+            ("score", "Mean of all rewards"),
+            ("baseline", "best single action"),
+            ("skill", "random actions"),
+        ):
+            expect(page.locator(f"#about-{name}")).to_contain_text(about)
+            page.locator(f"[data-name={name}] button").hover()
+            expect(page.locator(f"#about-{name}")).to_be_visible()
+        table = page.get_by_role("region", name="Actions")
+        expect(table.get_by_role("rowheader")).to_have_text([one["action"] for one in known["actions"]])
+        expect(page.get_by_role("heading", name="Average reward")).to_be_visible()
+        for text in ("best single action", "random actions", "all rewards"):
+            expect(page.locator("#charts .legend").first).to_contain_text(text)
+        expect(page.get_by_role("heading", name="Recent rows")).to_be_hidden()
+        expect(page.get_by_role("heading", name="Accuracy")).to_be_hidden()
+        expect(page.get_by_role("heading", name="Drift")).to_be_hidden()
+        server.decide("names", 5)
+        expect(tile(page, "waiting")).to_have_text("2")
+        assert complaints(page) == []
+        assert seen.messages == []
+        page.screenshot(path=str(tmp_path / "page.png"), full_page=True)
+    finally:
+        server.stop()

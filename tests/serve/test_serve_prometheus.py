@@ -47,14 +47,12 @@ def store() -> Any:
         joined=Evaluation(),
     )
 
-    class Join(SimpleNamespace):
-        def __len__(self) -> int:
-            return 3
-
     stream = SimpleNamespace(
         name="prices",
         models={"prices": model},
-        join=Join(expired=4, done_count=90),
+        join=SimpleNamespace(done_count=90),
+        waiting=3,
+        expired=4,
         seq=130,
         mismatch=None,
     )

@@ -59,12 +59,18 @@ class RewardModel:
         if self.model.examples:
             self.model._learn_features(row.features, reward, 1.0)
         else:
-            learn_first_row(self.model, dict(sorted(row.features.items())), reward, 1.0)
+            learn_first_row(self.model, self._first(row), reward, 1.0)
         exact = [slot for slot in row.slots if slot <= _core.MOST_EXACT]
         if len(exact) < len(row.slots) and self.rest is None:
             self.rest = np.ones(_core.BUCKETS)
         self._grow(max(exact) + 1)
         _core.reduce_variance(self.exact, self.rest, row.slots, row.z)
+
+    def _first(self, row: Row) -> dict[str, float | bool]:
+        """Return the features of the first row in order. Both factors of interactions must be in it: 0 adds nothing."""
+        sides = () if self.model.options.interactions is None else (CONTEXT, ACTION)
+        absent = [side for side in sides if not any(name.startswith(side) for name in row.features)]
+        return dict(sorted({**row.features, **dict.fromkeys(absent, 0.0)}.items()))
 
     def _grow(self, places: int) -> None:
         """Give new features their place in P, where they are independent of the others, with variance 1."""

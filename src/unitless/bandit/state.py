@@ -97,8 +97,16 @@ def is_bandit(path: str | os.PathLike[str]) -> bool:
     try:
         with open(path, "rb") as file:
             start = file.read(8)
-            return bool(_header(start + file.read(int.from_bytes(start, "little")))["kind"] == model_file.BANDIT)
-    except (OSError, KeyError, TypeError, ValueError, OverflowError, MemoryError, ModelFileError):
+            return holds_bandit(start + file.read(int.from_bytes(start, "little")))
+    except (OSError, TypeError, ValueError, OverflowError, MemoryError):
+        return False
+
+
+def holds_bandit(data: bytes) -> bool:
+    """Return whether a file with this content, or with this beginning of it, is that of a bandit."""
+    try:
+        return bool(_header(data)["kind"] == model_file.BANDIT)
+    except (KeyError, ModelFileError):
         return False
 
 

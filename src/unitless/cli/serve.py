@@ -31,6 +31,7 @@ unitless serve --replica-of models --port 8001
 _UNSET = {
     "data": "none; needed unless --replica-of is given",
     "vw_model": "the only model",
+    "personalizer": "the only bandit",
     "token_file": "no tokens; then only this machine is served",
 }
 # Other words for a setting, which people may try.

@@ -7,14 +7,27 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from ..serve import wire
-from ..serve.wire import Explanation, Learned, Metrics, Model, Models, Prediction, Snapshot, Snapshots, Weights, Written
+from ..serve.wire import (
+    Explanation,
+    Learned,
+    Metrics,
+    Model,
+    Models,
+    Prediction,
+    Ranked,
+    Snapshot,
+    Snapshots,
+    Weights,
+    Written,
+)
 from . import bodies, many
 from .answers import LearnedMany
 from .many import Features
@@ -22,6 +35,7 @@ from .retries import Patience, problem_of, retry_after, worth_another_try
 from .steps import Call, Outcome, Steps
 
 T = TypeVar("T")
+Actions: TypeAlias = Sequence[str | int] | Sequence[Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
 JSON, LINES = {"content-type": "application/json"}, {"content-type": "application/x-ndjson"}
 
 
@@ -70,6 +84,23 @@ class Calls:
     def label(self, model: str, id: str, label: Any) -> Steps[Learned]:
         """Give the label of the row that was predicted with this id; the model learns it."""
         return self._ask(_post(model, "label", bodies.body(wire.LabelRequest(id, label))), Learned)
+
+    def rank(self, model: str, context: Mapping[str, Any], actions: Actions, *, id: str | None = None) -> Steps[Ranked]:
+        """Let a bandit choose one of several actions, once: a repeated call with this id gives the same decision.
+
+        Args:
+            model: the name of the bandit.
+            context: the features, by name.
+            actions: names, or features of each: by name, or in a list, where their positions are their names.
+            id: of the event, by which its reward is to come. Default: a random one, which is in the answer.
+        """
+        request = wire.RankRequest(context, actions, uuid.uuid4().hex if id is None else id)
+        answer = yield from self._ask(_post(model, "rank", bodies.body(request)), Ranked)
+        return replace(answer, status=None) if id is None else answer
+
+    def reward(self, model: str, id: str, reward: float) -> Steps[Learned]:
+        """Give the reward of a decision; the bandit learns it, once."""
+        return self._ask(_post(model, "reward", bodies.body(wire.RewardRequest(id, reward))), Learned)
 
     # -------------------------------------------------------------------------------------------- many rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -21,9 +21,13 @@ class Kind(IntEnum):
     delete = 7  # a model left the stream
     limits = 8  # how large models may become
     refused = 9  # rows of the records before it that were refused, and why
+    rank = 10  # a decision of a bandit, which waits for its reward
+    reward = 11  # the reward of an earlier decision
+    activate = 12  # an earlier decision, which was deferred, is carried out
 
 
-OF_ROWS = (Kind.prediction, Kind.learn, Kind.label)  # kinds of records that have rows
+# kinds of records that have rows
+OF_ROWS = (Kind.prediction, Kind.learn, Kind.label, Kind.rank, Kind.reward, Kind.activate)
 
 
 class Form(IntEnum):
@@ -63,6 +67,34 @@ class Sent(Row, forbid_unknown_fields=True):
     """One row of a request: a field that is not known is a mistake, such as a misspelled weight."""
 
 
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class Choice(msgspec.Struct, forbid_unknown_fields=True):
+    """A decision that a bandit is to make. Without an id nothing is decided, and the propensities are answered."""
+
+    context: dict[str, Any]
+    actions: list[str | Number | dict[str, Any]] | dict[str, dict[str, Any]]  # names, or features of each
+    id: str | None = None
+    deferred: bool = False  # without an `Activation` or a reward, nothing is learned from it
+
+
+class Reward(msgspec.Struct, forbid_unknown_fields=True):
+    """The reward of a decision."""
+
+    id: str
+    reward: float | bool
+
+
+class Activation(msgspec.Struct, forbid_unknown_fields=True):
+    """A deferred decision is carried out: it gets a reward, or the default reward."""
+
+    id: str
+
+
+AnyRow: TypeAlias = "Row | Choice | Reward | Activation"
+
+
 DEEPEST = 32  # brackets within brackets
 MOST_BRACKETS = 1000  # pairs; no model takes a row that has so many
 TOO_DEEP = f"It has more than {DEEPEST} brackets within one another, or more than {MOST_BRACKETS:,} of them."
@@ -70,8 +102,17 @@ _SQUARE, _OTHERS = bytes.maketrans(b"{}", b"[]"), bytes(set(range(256)) - set(b"
 
 read_row = msgspec.json.Decoder(Row).decode
 read_rows = msgspec.json.Decoder(Row).decode_lines
-read_sent_row = msgspec.json.Decoder(Sent).decode
-read_sent_rows = msgspec.json.Decoder(Sent).decode_lines
+_sent = msgspec.json.Decoder(Sent)
+_OF_BANDITS: dict[Kind, msgspec.json.Decoder[Any]] = {
+    Kind.rank: msgspec.json.Decoder(Choice),
+    Kind.reward: msgspec.json.Decoder(Reward),
+    Kind.activate: msgspec.json.Decoder(Activation),
+}
+
+
+def reader_of(kind: Kind) -> msgspec.json.Decoder[Any]:
+    """What reads the rows of requests that become records of this kind."""
+    return _OF_BANDITS.get(kind, _sent)
 
 
 def is_too_deep(text: bytes) -> bool:
@@ -101,8 +142,11 @@ def broker_position(payload: bytes) -> tuple[str, str]:
     return msgspec.json.decode(payload[: payload.index(b"\n")], type=tuple[str, str])
 
 
-def rows_of(record: Record) -> list[Row]:
+def rows_of(record: Record) -> list[Any]:
     """Parse the rows of a record with JSON rows."""
+    if record.kind in _OF_BANDITS:
+        reader = reader_of(record.kind)
+        return [reader.decode(record.payload)] if record.form is Form.json else reader.decode_lines(record.payload)
     if record.form is Form.json:
         return [read_row(record.payload)]
     payload = record.payload

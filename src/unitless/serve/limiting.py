@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..rules import RULES
 from .problems import Problem
-from .served import Limits, ServedModel
+from .served import Limits, ServedBandit, ServedModel
 from .settings import Settings
 from .streams import Stream
 
@@ -34,6 +34,16 @@ def renewed(stream: Stream, settings: Settings) -> Limits | None:
             found[name] = features, classes
         changed |= before != (features, classes)
     return Limits(settings.max_features, settings.max_classes, found) if changed else None
+
+
+def full(stream: Stream, settings: Settings) -> str | None:
+    """Why the bandit of a stream takes no more decisions; rewards are still taken, because events wait for them."""
+    if stream.bandit is None or (size := stream.bandit.nbytes) < settings.max_model_bytes:
+        return None
+    return (
+        f"it takes {size:,} bytes, with {stream.bandit.bandit.pending:,} events that wait; a bandit can have "
+        f"{settings.max_model_bytes:,} (max_model_bytes): send rewards, or create it with a time_limit"
+    )
 
 
 def _left_by_bytes(served: ServedModel, settings: Settings) -> tuple[int, int]:
@@ -77,10 +87,12 @@ def check(served: ServedModel, settings: Settings) -> None:
         "max_classes": len(served.classes or ()) if served.task == "classes" else 0,
         "max_model_bytes": served.nbytes,
     }
+    if isinstance(served, ServedBandit):
+        sizes["max_pending"] = served.bandit.max_pending
     for setting, size in sizes.items():
         most = getattr(settings, setting)
         if size > most:
-            what = setting.removeprefix("max_").replace("model_", "")
+            what = setting.removeprefix("max_").replace("model_", "").replace("pending", "places for events")
             detail = (
                 f"it has {size:,} {what}; a model can have {most:,} ({setting}): raise the setting, or make it smaller"
             )

@@ -12,7 +12,7 @@ import errno
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ..errors import InputError
 from ..presentation.shown import short
 from . import limiting
-from .events import OF_ROWS, Form, Kind, Record, Row
+from .events import OF_ROWS, AnyRow, Choice, Form, Kind, Record
 from .log import Log, LogError
 from .moments import Moments
 from .problems import Problem, unexpected
@@ -38,6 +38,7 @@ _AT_ONCE = 0.02  # seconds of learning before other requests are answered
 _REASON = 200  # characters of a reason in the log
 _MOST_UNSYNCED = 4 << 20  # bytes that no answer waits for: a new log file must wait for them
 Answer: TypeAlias = Callable[["list[Outcome] | Problem"], None]
+Given: TypeAlias = "Sequence[AnyRow] | VwText | None"  # rows that have been parsed
 
 _log = logging.getLogger("unitless.serve")
 
@@ -47,7 +48,7 @@ class _Pending(NamedTuple):
     form: Form
     rows: int
     payload: bytes
-    given: list[Row] | VwText | None
+    given: Given
     answer: Answer
     payload_later: Callable[[], bytes] | None = None  # computed after all earlier records were applied
 
@@ -86,6 +87,7 @@ class LiveStream:
         self._last_tick = stream.seq
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._next_look = 0.0  # when the size of models is checked again
+        self._full: str | None = None  # why a bandit makes no more decisions
         self._row_seconds = _AT_ONCE  # seconds that the latest rows took to learn; at first a guess
 
     # ------------------------------------------------------------------------------------------------ reading
@@ -124,6 +126,11 @@ class LiveStream:
         self.tallies.predicted += 1
         return served.predict(features, level)
 
+    def propensities(self, choice: Choice) -> dict[Any, float]:
+        """With which probability each action would be chosen now, without writing a record."""
+        actions: Any = choice.actions
+        return self.stream.checked_bandit().bandit.propensities(choice.context, actions)
+
     async def reached(self, seq: int, patience: float = 5.0) -> None:
         """Wait until a record has been applied."""
         if self.stream.seq >= seq:
@@ -140,9 +147,7 @@ class LiveStream:
 
     # ------------------------------------------------------------------------------------------------ writing
 
-    def submit(
-        self, kind: Kind, form: Form, rows: int, payload: bytes, answer: Answer, given: list[Row] | VwText | None = None
-    ) -> None:
+    def submit(self, kind: Kind, form: Form, rows: int, payload: bytes, answer: Answer, given: Given = None) -> None:
         """Accept a request. `answer` is called when its record is applied and, with durability "disk", on disk.
 
         Args:
@@ -163,15 +168,15 @@ class LiveStream:
         if kind is Kind.prediction and len(self.stream.join) + rows > self.settings.max_pending:
             detail = f"{len(self.stream.join):,} predictions wait for their labels, which is the most that can"
             raise Problem(429, "too many wait for labels", detail, retry_after=60)
+        if kind is Kind.rank and self._full is not None:
+            raise Problem(429, "the bandit is full", self._full, retry_after=60)
         self._queue.append(_Pending(kind, form, rows, payload, given, answer))
         self._queued += rows
         if not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._commit)
 
-    async def submitted(
-        self, kind: Kind, form: Form, rows: int, payload: bytes, given: list[Row] | VwText | None = None
-    ) -> list[Outcome]:
+    async def submitted(self, kind: Kind, form: Form, rows: int, payload: bytes, given: Given = None) -> list[Outcome]:
         """Accept a request and wait for its outcomes, see `submit`."""
         future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
         self.submit(kind, form, rows, payload, partial(_settle, future), given)
@@ -209,6 +214,7 @@ class LiveStream:
             return
         if (moment := time.monotonic()) >= self._next_look:
             self._next_look = moment + _REGULATED
+            self._full = limiting.full(self.stream, self.settings)
             limits = limiting.renewed(self.stream, self.settings)
             if limits is not None:
                 group.insert(0, _Pending(Kind.limits, Form.json, 1, encoded(limits), None, _nobody))
@@ -319,7 +325,9 @@ class LiveStream:
 
     def tick(self) -> None:
         """Write a tick if the stream changed or ids wait, or to check whether a problem of the disk is over."""
-        idle = self.stream.seq == self._last_tick and not len(self.stream.join) and self.trouble is None
+        bandit = self.stream.bandit
+        waits = len(self.stream.join) or (bandit is not None and bandit.bandit.pending and bandit.bandit.time_limit)
+        idle = self.stream.seq == self._last_tick and not waits and self.trouble is None
         if idle or self.failure is not None or self.is_being_deleted:  # its log may be closed before a sync
             return
         if not any(one.kind is Kind.tick for one in self._queue):
@@ -331,18 +339,19 @@ class LiveStream:
     def beat(self, now: float) -> None:
         """Send the moment of the last second to the readers of events."""
         total_loss = self._watch.beat()
-        self.moments.tick(now, total_loss, self._watch.scale_growth(now), self.standing)
+        self.moments.tick(now, total_loss, self._watch.scale_growth(now), self.standing, self._watch.policies())
 
     def standing(self) -> dict[str, Any]:
         """The state of the stream in a few numbers."""
         return {
             "examples": self.model().examples,
-            "waiting": len(self.stream.join),
+            "waiting": self.stream.waiting,
             "predicted": self.tallies.predicted,
             "queue": self.queue,
             "log": self.log_state(),
             "models": self._watch.models(time.time()),
             "replaying": self.replaying,
+            "bandit": None if self.stream.bandit is None else self.stream.bandit.describe(),
         }
 
     def log_state(self) -> LogState:

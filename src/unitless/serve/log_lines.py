@@ -35,8 +35,12 @@ class _Row(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     level: msgspec.Raw = _NONE
+    context: msgspec.Raw = _NONE
+    actions: msgspec.Raw = _NONE
+    reward: msgspec.Raw = _NONE
 
 
+_NAMES = ("id", "features", "label", "weight", "model", "level", "context", "actions", "reward")
 _row = msgspec.json.Decoder(_Row).decode
 _rows = msgspec.json.Decoder(_Row).decode_lines
 _encode = msgspec.json.Encoder().encode
@@ -179,7 +183,7 @@ def _rows_of(record: Record) -> Iterator[dict[str, Any]]:
             more["source"], more["position"] = msgspec.json.decode(place)
         rows = _rows(payload)
     for row in rows:
-        found = {name: getattr(row, name) for name in ("id", "features", "label", "weight", "model", "level")}
+        found = {name: getattr(row, name) for name in _NAMES}
         yield {name: value for name, value in found.items() if value is not None and value != _NONE} | more
 
 

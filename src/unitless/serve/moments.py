@@ -38,6 +38,8 @@ class Moment(msgspec.Struct, gc=False):
     delay_p99: float | None = None
     drift: float | None = None  # loss / total_loss
     scale_growth: int | None = None  # features whose scale grew
+    random: float | None = None  # of a bandit, whose losses are rewards: the estimated values of simpler policies
+    best_constant: float | None = None
 
 
 class Example(msgspec.Struct, gc=False):
@@ -58,7 +60,7 @@ class Example(msgspec.Struct, gc=False):
 class _Sums:
     """Sums over the rows of a moment."""
 
-    __slots__ = ("by_model", "delays", "learned", "predicted", "scale_growth", "total_loss")
+    __slots__ = ("by_model", "delays", "learned", "policies", "predicted", "scale_growth", "total_loss")
 
     def __init__(self) -> None:
         self.learned = self.predicted = 0
@@ -66,6 +68,7 @@ class _Sums:
         self.delays: dict[int, int] = {}  # counts by histogram class
         self.total_loss: float | None = None
         self.scale_growth: int | None = None
+        self.policies: tuple[float | None, float | None] = (None, None)
 
     def __bool__(self) -> bool:
         return bool(self.learned or self.predicted or self.by_model or self.delays)
@@ -79,7 +82,7 @@ class _Sums:
         for key, count in other.delays.items():
             self.delays[key] = self.delays.get(key, 0) + count
         if other.total_loss is not None:
-            self.total_loss = other.total_loss
+            self.total_loss, self.policies = other.total_loss, other.policies
         if other.scale_growth is not None:
             self.scale_growth = (self.scale_growth or 0) + other.scale_growth
 
@@ -98,6 +101,7 @@ class _Sums:
             _quantile(self.delays, 0.99),
             _ratio(mean, self.total_loss) if mean is not None and self.total_loss is not None else None,
             self.scale_growth,
+            *self.policies,
         )
 
 
@@ -173,6 +177,7 @@ class Moments:
         total_loss: float | None = None,
         scale_growth: int | None = None,
         standing: Callable[[], Mapping[str, Any]] | None = None,
+        policies: tuple[float | None, float | None] = (None, None),
     ) -> None:
         """End a second.
 
@@ -182,6 +187,7 @@ class Moments:
             scale_growth: how many of its scales grew since the last tick.
             standing: returns the state of the stream (examples, waiting labels, lag, models), which becomes the field
                 "now" of the moment; called only if the events have readers.
+            policies: of a bandit: the estimated values of random actions, and of the best constant one.
         """
         second = int(now)
         if second <= self._now:
@@ -194,7 +200,7 @@ class Moments:
             self._end_minute(minute)
         self._now = second
         sums, self._sums = self._sums, _Sums()
-        sums.total_loss, sums.scale_growth = total_loss, scale_growth
+        sums.total_loss, sums.scale_growth, sums.policies = total_loss, scale_growth, policies
         moment = sums.moment(second, self.champion)
         if sums or scale_growth:
             self._minute.add(sums)
@@ -270,9 +276,9 @@ def _quantile(delays: Mapping[int, int], q: float) -> float | None:
 def _without_gaps(kept: deque[Moment], first: int, last: int, step: int) -> list[Moment]:
     """Moments from first to last, with empty ones for seconds or minutes without rows."""
     found = {moment.time: moment for moment in kept if first <= moment.time}
-    total, moments = None, []
+    before, moments = Moment(0), []
     for time in range(first, last + 1, step) if last else ():
-        moment = found.get(time) or Moment(time, total_loss=total)
-        total = moment.total_loss
-        moments.append(moment)
+        total, random, best = before.total_loss, before.random, before.best_constant
+        before = found.get(time) or Moment(time, total_loss=total, random=random, best_constant=best)
+        moments.append(before)
     return moments

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from prometheus_client.registry import Collector
 
 from ..presentation.shown import short
 from ..version import __version__
+from .served import ServedBandit
 from .served.describe import metrics_of
 from .tallies import Histogram
 
@@ -65,8 +67,12 @@ METRICS = {
     "unitless_writable": Described(
         GAUGE, "1 if rows can be learned, 0 if the disk is full or the log has failed.", _STREAM
     ),
-    "unitless_labels_waiting": Described(GAUGE, "Predictions that wait for their labels.", _STREAM),
-    "unitless_labels_expired_total": Described(COUNTER, "Predictions whose label did not come in time.", _STREAM),
+    "unitless_labels_waiting": Described(
+        GAUGE, "Predictions that wait for their labels, or decisions for their rewards.", _STREAM
+    ),
+    "unitless_labels_expired_total": Described(
+        COUNTER, "Predictions whose label, or decisions whose reward, did not come in time.", _STREAM
+    ),
     "unitless_label_delay_seconds": Described(HISTOGRAM, "Time from a prediction to its label.", _STREAM),
     "unitless_ids_remembered": Described(GAUGE, "Learned ids that are kept to recognize duplicates.", _STREAM),
     "unitless_log_seq": Described(GAUGE, "The last sequence number that was applied.", _STREAM),
@@ -103,6 +109,15 @@ METRICS = {
     ),
     "unitless_model_served_loss": Described(GAUGE, "Mean loss of served predictions whose labels came later.", _MODEL),
     "unitless_model_joined_loss": Described(GAUGE, "The same rows, predicted when their labels came.", _MODEL),
+    # each bandit, which is a model too
+    "unitless_bandit_decisions_total": Described(COUNTER, "Decisions, by the chosen action.", (*_MODEL, "action")),
+    "unitless_bandit_rewards_total": Described(COUNTER, "Rewards, default rewards included.", _MODEL),
+    "unitless_bandit_total_reward": Described(GAUGE, "All rewards, added up.", _MODEL),
+    "unitless_bandit_value": Described(
+        GAUGE,
+        "The mean reward (mean_reward), and the estimated ones of simpler policies: random, best_constant.",
+        (*_MODEL, "policy"),
+    ),
 }
 
 Sample = tuple[str, tuple[str, ...], float | Histogram]
@@ -182,8 +197,8 @@ def _of_stream(live: LiveStream) -> Iterator[Sample]:
     for (kind, outcome), count in live.tallies.events.items():
         yield "unitless_events_total", (stream.name, kind, outcome), count
     yield "unitless_predictions_total", of, live.tallies.predicted
-    yield "unitless_labels_waiting", of, len(stream.join)
-    yield "unitless_labels_expired_total", of, stream.join.expired
+    yield "unitless_labels_waiting", of, stream.waiting
+    yield "unitless_labels_expired_total", of, stream.expired
     yield "unitless_ids_remembered", of, stream.join.done_count
     yield "unitless_log_seq", of, stream.seq
     yield "unitless_log_bytes", of, log.bytes
@@ -199,11 +214,28 @@ def _of_stream(live: LiveStream) -> Iterator[Sample]:
         yield "unitless_snapshot_seq", of, live.snapshot_seq
 
 
+def _of_bandit(of: tuple[str, str], model: ServedBandit) -> Iterator[Sample]:
+    values = model.values
+    yield "unitless_model_bytes", of, model.nbytes
+    decisions: Counter[str] = Counter()
+    for action, sums in values.actions.items():
+        decisions[short(str(action), _LONGEST)] += int(sums[0])
+    for name, count in decisions.items():
+        yield "unitless_bandit_decisions_total", (*of, name), count
+    yield "unitless_bandit_rewards_total", of, values.rewards
+    yield "unitless_bandit_total_reward", of, values.total
+    for policy, value in model.metrics.items():
+        yield "unitless_bandit_value", (*of, policy), value
+
+
 def _of_model(live: LiveStream, model: ServedModel) -> Iterator[Sample]:
     of = (live.stream.name, model.name)
     yield "unitless_model_info", (*of, model.role, model.task or "unknown"), 1
     yield "unitless_model_examples", of, model.examples
     yield "unitless_model_rejected_total", of, model.rejected
+    if isinstance(model, ServedBandit):
+        yield from _of_bandit(of, model)
+        return
     yield "unitless_model_features", of, model.growth.features
     yield "unitless_model_classes", of, len(model.classes or ())
     yield "unitless_model_bytes", of, model.nbytes

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ..presentation.shown import short
-from .events import Row
+from .events import Choice, Row
 from .problems import Problem
 from .settings import Settings
+
+COMBINATIONS = 20  # times as many pairs of features (of the context and of an action) as features
 
 
 class RowLimits:
@@ -40,6 +42,35 @@ class RowLimits:
             )
         if size > self.name_length:
             self._check_lengths(row)
+
+    def check_choice(self, choice: Choice, size: int) -> None:
+        """Check that a decision can be made in a moment, and its reward be learned.
+
+        Args:
+            choice: which.
+            size: the bytes of its JSON.
+
+        Raises:
+            Problem: 422 if it has too many actions or features, or one with a long name.
+        """
+        actions, context = choice.actions, choice.context
+        names = list(actions) if isinstance(actions, dict) else [one for one in actions if not isinstance(one, dict)]
+        parts = actions.values() if isinstance(actions, dict) else [one for one in actions if isinstance(one, dict)]
+        self.check(Row(context), size)
+        for part in parts:
+            self.check(Row(part), size)
+        pairs, most = (len(actions) + sum(map(len, parts))) * (1 + len(context)), COMBINATIONS * self.features
+        if pairs > most:
+            raise _problem(
+                f"{len(actions):,} actions and {len(context):,} features of the context make {pairs:,} pairs; "
+                f"a decision can have {most:,} ({COMBINATIONS} x max_row_features).",
+                "Offer fewer actions, leave out features, or raise the setting.",
+            )
+        if len(set(map(str, names))) < len(names):
+            raise Problem(422, "the row cannot be used", 'An action is on offer twice; 1 and "1" are the same name.')
+        for name in names if size > self.name_length else ():
+            if len(str(name)) > self.name_length:
+                raise self._too_long("The name of an action", str(name))
 
     def _check_lengths(self, row: Row) -> None:
         if isinstance(row.label, str) and len(row.label) > self.name_length:

@@ -175,6 +175,9 @@ class Settings:
     port: int = _setting(_whole(0, 65535), 8000, "The port of HTTP; 0 takes a free one.", NETWORK)
     vw_port: int | None = _setting(_whole(0, 65535), None, "A port that speaks the lines of Vowpal Wabbit.", NETWORK)
     vw_model: str | None = _setting(_text, None, "The model on that port; the only one if not given.", NETWORK)
+    personalizer: str | None = _setting(
+        _text, None, "The bandit that answers calls of Azure Personalizer; the only one if not given.", NETWORK
+    )
     token_file: Path | None = _setting(_path, None, "The tokens and what their holders may do.", SAFETY, "FILE")
     durability: str = _setting(
         _one_of("disk", "process"),

@@ -239,6 +239,8 @@ class ModelStore:
                 return False
             raise Problem(409, "the name is taken", f"{name!r} learns from history with other options; delete it first")
         self._check_count()
+        if stream is not None:
+            self.find(stream)[0].stream.check_shared(options)
         created = Created(
             name, role, options, model, limits=limiting.initial(self.settings) if stream is None else None
         )
@@ -297,6 +299,7 @@ class ModelStore:
         request = digest([model, named.skip, named.until])
         if new.name in self.changing:  # such as by an identical request whose client has given up
             raise Problem(503, "the model is changing", f"{new.name!r} is being made or removed", retry_after=2)
+        live.stream.check_shared({})
         self._check_name(new.name)
         if self._taken(new.name) or new.name in self.backtests:
             return new.name, self._same_replay(new.name, request)

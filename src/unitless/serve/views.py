@@ -64,7 +64,7 @@ def summary(live: LiveStream, name: str) -> wire.Summary:
     return {
         **known,
         "stream": live.name,
-        "waiting": len(live.stream.join),
+        "waiting": live.stream.waiting,
         "seq": live.stream.seq,
         "status": "ready",
         "progress": None,
@@ -158,14 +158,15 @@ def metrics(live: LiveStream, name: str) -> wire.Metrics:
         "time": stream.time / 1e6,
         "examples": served.examples,
         **describe.progress(served),
-        "waiting": len(stream.join),
-        "expired": stream.join.expired,
+        "waiting": stream.waiting,
+        "expired": stream.expired,
         "duplicates": stream.counts["duplicate"],
         "rejected": stream.counts["refused"] + stream.counts["failed"],
         "models": others,
         "log": live.log_state(),
         "moments": live.moments.kept(),
         "recent": live.moments.recent(),
+        "bandit": None if stream.bandit is None else stream.bandit.describe(),
     }
 
 

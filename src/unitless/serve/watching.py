@@ -10,7 +10,7 @@ from ..presentation.json_values import plain
 from .events import Kind, Record, Row
 from .moments import Moments
 from .served import ServedModel
-from .served.describe import metrics_of
+from .served.describe import known_metrics
 from .served.vw import VwText
 from .streams import Outcome, Stream
 from .tallies import StreamTallies
@@ -76,7 +76,7 @@ class Watch:
             if outcome.waited is not None:
                 self.moments.labeled_after(outcome.waited / 1e6)
                 self.tallies.label_delay.observe(outcome.waited / 1e6)
-        if kind is Kind.prediction:
+        if kind in (Kind.prediction, Kind.rank):
             self.tallies.predicted += record.rows
         elif shown is not None and outcomes[0].status == "learned" and outcomes[0].problem is None:
             self._example(record, *shown, outcomes[0])
@@ -109,7 +109,7 @@ class Watch:
             weight, loss, error = model.sums()
             self._sums[name] = weight, loss, error, model.learned
             if before is not None:
-                errors = math.nan if model.task == "regression" else error - before[2]
+                errors = error - before[2] if model.task in ("binary", "classes") else math.nan
                 moments.learned(name, model.learned - before[3], loss - before[1], errors, weight - before[0])
         for name in self._sums.keys() - stream.models.keys():
             del self._sums[name]
@@ -134,6 +134,11 @@ class Watch:
         known.update((feature, scales[feature]) for feature in grown)
         return len(grown)
 
+    def policies(self) -> tuple[float | None, float | None]:
+        """Of a bandit: the estimated values of random actions, and of the best constant one."""
+        known: dict[str, Any] = {} if self.stream.bandit is None else plain(self.stream.bandit.metrics)
+        return known.get("random"), known.get("best_constant")
+
     def models(self, now: float) -> list[dict[str, Any]]:
         """The examples and metrics of each model."""
         return [
@@ -144,8 +149,8 @@ class Watch:
     def _scores(self, model: ServedModel, now: float) -> dict[str, Any]:
         """The metrics of a model: means are current, other metrics may be a few seconds old."""
         since, found = self._metrics.get(model.name, (0.0, {}))
-        if model.evaluation is not None and not 0 <= now - since < _METRICS_EVERY:
-            found = plain(metrics_of(model.evaluation))
+        if not 0 <= now - since < _METRICS_EVERY:
+            found = known_metrics(model)
             self._metrics[model.name] = now, found
         weight, loss, error = model.sums()
         latest = (

@@ -40,6 +40,31 @@ class LabelRequest(msgspec.Struct, omit_defaults=True):
     weight: float | None = None
 
 
+class RankRequest(msgspec.Struct, omit_defaults=True):
+    """A decision that a bandit is to make. Without an id nothing is decided: the answer has the propensities alone.
+
+    Actions are names, or features: by name, or in a list, where their positions are their names.
+    """
+
+    context: Mapping[str, Any]
+    actions: Sequence[str | int | Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
+    id: str | None = None
+    deferred: bool = False
+
+
+class RewardRequest(msgspec.Struct):
+    """The reward of an earlier decision."""
+
+    id: str
+    reward: float
+
+
+class ActivateRequest(msgspec.Struct):
+    """A deferred decision is carried out. Until then it gets no default reward."""
+
+    id: str
+
+
 class ExplainRequest(msgspec.Struct):
     """A row to explain."""
 
@@ -65,7 +90,10 @@ class ReplayRequest(SkippedRows, forbid_unknown_fields=True, kw_only=True):
 
 
 class CreateRequest(msgspec.Struct):
-    """A new model: its place among the models of a stream, and options as those of `unitless.Learner`."""
+    """A new model: its place among the models of a stream, and options as those of `unitless.Learner`.
+
+    With the task "bandit" it is a bandit, with options as those of `unitless.Bandit`.
+    """
 
     stream: str | None = None
     role: str | None = None
@@ -84,6 +112,10 @@ class CreateRequest(msgspec.Struct):
     l2: float | None = None
     n_trees: int | None = None
     max_leaves: int | None = None
+    random_state: int | None = None
+    time_limit: float | None = None
+    default_reward: float | None = None
+    max_pending: int | None = None
 
 
 # ------------------------------------------------------------------------------------------ answers to rows
@@ -125,12 +157,37 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class Ranked:
+    """The decision of a bandit.
+
+    Args:
+        propensities: the probability of each action, by name. They add up to 1.
+        id: of the event, by which its reward is to come.
+        action: the chosen action: its name or, of features in a list, its position.
+        propensity: the probability of the chosen action.
+        expected: the expected reward of each action; null before the first reward.
+        seq: the record of the decision.
+        model: the bandit.
+        status: "duplicate" if the decision was made before; it is answered again.
+    """
+
+    propensities: dict[str, float]
+    id: str | None = None
+    action: str | int | None = None
+    propensity: float | None = None
+    expected: dict[str, float | None] | None = None
+    seq: int | None = None
+    model: str | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True)
 class Learned:
     """The answer to a row that was learned.
 
     Args:
         status: "learned", or "duplicate" if a row with this id was learned before.
-        score: the champion's score for the row before it was learned; 0 if it knew nothing yet.
+        score: the champion's score for the row before it was learned; 0 if it knew nothing yet. Rewards have none.
         seq: the record of the row.
     """
 
@@ -263,6 +320,29 @@ class ModelMetrics(TypedDict):
     metrics: dict[str, float | None]
 
 
+class ActionValue(TypedDict):
+    """How often a bandit chose an action, and what it would have earned with this action alone (estimated)."""
+
+    action: str | int
+    decisions: int
+    share: float
+    value: float | None
+
+
+class BanditState(TypedDict):
+    """How good a bandit is: its mean reward, and the estimated mean rewards of simpler policies."""
+
+    decisions: int
+    rewards: int
+    mean_reward: float | None
+    random: float | None  # actions that are drawn uniformly
+    best_constant: float | None  # the best single action
+    best_action: str | int | None
+    pending: int
+    expired: int
+    actions: list[ActionValue]  # most frequent first; of actions with features those that were chosen last
+
+
 class _Judged(TypedDict):
     progressive: dict[str, float | None]
     metrics_ci: list[float | None] | None
@@ -294,6 +374,7 @@ class Metrics(Judged):
     log: LogState
     moments: dict[str, list[Any]]  # the last ten minutes by the second, the last day by the minute
     recent: list[Any]  # rows that were learned, newest first
+    bandit: BanditState | None
 
 
 class ColumnContribution(TypedDict):

@@ -21,7 +21,7 @@ def mode(wish: str | None, action: str, length: str | None) -> str:
 
     Args:
         wish: the parameter `answers` of the request.
-        action: "predict" gives all answers, which is what it is for.
+        action: "predict" and "rank" give all answers, which is what it is for.
         length: the header Content-Length.
 
     Raises:
@@ -29,7 +29,7 @@ def mode(wish: str | None, action: str, length: str | None) -> str:
     """
     if wish is None:
         small = length is not None and int(length) <= LARGE
-        return ALL if small or action == "predict" else PROBLEMS
+        return ALL if small or action in rows.DONE else PROBLEMS
     if wish not in MODES:
         raise Problem(422, "not a kind of answers", f"answers is {wish!r}; it must be one of {', '.join(MODES)}.")
     return wish
@@ -40,12 +40,12 @@ class Answering:
 
     Args:
         mode: which rows are answered: "all", "problems" or "summary" (none).
-        action: "predict", "learn" or "label".
+        action: one of `rows.KINDS`.
     """
 
     def __init__(self, mode: str, action: str) -> None:
         self._mode, self._action = mode, action
-        self._done = {"predicted" if action == "predict" else "learned": 0, "duplicates": 0}
+        self._done = {rows.DONE.get(action, "learned"): 0, "duplicates": 0}
         self._refused = 0
         self._seq: int | None = None
 

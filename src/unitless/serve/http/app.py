@@ -20,7 +20,7 @@ from ...errors import Error, InputError, OptionError
 from .. import sse, views, wire
 from ..events import Form
 from ..problems import Problem, unexpected
-from . import inference_v2, rows
+from . import inference_v2, personalizer, rows
 from .access import Role, require
 from .answering import LARGE, MODES, Answering, mode
 from .batches import Batch
@@ -107,6 +107,8 @@ def problem_response(request: Request, problem: Problem) -> Response:
     """A problem as an answer, in the form that the client's protocol has."""
     if request.url.path.startswith("/v2"):
         return inference_v2.error_response(problem)
+    if request.url.path.startswith(personalizer.PATH):
+        return personalizer.error_response(problem)
     return Response(problem.body() + b"\n", problem.status, problem.headers, "application/problem+json")
 
 
@@ -176,9 +178,10 @@ class _Routes:
         explained = {JSON: wire.Explanation}
 
         def row(action: str, about: str, role: Role, takes: Any, gives: Any, *more: int) -> Address:
+            tables = {} if action in rows.FIELDS_OF else {CSV: None, ARROW: None}
             return Address(
                 *("POST", f"{one}/{action}", about, self._rows(action), role),
-                takes={JSON: takes, LINES: takes, CSV: None, ARROW: None},
+                takes={JSON: takes, LINES: takes, **tables},
                 gives={JSON: gives, LINES: gives},
                 problems=(400, 409, 413, 415, 422, 429, 503, *more),
                 parameters=rows_too,
@@ -231,6 +234,9 @@ class _Routes:
             row("predict", "Predict a row, or many.", read, wire.PredictRequest, wire.Prediction),
             row("learn", "Learn a row, or many.", write, wire.LearnRequest, wire.Learned),
             row("label", "Learn the labels of earlier predictions.", write, wire.LabelRequest, wire.Learned, 410),
+            row("rank", "Choose one of several actions, by a bandit.", write, wire.RankRequest, wire.Ranked),
+            row("reward", "Learn the rewards of earlier decisions.", write, wire.RewardRequest, wire.Learned, 410),
+            row("activate", "A deferred decision is carried out.", write, wire.ActivateRequest, wire.Learned, 410),
             Address(
                 *("GET", f"{one}/explain", waits, self.explain, read),
                 gives=explained,
@@ -256,6 +262,7 @@ class _Routes:
                 gives={"text/event-stream": None},
             ),
             *inference_v2.addresses(self._service),
+            *personalizer.addresses(self._service),
         ]
 
     def routes(self) -> list[Route]:
@@ -273,7 +280,10 @@ class _Routes:
             return None if value is None else value.encode("latin-1")
 
         access, host = self._service.access, header("host")
-        role = access.role(header("authorization"), host)
+        authorization, key = header("authorization"), header(personalizer.KEY)
+        if authorization is None and key is not None:
+            authorization = b"Bearer " + key
+        role = access.role(authorization, host)
         if request.method not in ("GET", "HEAD"):
             access.check_site(host, header("origin"), header("sec-fetch-site"))
         return role
@@ -388,8 +398,9 @@ class _Routes:
         async def endpoint(request: Request) -> Response:
             role = self._role(request)
             kind = content_type(request)
-            if kind != JSON and kind not in BODIES:
-                raise unsupported(kind, JSON, *BODIES)
+            bodies = tuple(BODIES) if action not in rows.FIELDS_OF else (LINES,)
+            if kind != JSON and kind not in bodies:
+                raise unsupported(kind, JSON, *bodies)
             live, model = self._find(request)
             answers = mode(request.query_params.get("answers"), action, request.headers.get("content-length"))
             await _reached(request, live)
@@ -408,11 +419,11 @@ class _Routes:
         body = await request.body()
         if len(body) > live.row_limits.bytes:
             raise live.row_limits.too_large(len(body))
-        row = rows.read(body)
+        row = rows.read(action, body)
         rows.check(action, row, live.row_limits, len(body))
         require(role, rows.needed(action, row))
-        if action == "predict" and row.id is None:
-            return answer(rows.predict(live, model, row))
+        if rows.is_answered_at_once(action, row):
+            return answer(rows.answered_at_once(live, model, row, len(body)))
         payload = rows.logged(action, row, body, model)
         (outcome,) = await live.submitted(rows.KINDS[action], Form.json, 1, payload, [row])
         if outcome.problem is not None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ..events import Form, Row, is_too_deep, read_sent_rows
+from ..events import AnyRow, Form, is_too_deep, reader_of
 from ..problems import Problem
 from . import rows
 from .access import Role, require
@@ -32,7 +32,7 @@ class Batch:
     Args:
         live: the stream.
         model: the one that predicts.
-        action: "predict", "learn" or "label".
+        action: one of `rows.KINDS`.
         role: of the client.
         body: reads the rows.
         answering: makes the lines of the answer.
@@ -122,19 +122,20 @@ class Batch:
     async def _take(self, items: list[Item]) -> Awaitable[bytes]:
         """Take a slice: what needs no record is answered at once, the rest becomes one record."""
         answers: list[bytes | None] = []
-        logged: list[Row] = []
+        logged: list[AnyRow] = []
         payload: list[bytes] = []
         first = self._count
         self._count += len(items)
         ends = time.perf_counter() + MOMENT
-        for line, row in zip(items, _read(items, self._live.row_limits), strict=True):
+        for line, row in zip(items, _read(self._action, items, self._live.row_limits), strict=True):
             try:
                 if isinstance(row, Problem):
                     raise row
                 rows.check(self._action, row, self._live.row_limits, len(line))  # type: ignore[arg-type]
                 require(self._role, rows.needed(self._action, row))
-                if self._action == "predict" and row.id is None:
-                    answers.append(self._answering.done("predicted", rows.predict(self._live, self._model, row)))
+                if rows.is_answered_at_once(self._action, row):
+                    found = rows.answered_at_once(self._live, self._model, row, len(line))  # type: ignore[arg-type]
+                    answers.append(self._answering.done(rows.DONE[self._action], found))
                     if time.perf_counter() > ends:
                         await asyncio.sleep(0)
                         ends = time.perf_counter() + MOMENT
@@ -147,7 +148,7 @@ class Batch:
         outcome = await self._submit(payload, logged) if logged else None
         return self._answered(answers, first, outcome)
 
-    async def _submit(self, payload: list[bytes], logged: list[Row]) -> asyncio.Future[list[Outcome] | Problem]:
+    async def _submit(self, payload: list[bytes], logged: list[AnyRow]) -> asyncio.Future[list[Outcome] | Problem]:
         future: asyncio.Future[list[Outcome] | Problem] = asyncio.get_running_loop().create_future()
         kind, text = rows.KINDS[self._action], b"\n".join(payload)
         deadline = asyncio.get_running_loop().time() + PATIENCE
@@ -189,25 +190,25 @@ def _fill(future: asyncio.Future[list[Outcome] | Problem]) -> Callable[[list[Out
     return fill
 
 
-def _read(items: list[Item], limits: RowLimits) -> list[Row | Problem]:
+def _read(action: str, items: list[Item], limits: RowLimits) -> list[AnyRow | Problem]:
     """Rows from lines; all in one go if there is nothing wrong with any of them."""
     lines = [item for item in items if isinstance(item, bytes) and len(item) <= limits.bytes]
     if len(lines) == len(items) and not any(map(is_too_deep, lines)):
         try:
-            found = read_sent_rows(b"\n".join(lines))
+            found = reader_of(rows.KINDS[action]).decode_lines(b"\n".join(lines))
         except rows.NOT_JSON:
             found = []
         if len(found) == len(lines):
             return list(found)
-    return [_read_one(item, limits) for item in items]
+    return [_read_one(action, item, limits) for item in items]
 
 
-def _read_one(item: Item, limits: RowLimits) -> Row | Problem:
+def _read_one(action: str, item: Item, limits: RowLimits) -> AnyRow | Problem:
     if isinstance(item, Problem):
         return item
     if len(item) > limits.bytes:
         return limits.too_large(len(item))
     try:
-        return rows.read(item)
+        return rows.read(action, item)
     except Problem as problem:
         return problem

@@ -39,6 +39,7 @@ _IN_PATH: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"},
     },
     "path": {"schema": {"type": "string"}},
+    "event": {"description": "The id of an event.", "schema": {"type": "string"}},
 }
 
 

@@ -22,7 +22,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from ..events import Form, Row
+from ..events import AnyRow, Form
 from ..problems import Problem
 from . import rows
 from .access import Access, Role, require
@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 MOST_HEADS = 4096
 LONGEST_HEAD = 2048
 
-_TARGET = re.compile(rb"/v1/models/([a-z0-9][a-z0-9_-]{0,63})/(predict|learn|label)(?:\?model=([a-z0-9_-]{1,64}))?")
+_TARGET = re.compile(
+    rb"/v1/models/([a-z0-9][a-z0-9_-]{0,63})/(predict|learn|label|rank|reward|activate)(?:\?model=([a-z0-9_-]{1,64}))?"
+)
 _JSON = re.compile(rb"application/json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
 _ELSEWHERE = {
     b"expect",
@@ -248,10 +250,10 @@ class Protocol(HttpToolsProtocol):
     def _take(self, head: Head, body: bytes) -> None:
         action, began = head.action, perf_counter()
         try:
-            row = rows.read(body)
+            row = rows.read(action, body)
             live, model = rows.find(self.service.store, head.name, head.model)
-            if action == "predict" and row.id is None:
-                answer = self.good(action, rows.encode(rows.predict(live, model, row)))
+            if rows.is_answered_at_once(action, row):
+                answer = self.good(action, rows.encode(rows.answered_at_once(live, model, row, len(body))))
             else:
                 rows.check(action, row, live.row_limits, len(body))
                 if head.role is Role.read:
@@ -270,7 +272,7 @@ class Protocol(HttpToolsProtocol):
         slot.answer = answer
         self._order.append(slot)
 
-    def _submit(self, live: LiveStream, action: str, row: Row, payload: bytes, close: bool, began: float) -> None:
+    def _submit(self, live: LiveStream, action: str, row: AnyRow, payload: bytes, close: bool, began: float) -> None:
         slot = Slot(self, action, close, began)
         self._order.append(slot)
         try:

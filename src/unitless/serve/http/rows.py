@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...errors import Error
-from ..events import TOO_DEEP, Kind, Row, is_too_deep, read_sent_row
+from ...presentation.json_values import plain
+from ..events import TOO_DEEP, AnyRow, Choice, Kind, Row, is_too_deep, reader_of
 from ..problems import Problem, refused, unexpected
 from .access import Role
 
@@ -24,8 +25,22 @@ LONGEST_ID = 256  # characters; ids are held in memory
 _log = logging.getLogger("unitless.serve")
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 FIELDS = ("features", "label", "weight", "id", "level")
+FIELDS_OF = {
+    "rank": ("context", "actions", "id", "deferred"),
+    "reward": ("id", "reward"),
+    "activate": ("id",),
+}  # others: FIELDS
 FEATURES = 'the features by name, such as {"age": 31, "job": "clerk"}'
-KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
+KINDS = {
+    "predict": Kind.prediction,
+    "learn": Kind.learn,
+    "label": Kind.label,
+    "rank": Kind.rank,
+    "reward": Kind.reward,
+    "activate": Kind.activate,
+}
+DONE = {"predict": "predicted", "rank": "ranked"}  # the status of good answers; others: "learned"
+_READ = {action: reader_of(kind).decode for action, kind in KINDS.items()}
 
 
 def find(store: Any, name: str, model: str | None = None) -> tuple[LiveStream, str]:
@@ -47,8 +62,8 @@ def find(store: Any, name: str, model: str | None = None) -> tuple[LiveStream, s
     return live, model
 
 
-def read(body: bytes) -> Row:
-    """A row from JSON.
+def read(action: str, body: bytes) -> AnyRow:
+    """A row of an action from JSON.
 
     Raises:
         Problem: 400 if it is not JSON, 422 if it has another form.
@@ -56,36 +71,38 @@ def read(body: bytes) -> Row:
     if is_too_deep(body):
         raise Problem(422, "the row cannot be used", TOO_DEEP)
     try:
-        return read_sent_row(body)
+        return _READ[action](body)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
-        raise Problem(422, "the row cannot be used", _wrong(body, str(error))) from None
+        raise Problem(422, "the row cannot be used", _wrong(action, body, str(error))) from None
     except NOT_JSON as error:
         raise Problem(400, "this is not JSON", str(error)) from None
 
 
-def _wrong(body: bytes, error: str) -> str:
+def _wrong(action: str, body: bytes, error: str) -> str:
     """What is wrong with a row that is JSON of another form."""
     try:
         sent = msgspec.json.decode(body)
     except NOT_JSON:
         return error
+    fields = FIELDS_OF.get(action, FIELDS)
     if not isinstance(sent, dict):
-        return 'A row is an object, such as {"features": {...}, "label": ...}; many rows are sent as JSON lines.'
-    if "features" not in sent and "id" not in sent:
+        example = ", ".join(f'"{name}": ...' for name in fields[:2])
+        return f"A row is an object, such as {{{example}}}; many rows are sent as JSON lines."
+    if fields is FIELDS and "features" not in sent and "id" not in sent:
         return _lacks("features", FEATURES).detail
-    unknown = [name for name in sent if name not in FIELDS]
+    unknown = [name for name in sent if name not in fields]
     if not unknown:
         return error
-    near = difflib.get_close_matches(unknown[0], FIELDS, 1)
-    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(FIELDS)}"
+    near = difflib.get_close_matches(unknown[0], fields, 1)
+    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(fields)}"
     return f"there is no field {unknown[0][:80]!r}; {advice}"
 
 
-def check(action: str, row: Row, limits: RowLimits, size: int) -> None:
+def check(action: str, row: AnyRow, limits: RowLimits, size: int) -> None:
     """Check that a row has what an action needs, and is not too large to be stored.
 
     Args:
-        action: "predict", "learn" or "label".
+        action: one of `KINDS`.
         row: which.
         limits: of rows.
         size: how many bytes its JSON has.
@@ -93,14 +110,18 @@ def check(action: str, row: Row, limits: RowLimits, size: int) -> None:
     Raises:
         Problem: 422 if something is wrong with it.
     """
+    if row.id is not None and not 0 < len(row.id) <= LONGEST_ID:
+        detail = f'"id" has {len(row.id):,} letters; it must have 1 to {LONGEST_ID}.'
+        raise Problem(422, "the row cannot be used", detail)
+    if isinstance(row, Choice):
+        limits.check_choice(row, size)
+    if not isinstance(row, Row):
+        return
     if action == "label":
         if row.id is None:
             raise _lacks("id", "the id of the prediction to which the label belongs")
     elif row.features is None:
         raise _lacks("features", FEATURES)
-    if row.id is not None and not 0 < len(row.id) <= LONGEST_ID:
-        detail = f'"id" has {len(row.id):,} letters; it must have 1 to {LONGEST_ID}.'
-        raise Problem(422, "the row cannot be used", detail)
     if action != "predict" and row.label is None:
         raise _lacks("label", "what the model should have predicted")
     if action != "predict" or row.id is not None:
@@ -111,31 +132,41 @@ def _lacks(field: str, what: str) -> Problem:
     return Problem(422, "the row cannot be used", f'"{field}" is missing: {what}.')
 
 
-def needed(action: str, row: Row) -> Role:
+def is_answered_at_once(action: str, row: AnyRow) -> bool:
+    """Whether a row is not written to the log: a prediction without an id, or propensities."""
+    return row.id is None and action in DONE
+
+
+def needed(action: str, row: AnyRow) -> Role:
     """The role that a row needs: a prediction with an id is written to the log, so it needs more than read."""
-    return Role.read if action == "predict" and row.id is None else Role.write
+    return Role.read if is_answered_at_once(action, row) else Role.write
 
 
-def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
+def logged(action: str, row: AnyRow, body: bytes, model: str) -> bytes:
     """What is written into the log: the row as it was sent, and for a prediction also the model that answers.
 
     The row becomes what is read from those bytes.
     """
-    if action != "predict":
+    if not isinstance(row, Row) or action != "predict":
         return body
     row.model = model
     # If two fields have the same name, the last one counts.
     return b'%b,"model":"%b"}' % (body.rstrip()[:-1], model.encode())
 
 
-def predict(live: LiveStream, model: str, row: Row) -> dict[str, Any]:
-    """The answer to a prediction that is not kept.
+def answered_at_once(live: LiveStream, model: str, row: AnyRow, size: int) -> dict[str, Any]:
+    """The answer to a prediction that is not kept, or the propensities of actions of which none is chosen.
 
     Raises:
         Problem: 422 if the model does not take the features.
     """
     try:
-        fields = live.predict(row.features, model, row.level).answer()
+        if isinstance(row, Choice):
+            live.row_limits.check_choice(row, size)
+            fields: dict[str, Any] = {"propensities": live.propensities(row)}
+        else:
+            assert isinstance(row, Row)
+            fields = live.predict(row.features, model, row.level).answer()
     except Error as error:
         raise refused(error) from None
     fields["seq"] = live.stream.seq
@@ -151,9 +182,14 @@ def failed(error: Exception) -> Problem:
 
 def fields(action: str, outcome: Outcome) -> dict[str, Any]:
     """The answer to a row that was taken."""
-    predicted = outcome.prediction
-    if action == "predict":
+    predicted, decided = outcome.prediction, outcome.decision
+    if action in ("reward", "activate"):
+        return {"seq": outcome.seq, "status": outcome.status}
+    if action in DONE:
         found = {} if predicted is None else predicted.answer()
+        if decided is not None:
+            found["id"], found["action"], found["propensity"] = decided.event_id, decided.action, decided.propensity
+            found["propensities"], found["expected"] = decided.propensities, plain(decided.expected)
         found["seq"] = outcome.seq
         found["model"] = outcome.model
         if outcome.status == "duplicate":

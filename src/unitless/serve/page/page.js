@@ -1,6 +1,7 @@
 // The live page: which model it shows, what the server sends about the model, and where that is shown.
 
 import { get, post, readEvents } from "./api.js";
+import { rewardLines, showActions, showBanditTiles } from "./bandit.js";
 import { Chart, lineColor } from "./charts.js";
 import { curve, steps } from "./curves.js";
 import { byId, make, setText } from "./elements.js";
@@ -45,6 +46,7 @@ const charts = {
 
 // --- showing -----------------------------------------------------------------------------------------------------
 
+const isBandit = () => chosenModel()?.task === "bandit";
 const chosenModel = () => state.models.find((model) => model.name === state.chosen);
 const streamOf = (name) => state.models.find((model) => model.name === name)?.stream;
 
@@ -108,6 +110,7 @@ function announce(model) {
   announcedAt = Date.now();
   const { accuracy, rmse } = scores(model.metrics);
   const score = accuracy != null ? `, accuracy ${percent(accuracy)}` : rmse != null ? `, RMSE ${number(rmse)}` : "";
+  if (isBandit()) return setText(byId("spoken"), `${model.name}: ${count(model.examples)} rewards learned, average reward ${number(model.metrics?.mean_reward)}.`);
   setText(byId("spoken"), `${model.name}: ${count(model.examples)} rows learned, loss ${number(model.metrics?.loss)}${score}.`);
 }
 
@@ -130,18 +133,22 @@ function showCharts() {
   const ordered = [...models].sort((a, b) => (b.name === champion) - (a.name === champion));
   const losses = ordered.map((model, k) => ({ name: model.name, color: lineColor(k), values: units(history.smooth(range, (moment) => moment.by_model?.[model.name])) }));
   const total = { name: `${champion}, all rows`, color: lineColor(0), thin: true, dashed: true, values: units(history.column(range, (moment) => moment.total_loss)) };
-  charts.loss.update(x, [...losses, total], between);
+  const bandit = isBandit();
+  if (bandit) charts.loss.rename("Average reward", `mean of ${SMOOTH} seconds, and the estimated values of simpler policies; larger is better`);
+  charts.throughput.rename("Throughput", bandit ? "decisions and rewards per second" : "rows per second");
+  charts.delay.rename(...(bandit ? ["Delay of rewards", "from a decision to its reward"] : ["Delay of labels", "from a prediction to its label"]));
+  charts.loss.update(x, bandit ? rewardLines(champion, history, range, lineColor) : [...losses, total], between);
   const right = (moment) => (moment.error == null ? null : 1 - moment.error);
   charts.accuracy.update(x, [{ name: champion, color: lineColor(0), values: history.smooth(range, right) }], between);
   charts.throughput.update(
     x,
     [
-      { name: "learned", color: lineColor(0), values: history.steady(range, (moment) => moment.learned / perSecond) },
-      { name: "predicted", color: lineColor(1), values: history.steady(range, (moment) => moment.predicted / perSecond) },
+      { name: bandit ? "rewards" : "learned", color: lineColor(0), values: history.steady(range, (moment) => moment.learned / perSecond) },
+      { name: bandit ? "decisions" : "predicted", color: lineColor(1), values: history.steady(range, (moment) => moment.predicted / perSecond) },
     ],
     between,
   );
-  charts.drift.update(x, [{ name: champion, color: lineColor(0), values: history.smooth(range, (moment) => moment.drift) }], between);
+  charts.drift.update(x, [{ name: champion, color: lineColor(0), values: history.smooth(range, (moment) => (bandit ? null : moment.drift)) }], between);
   const [times, growths] = history.grouped(range, (moment) => moment.scale_growth, 10);
   charts.scales.update(times, [{ name: range === "seconds" ? "in 10 seconds" : "in 10 minutes", color: lineColor(3), values: growths }], between);
   charts.delay.update(
@@ -176,7 +183,10 @@ function draw() {
   const model = modelsOfStream().find((one) => one.name === state.chosen);
   if (!model) return;
   showTitle(model);
-  showTiles(model, state.history, state.now ?? state.metrics ?? {}, state.metrics);
+  byId("actions-part").hidden = !isBandit();
+  byId("columns").hidden = isBandit();
+  (isBandit() ? showBanditTiles : showTiles)(model, state.history, state.now ?? state.metrics ?? {}, state.metrics);
+  if (isBandit()) showActions(byId("actions"), state.now?.bandit ?? state.metrics?.bandit);
   showCharts();
   announce(model);
   showModels(byId("models"), modelsOfStream(), state.chosen, choose, promote);
@@ -239,6 +249,7 @@ async function refreshModels() {
 }
 
 async function refreshWeights(name, signal) {
+  if (isBandit()) return;
   const { features, curves } = await get(addressOf(name, "weights", "&most=100"), signal);
   if (signal.aborted) return;
   showEffects(byId("effects"), features ?? [], new URL(`v1/models/${streamOf(name) ?? name}/learn`, document.baseURI));

@@ -3,7 +3,7 @@
 import { bar, byId, make, table } from "./elements.js";
 import { clock, count, metric, metricName, number, percent, scores, short, signed, value } from "./numbers.js";
 
-const shown = ["accuracy", "rmse", "auc", "mae", "r2", "loss"];
+const shown = ["mean_reward", "accuracy", "rmse", "auc", "mae", "r2", "loss"];
 const members = { newton: "second order", snag: "sNAG" }; // others are called what the server calls them
 
 /** The models of a stream, the champion first. */

@@ -24,7 +24,11 @@ export function showTiles(model, history, now, metrics) {
   showBaseline(main, metrics);
   const pending = "Predictions with an id whose label has not arrived yet. Delay: by how much the loss would be lower (+) if each row were predicted when its label arrives.";
   tile("waiting", "Pending labels", count(now.waiting ?? model.waiting), costOfDelay(metrics) ?? "predicted, not labeled", pending);
-  const log = now.log ?? metrics?.log ?? {};
+  showLag(now.log ?? metrics?.log ?? {});
+}
+
+/** How much of the log a power cut would lose. */
+export function showLag(log) {
   tile("lag", "Not on disk yet", count(log.lag), log.seq == null ? "records of the log" : `of ${count(log.seq)} records`, "Records of the server's log that are not on disk yet. A power cut would lose them. With durability disk, their requests have not been acknowledged yet.");
 }
 
@@ -66,7 +70,7 @@ function removeTiles(...names) {
 }
 
 /** Makes or changes a tile. The explanation belongs to the button, so that keyboards and screen readers reach it. */
-function tile(name, title, text, small, about, kind = "") {
+export function tile(name, title, text, small, about, kind = "") {
   let made = find(name);
   if (!made) {
     const button = make("button", { type: "button", "aria-describedby": `about-${name}` });

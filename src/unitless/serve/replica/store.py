@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..events import OF_ROWS, Form, Record, Row, rows_of
+from ..events import OF_ROWS, AnyRow, Form, Record, rows_of
 from ..live import LiveStream
 from ..problems import Problem
 from ..served.vw import VwText
@@ -62,10 +62,10 @@ class ReplicaStream(LiveStream):
             self.take(record)
         self._wake()
 
-    def take(self, record: Record, rows: list[Row] | None = None) -> None:
+    def take(self, record: Record, rows: Sequence[AnyRow] | None = None) -> None:
         """Apply one record; the rows are those of the record, if they have been read already."""
         self.lag = max(0.0, time.time() - record.time / 1e6)
-        given: list[Row] | VwText | None = rows
+        given: Sequence[AnyRow] | VwText | None = rows
         if rows is None and record.kind in OF_ROWS:
             given = VwText(record.payload) if record.form is Form.vw else rows_of(record)
         shown = self._watch.shown(record.kind, given) if self.moments.wants_example else None

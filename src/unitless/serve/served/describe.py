@@ -14,6 +14,7 @@ from ...models.curve_panels import panels
 from ...models.model import BIAS
 from ...presentation.json_values import plain
 from ..wire import Curve, Explained, Explanation, Judged, OfModel, Weight, Weights
+from .bandit import ServedBandit
 from .model import ServedModel
 
 _SENT_AS = {"number": "number", "flag": "number", "boolean": "boolean"}  # by column type; others: text
@@ -23,6 +24,13 @@ LARGE = 64 << 20  # bytes; features and members of a larger model are not listed
 def metrics_of(evaluation: Evaluation) -> dict[str, Any]:
     """Metrics by name, and the training loss, which the charts of the live page show."""
     return {**evaluation.metrics, "loss": evaluation.loss} if evaluation.examples else {}
+
+
+def known_metrics(served: ServedModel) -> dict[str, Any]:
+    """The metrics of a model, or of a bandit, as JSON."""
+    if isinstance(served, ServedBandit):
+        return plain(served.metrics)  # type: ignore[no-any-return]
+    return {} if served.evaluation is None else plain(metrics_of(served.evaluation))
 
 
 def summary(served: ServedModel) -> OfModel:
@@ -55,7 +63,7 @@ def summary(served: ServedModel) -> OfModel:
         "classes": served.classes,
         "examples": served.examples,
         "weight": 0.0 if evaluation is None else evaluation.weight,
-        "metrics": {} if evaluation is None else plain(metrics_of(evaluation)),
+        "metrics": known_metrics(served),
         "judged_by": "loss" if evaluation is None else evaluation.judged_by,
         "created": served.created / 1e6,
         "bytes": served.nbytes,

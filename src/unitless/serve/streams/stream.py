@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
+from ...bandit import Decision
+from ...bandit.state import holds_bandit
 from ...errors import Error, InputError
 from ...version import __version__
-from ..events import Form, Kind, Record, Row, broker_position, rows_of
+from ..events import Activation, AnyRow, Choice, Form, Kind, Record, Reward, Row, broker_position, rows_of
 from ..log import LogError
 from ..origin import Origin
 from ..problems import Problem, message_of, refused
-from ..served import Limits, Prediction, ServedModel
+from ..served import Limits, Prediction, ServedBandit, ServedModel, restored
+from ..served.bandit import TASK
 from ..served.vw import VwPredictions, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
@@ -40,7 +43,7 @@ class Lesson(NamedTuple):
 class Outcome(NamedTuple):
     """The outcome of one row of a record."""
 
-    status: str  # "learned", "duplicate", "predicted"; of records without rows "applied"
+    status: str  # "learned", "duplicate", "predicted", "ranked"; of records without rows "applied"
     seq: int
     model: str  # whose score it is
     prediction: Prediction | None = None
@@ -48,6 +51,7 @@ class Outcome(NamedTuple):
     lines: dict[str, VwPredictions] | None = None  # for a record of VW lines: the predictions of each model
     waited: int | None = None  # microseconds from the prediction to its label
     score: Any = None  # for a learned row: its score before, or the scores of all classes
+    decision: Decision | None = None
 
 
 class Created(msgspec.Struct, omit_defaults=True):
@@ -118,7 +122,7 @@ class Stream:
 
     # ------------------------------------------------------------------------------------------------ records
 
-    def apply(self, record: Record, rows: list[Row] | VwText | None = None) -> list[Outcome]:
+    def apply(self, record: Record, rows: Sequence[AnyRow] | VwText | None = None) -> list[Outcome]:
         """Apply a record; returns an outcome for each row. An invalid row is an outcome too.
 
         Args:
@@ -139,7 +143,7 @@ class Stream:
             places = range(1 if record.form is Form.vw else record.rows)
             return [Outcome("failed", record.seq + place, self.champion, problem=problem) for place in places]
 
-    def _apply(self, record: Record, rows: list[Row] | VwText | None) -> list[Outcome]:
+    def _apply(self, record: Record, rows: Sequence[AnyRow] | VwText | None) -> list[Outcome]:
         if record.kind in _OF_ROWS:
             if record.form is Form.vw or isinstance(rows, VwText):
                 return self._learn_text(record, rows)
@@ -147,7 +151,7 @@ class Stream:
                 source, position = broker_position(record.payload)
                 self.sources[source] = position
             act = _OF_ROWS[record.kind]
-            given = rows_of(record) if rows is None else rows
+            given: Sequence[Any] = rows_of(record) if rows is None else rows
             if len(given) == 1:
                 return [self._acted(act, given[0], record, 0)]
             if record.kind is Kind.learn and (outcomes := self._learned_together(record, given)) is not None:
@@ -162,12 +166,14 @@ class Stream:
         return [Outcome("applied", record.seq, self.champion)]
 
     def _acted(
-        self, act: Callable[[Stream, Row, Record, int], Outcome], row: Row, record: Record, place: int
+        self, act: Callable[[Stream, Any, Record, int], Outcome], row: AnyRow, record: Record, place: int
     ) -> Outcome:
         try:
             outcome = act(self, row, record, place)
         except _OF_THE_MOMENT:
             raise
+        except Problem as reason:
+            outcome = Outcome("refused", record.seq + place, self.champion, problem=reason)
         except Exception as error:  # an unexpected row must not stop the service, now or in a replay
             problem = Problem(500, "the row could not be used", f"{type(error).__name__}: {error}")
             outcome = Outcome("failed", record.seq + place, self.champion, problem=problem)
@@ -274,7 +280,7 @@ class Stream:
         waited = None if waiting is None else record.time - waiting.time
         return Outcome("learned", seq, champion.name, champion.score_in_short(score), None, None, waited, score)
 
-    def _learned_together(self, record: Record, rows: list[Row]) -> list[Outcome] | None:
+    def _learned_together(self, record: Record, rows: Sequence[Row]) -> list[Outcome] | None:
         """Learn rows in one call, which is faster; None if they must be learned one by one."""
         if any(row.id is not None or row.label is None or row.features is None for row in rows):
             return None
@@ -326,6 +332,72 @@ class Stream:
         score = None if done.score != done.score else done.score  # NaN stands for no score
         return Outcome("duplicate", seq, self.champion, Prediction(score, None))
 
+    def _rank(self, row: Choice, record: Record, place: int) -> Outcome:
+        seq, time, bandit = record.seq + place, record.time / 1e6, self.checked_bandit()
+        assert row.id is not None
+        status = bandit.status(row.id, time)
+        if status in ("rewarded", "expired"):
+            what = "has its reward already" if status == "rewarded" else "has expired"
+            return Outcome("ranked", seq, bandit.name, problem=_other(what, row.id))
+        if status == "pending":
+            return Outcome("duplicate", seq, bandit.name, decision=bandit.bandit.pending_event(row.id))
+        try:
+            decision = bandit.rank(row.id, row.context, row.actions, time, deferred=row.deferred)
+        except Error as error:
+            return Outcome("ranked", seq, bandit.name, problem=refused(error))
+        return Outcome("ranked", seq, bandit.name, decision=decision)
+
+    def _reward(self, row: Reward, record: Record, place: int) -> Outcome:
+        seq, time, bandit = record.seq + place, record.time / 1e6, self.checked_bandit()
+        status = bandit.status(row.id, time)
+        if status == "pending":
+            since = bandit.decided_at(row.id)
+            waited = None if since is None else record.time - round(1e6 * since)
+            try:
+                bandit.reward(row.id, row.reward, time)
+            except Error as error:
+                return Outcome("learned", seq, bandit.name, problem=refused(error))
+            return Outcome("learned", seq, bandit.name, waited=waited)
+        if status == "rewarded" and bandit.bandit.reward_of(row.id) == row.reward:
+            return Outcome("duplicate", seq, bandit.name)
+        if status == "rewarded":
+            return Outcome("learned", seq, bandit.name, problem=_other("has another reward already", row.id))
+        return Outcome("learned", seq, bandit.name, problem=_gone(status, row.id))
+
+    def _activate(self, row: Activation, record: Record, place: int) -> Outcome:
+        seq, bandit = record.seq + place, self.checked_bandit()
+        status = bandit.status(row.id, record.time / 1e6)
+        if status in ("unknown", "expired"):
+            return Outcome("learned", seq, bandit.name, problem=_gone(status, row.id))
+        return Outcome("learned" if bandit.activate(row.id) else "duplicate", seq, bandit.name)
+
+    @property
+    def bandit(self) -> ServedBandit | None:
+        """The bandit of the stream, if it is one of a bandit; it has no other models then."""
+        champion = self.models.get(self.champion)
+        return champion if isinstance(champion, ServedBandit) else None
+
+    def checked_bandit(self) -> ServedBandit:
+        """The bandit of the stream.
+
+        Raises:
+            Problem: 422 if there is none.
+        """
+        if (bandit := self.bandit) is None:
+            advice = 'it takes predict, learn and label; a bandit is created with "task": "bandit"'
+            raise Problem(422, "not a bandit", f"{self.champion!r} is a model and no bandit: {advice}")
+        return bandit
+
+    @property
+    def waiting(self) -> int:
+        """How many predictions wait for their labels, or decisions for their rewards."""
+        return len(self.join) if self.bandit is None else self.bandit.bandit.pending
+
+    @property
+    def expired(self) -> int:
+        """How many predictions got no label, or decisions no reward, in time."""
+        return self.join.expired if self.bandit is None else self.bandit.bandit.expired
+
     def features_of(self, waiting: Waiting) -> Any:
         """The features of a prediction that waits, from the log."""
         if self._last_read[0] != waiting.position:
@@ -344,6 +416,8 @@ class Stream:
         created = _created(record.payload)
         if created.name in self.models:
             raise Problem(409, "the name is taken", f"there is a model {created.name!r} already")
+        if self.models:
+            self.check_shared(created.options)
         model = self.prepared.pop(created.name, None)
         model = joined(record) if model is None else _joined_as(model, record, created)
         self.models[created.name] = model
@@ -352,6 +426,16 @@ class Stream:
         model.growth.limit(self.limits, model.name)
         if not self.champion or created.role == "champion":
             self._crown(created.name)
+
+    def check_shared(self, options: dict[str, Any]) -> None:
+        """Check that a model with these options can join the others.
+
+        Raises:
+            Problem: 422 if it, or the champion, is a bandit.
+        """
+        if self.bandit is not None or options.get("task") == TASK:
+            detail = "it has no challengers or shadows, and is none; create it as a stream of its own"
+            raise Problem(422, "a bandit is alone in its stream", detail)
 
     def _promote(self, record: Record) -> None:
         self._crown(self._existing(record))
@@ -386,6 +470,8 @@ class Stream:
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)
         self.join.expire(record.time, ticked.waiting_since, ticked.done_since, ticked.max_done)
+        if self.bandit is not None:
+            self.bandit.expire(record.time / 1e6)
         if ticked.version != __version__:  # another version may give other last bits
             return
         for name, digest in ticked.digests.items():
@@ -438,7 +524,7 @@ class Stream:
         for place, name in enumerate(state["models"]):
             head = f"models-{place}-"
             own = {key.removeprefix(head): part for key, part in parts.items() if key.startswith(head)}
-            stream.models[name] = model = ServedModel.from_parts(own)
+            stream.models[name] = model = restored(own)
             model.growth.limit(stream.limits, name)
         return stream
 
@@ -505,6 +591,8 @@ def made(created: Created, time: int) -> ServedModel:
     """A model as it was when it joined."""
     from ...models.file import from_bytes  # noqa: PLC0415  (few models come from files)
 
+    if created.options.get("task") == TASK or (created.model is not None and holds_bandit(created.model)):
+        return ServedBandit(created.name, created.role, created.options, created.model, time)
     model = None if created.model is None else from_bytes(created.model)
     return ServedModel(created.name, created.role, created.options, model, time)
 
@@ -520,14 +608,23 @@ def _given(features: Any) -> Any:
     return features
 
 
+def _gone(status: str, id: str) -> Problem:
+    if status == "expired":
+        return Problem(410, "too late", f"the time of {id!r} is over; the decision is gone")
+    return Problem(404, "no such id", f"no decision with the id {id!r} waits for its reward")
+
+
 def _other(what: str, id: str) -> Problem:
     return Problem(409, "the id is taken", f"the id {id!r} {what}; use another id")
 
 
-_OF_ROWS: dict[Kind, Callable[[Stream, Row, Record, int], Outcome]] = {
+_OF_ROWS: dict[Kind, Callable[[Stream, Any, Record, int], Outcome]] = {
     Kind.prediction: Stream._predict,
     Kind.learn: Stream._learn,
     Kind.label: Stream._label,
+    Kind.rank: Stream._rank,
+    Kind.reward: Stream._reward,
+    Kind.activate: Stream._activate,
 }
 _OF_STREAMS: dict[Kind, Callable[[Stream, Record], None]] = {
     Kind.tick: Stream._tick,
