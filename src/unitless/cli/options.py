@@ -294,12 +294,14 @@ _LEARNER = flags_of(
         "center": {"default": None, "off": "--no-center", "also": ("centre",), **_ADVANCED},
         "model_type": {"also": ("shape", "trees", "curves", "linear")},
         "ensemble": {"default": None, "off": "--no-ensemble", "also": ("experts", "members")},
-        **dict.fromkeys(("quantile", "schedule", "order", "clip", "l2", "n_trees", "max_leaves"), _ADVANCED),
+        **dict.fromkeys(
+            ("quantile", "schedule", "order", "clip", "l2", "n_trees", "max_leaves", "tree_patience"), _ADVANCED
+        ),
     },
 )
 RULE, LEARNING_RATE, ENSEMBLE = _LEARNER["rule"], _LEARNER["learning_rate"], _LEARNER["ensemble"]
 # train and compare have these; sweep compares the rates of linear models
-MODEL_TYPE = tuple(_LEARNER[name] for name in ("model_type", "n_trees", "max_leaves"))
+MODEL_TYPE = tuple(_LEARNER[name] for name in ("model_type", "n_trees", "max_leaves", "tree_patience"))
 _BY_THEMSELVES = ("rule", "learning_rate", *(flag.name for flag in MODEL_TYPE), "ensemble", "target")
 # train, compare and sweep have these; train always learns the labels' unit (target).
 MODEL = (TASK, POSITIVE, *(flag for name, flag in _LEARNER.items() if name not in _BY_THEMSELVES))

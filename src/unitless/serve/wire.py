@@ -84,6 +84,7 @@ class CreateRequest(msgspec.Struct):
     l2: float | None = None
     n_trees: int | None = None
     max_leaves: int | None = None
+    tree_patience: int | None = None
 
 
 # ------------------------------------------------------------------------------------------ answers to rows
