@@ -84,6 +84,8 @@ class Passes:
         """
         rows, held = size
         while self.go_on(plan, done, rows, held) and not (plan.is_auto and is_enough(model, done)):
+            if done == 1:  # from now on no other rate can lead, so none needs to learn
+                model._keep_leaders()
             done += 1
             yield done
             self.end_pass(model)
