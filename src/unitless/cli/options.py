@@ -354,7 +354,8 @@ PLAN = (
     *ORDER,
     Flag(
         "passes",
-        "How often to learn the data: a number, or auto (as long as it is expected to lower the loss by 0.5%). "
+        "How often to learn the data: a number, or auto (as long as it is expected to lower the loss by 0.5%, "
+        "with curves or trees by 1%). "
         "Default: auto for a fit, 1 for a stream and on a cluster.",
         means=number_or("auto", "passes", int, "a whole number"),
         panel=LEARNING,

@@ -78,9 +78,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         ensemble: combine several learners: second-order learners for dense columns, a softmax for more than two
             classes, a learner with the rule "snag" for wide and sparse data. Default: None, which means True, but False
             if `learning_rate` is a number.
-        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to
-            lower the loss on held-out rows (see `unitless.train`) by 0.5%; the best weights are selected, and then the
-            held-out rows are learned too. Default: "auto".
+        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to lower the loss on
+            held-out rows (see `unitless.train`) by 0.5%, with curves or trees by 1%; the best weights are selected,
+            and then the held-out rows are learned too. Default: "auto".
         shuffle: whether `fit` learns the rows in random order, because files are often sorted. It then selects the last
             weights or their average, whichever have the smaller loss on the held-out rows. `partial_fit` always learns
             the rows in order and predicts with the last weights. Default: True.

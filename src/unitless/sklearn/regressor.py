@@ -55,9 +55,9 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         target: "auto" learns the unit and the offset of y: if y is replaced by a·y + b, so are the predictions, and
             they stay within the range of the training labels. It applies to losses whose scores have the unit of y.
             None: y is used as it is. Default: "auto".
-        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to
-            lower the loss on held-out rows (see `unitless.train`) by 0.5%; the best weights are selected, and then the
-            held-out rows are learned too. Default: "auto".
+        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to lower the loss on
+            held-out rows (see `unitless.train`) by 0.5%, with curves or trees by 1%; the best weights are selected,
+            and then the held-out rows are learned too. Default: "auto".
         shuffle: whether `fit` learns the rows in random order, because files are often sorted. It then selects the last
             weights or their average, whichever have the smaller loss on the held-out rows. `partial_fit` always learns
             the rows in order and predicts with the last weights. Default: True.
