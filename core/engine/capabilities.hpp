@@ -59,10 +59,12 @@ class ScaleAccess {
     ~ScaleAccess() = default;
 };
 
-// Several candidate learning rates. The clearly worse ones can be dropped.
+// Several candidate learning rates. The clearly worse ones can be dropped, or all but the leader: no prediction of the
+// leader depends on the others. While rates are chosen, the leader gets its neighbors back.
 class RateSelection {
   public:
     virtual void prune_rates() = 0;
+    virtual void keep_leaders() = 0;
 
   protected:
     ~RateSelection() = default;

@@ -35,9 +35,10 @@ struct Form {
     bool operator==(const Form&) const = default;
 };
 
-// The number of trees, and the largest number of leaves of each.
+// The number of trees, the largest number of leaves of each, and how many more rows the leaves of a large tree watch
+// before they are split.
 struct TreeSize {
-    std::size_t trees = 64, leaves = 256;
+    std::size_t trees = 64, leaves = 256, patience = 0;
 };
 
 struct EngineSetup {

@@ -304,6 +304,14 @@ void EnsembleEngine::prune_rates() {
     for (LeafLearner& learner : leaf_learners_) learner.prune_rates();
 }
 
+void EnsembleEngine::keep_leaders() {
+    finish();
+    for_each_engine([](Engine& engine) {
+        if (RateSelection* const rates = engine.capabilities().rates) rates->keep_leaders();
+    });
+    for (LeafLearner& learner : leaf_learners_) learner.keep_leaders();
+}
+
 double EnsembleEngine::scale(std::uint32_t slot) const {
     if (linear_) return scales_of(*linear_).scale(slot);
     return slot < slots_ ? leaf_learners_[0].lanes().scale()[slot] : 0.0;

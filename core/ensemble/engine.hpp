@@ -58,6 +58,7 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
     double scale(std::uint32_t slot) const override;
     void lower_scale(std::uint32_t slot, double scale) override;
     void prune_rates() override;
+    void keep_leaders() override;
 
   private:
     EngineSetup setup_;

@@ -318,6 +318,11 @@ void Learner::prune_rates() {
     if (can_.rates) can_.rates->prune_rates();
 }
 
+void Learner::keep_leaders() {
+    const std::lock_guard guard(lock_);
+    if (can_.rates) can_.rates->keep_leaders();
+}
+
 void Learner::hold_scales(bool hold) {
     const std::lock_guard guard(lock_);
     holds_scales_ = hold;

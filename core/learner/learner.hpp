@@ -111,6 +111,7 @@ class Learner {
     void end_judging();
     // Drops rates that are significantly worse.
     void prune_rates();
+    void keep_leaders();
 
     // ---- Properties
 

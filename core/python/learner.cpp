@@ -251,6 +251,11 @@ void define_learner(nb::module_& m) {
                  const nb::gil_scoped_release release;
                  self.learner.prune_rates();
              })
+        .def("_keep_leaders",
+             [](PyLearner& self) {
+                 const nb::gil_scoped_release release;
+                 self.learner.keep_leaders();
+             })
         .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.bytes(); }); })
         .def_prop_ro("total_weight",
                      [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().t; }); })

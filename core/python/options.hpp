@@ -100,7 +100,8 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.open = flag("open");
     setup.engine.average = flag("average");
     setup.engine.form.model_type = by_name(model_types, text("model_type"));
-    setup.engine.tree_size = {.trees = count("n_trees"), .leaves = count("max_leaves")};
+    setup.engine.tree_size = {
+        .trees = count("n_trees"), .leaves = count("max_leaves"), .patience = count("tree_patience")};
     setup.engine.form.ensemble = by_name(ensembles, text("ensemble"));
     setup.encoder.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
     setup.encoder.center = flag("center");

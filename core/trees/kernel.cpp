@@ -304,7 +304,12 @@ UNITLESS_INLINE Mask8 on_the_right(const double* low, const std::uint32_t* colum
 
 std::size_t watch(const WatchedTree& tree, const CountedRow* rows, std::size_t r, std::size_t end, std::size_t& due) {
     const std::size_t q = tree.candidates, heads = tree.heads;
+    constexpr std::size_t ahead = 4;  // rows; the statistics of all trees together do not fit into the cache
     for (; r < end; ++r) {
+        if (r + ahead < end) {
+            const char* const next = tree.leaves + tree.reached[(r + ahead) * tree.stride] * tree.bytes;
+            for (std::size_t line = 0; line < tree.bytes; line += 64) __builtin_prefetch(next + line, 1);
+        }
         const CountedRow& row = rows[r];
         if (row.row == nullptr || (row.active && !row.active[tree.group])) continue;
         const std::uint32_t reached = tree.reached[r * tree.stride];

@@ -421,7 +421,7 @@ void LeafLearner::predict_with(const LeafLanes& lanes, const LeafRows& rows, std
 
 void LeafLearner::predict(const LeafRows& rows, std::size_t width, double* predictions, Scratch& scratch) const {
     LeafLanes lanes = working_memory(scratch, 0, 0);
-    keep_leaders(scratch, lanes);
+    use_leaders(scratch, lanes);
     predict_with(lanes, rows, width, predictions, scratch, [](std::size_t) {});
 }
 
@@ -435,7 +435,7 @@ void LeafLearner::judge(const LeafRows& rows, std::size_t width, double* predict
 }
 
 // The heads of a softmax depend on each other, so all octets stay.
-void LeafLearner::keep_leaders(Scratch& scratch, LeafLanes& lanes) const {
+void LeafLearner::use_leaders(Scratch& scratch, LeafLanes& lanes) const {
     scratch.leaders.resize(heads());
     if (many()) {
         for (std::size_t head = 0; head < heads(); ++head) scratch.leaders[head] = lanes.leading * 8 + head;

@@ -71,6 +71,7 @@ class LeafLearner {
     // Predicts, and counts the losses of all rates on the rows.
     void judge(const LeafRows& rows, std::size_t width, double* predictions);
     void prune_rates();
+    void keep_leaders() { selection_.keep_leaders(lanes_); }
     // Whether no rate is left, or the only rate diverged in the last rows that were learned.
     bool diverged() const;
 
@@ -145,7 +146,7 @@ class LeafLearner {
     void share_rates();
     LeafLanes working_memory(Scratch& scratch, std::size_t longest_row, std::size_t most_leaves) const;
     // Keeps only the octets of the leaders.
-    void keep_leaders(Scratch& scratch, LeafLanes& lanes) const;
+    void use_leaders(Scratch& scratch, LeafLanes& lanes) const;
     template <class Each>
     void predict_with(const LeafLanes& lanes, const LeafRows& rows, std::size_t width, double* predictions,
                       Scratch& scratch, const Each& each) const;

@@ -40,7 +40,7 @@ class Trees {
   public:
     static constexpr std::size_t most_trees = 1024;     // Python checks it (options.py)
     static constexpr std::uint32_t drawing = 5;         // rows in which candidates are drawn
-    static constexpr std::uint32_t enough = 16;         // rows that a new leaf watches
+    static constexpr std::uint32_t enough = 16;         // rows that a new leaf watches, besides those of `patience`
     static constexpr std::uint32_t longest = 1u << 22;  // the largest number of rows that a leaf watches
     // The least gain of a split, relative to the mean squared residual.
     static constexpr double convincing = 2.5;
@@ -69,7 +69,8 @@ class Trees {
         double stay_mean[most_watched], right_mean[most_watched];  // of the residuals
     };
 
-    Trees(const TreeSize& size, std::size_t heads, bool classes) : count_(size.trees), most_(size.leaves) {
+    Trees(const TreeSize& size, std::size_t heads, bool classes)
+        : count_(size.trees), most_(size.leaves), patience_(static_cast<double>(size.patience)) {
         regroup(heads, classes);
     }
     std::size_t count() const { return count_; }
@@ -259,6 +260,7 @@ class Trees {
     std::size_t heads_ = 1, watched_ = 1, groups_ = 1, candidates_ = 0, bytes_ = 0;
     double unit_ = 0;           // of the residuals: a power of two, so that floats can hold their sums
     std::size_t count_, most_;  // the number of trees, and of the leaves of each
+    double patience_;
     std::vector<Question> nodes_ = first_nodes();
     std::vector<std::uint16_t> places_ = std::vector<std::uint16_t>(count_ * nodes());  // of the leaf at a node
     std::vector<std::uint32_t> leaves_ = std::vector<std::uint32_t>(count_);            // by tree: their number
@@ -316,6 +318,12 @@ class Trees {
     void begin_tree(std::size_t tree) {
         leaves_[tree] = 1;
         leaf_at(first_leaf(tree)).facts->need = enough;
+    }
+
+    // The rows that a new leaf watches, when the tree has `others` other leaves. With patience, n rows give a tree
+    // about n^(2/3) leaves: so the number of leaves and the evidence for each grow together.
+    std::uint32_t need_of(std::uint32_t others) const {
+        return enough + static_cast<std::uint32_t>(patience_ * std::sqrt(static_cast<double>(others)));
     }
 
     Leaf leaf_at(std::uint32_t leaf) const {
@@ -432,7 +440,7 @@ class Trees {
         homes_[result.right] = child + 1;
         for (const std::uint32_t half : {leaf, result.right}) {
             const Leaf made = leaf_at(half);
-            made.facts->need = enough;
+            made.facts->need = need_of(fresh);
             begin_drawing(made);
         }
         return result;

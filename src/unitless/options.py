@@ -36,6 +36,7 @@ Interactions: TypeAlias = Literal[2, "ordered"] | tuple[tuple[Side, Side], ...]
 MAX_BITS = 30
 MOST_TREES = 1024  # core/trees/trees.hpp has arrays of this size
 MOST_TREE_LEAVES = 4096
+MOST_PATIENCE = 1000
 # Options that only a single linear learner supports.
 _SINGLE = (("order", "vw"), ("clip", "vw"))
 
@@ -158,6 +159,8 @@ class Options:
         l2: pull weights toward zero, by a number without a unit. Default: 0.
         n_trees: the number of trees, from 1 to 1024; rarely needed. Default: 64.
         max_leaves: the largest number of leaves of a tree, from 2 to 4096; rarely needed. Default: 256.
+        tree_patience: how long a leaf of a tree with n leaves collects evidence before it is split: for 16 rows, and
+            this number times the square root of n more; rarely needed. Default: 32 for a fit, otherwise 0.
     """
 
     rule: Rule = _declared("nag", _choice(*RULES))
@@ -181,6 +184,7 @@ class Options:
     l2: float = _declared(0.0, _penalty)
     n_trees: int = _declared(64, _whole(1, MOST_TREES), rare=True)
     max_leaves: int = _declared(256, _whole(2, MOST_TREE_LEAVES), rare=True)
+    tree_patience: int = _declared(0, _whole(0, MOST_PATIENCE), rare=True)
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -262,12 +262,13 @@ def test_many_classes(model_type: Any, loss: str, rate: Any, rows: int) -> None:
     same_state(m, oracle)
 
 
+@pytest.mark.parametrize("patience", [0, 5])
 @pytest.mark.parametrize("classes", [0, 3])
-def test_few_trees_and_few_leaves(classes: int) -> None:
+def test_few_trees_and_few_leaves(classes: int, patience: int) -> None:
     raw, y = problem("squared", 400)
     if classes:
         y = np.digitize(y, [-0.5, 0.7])
-    size = {"n_trees": 3, "max_leaves": 4}
+    size = {"n_trees": 3, "max_leaves": 4, "tree_patience": patience}
     options: dict[str, Any] = {"learning_rate": 0.5, "model_type": "trees", **size}
     m = ul.OneVsAll(range(3), **options) if classes else ul.Learner(**options)
     p = m.learn(named(raw), y)

@@ -137,7 +137,7 @@ def test_a_file_of_another_format_is_refused_by_its_version() -> None:
 def test_a_file_has_all_options_of_a_learner_and_no_other() -> None:
     length = struct.unpack("<Q", DATA[:8])[0]
     header = json.loads(json.loads(DATA[8 : 8 + length])["__metadata__"]["unitless"])
-    rare = {"n_trees": 64, "max_leaves": 256}  # named only where they are not the defaults
+    rare = {"n_trees": 64, "max_leaves": 256, "tree_patience": 0}  # named only where they are not the defaults
     assert header["options"] | rare == ul.Learner().options.asdict()
     without = {name: value for name, value in header["options"].items() if name != "l2"}
     for options in (without, {**header["options"], "surprise": 1}, header["options"] | rare):

@@ -249,8 +249,9 @@ class Tree:
 
     conf = 2.5
 
-    def __init__(self, number: int, q: int, heads: range, watched: int, most: int) -> None:
+    def __init__(self, number: int, q: int, heads: range, watched: int, most: int, patience: int) -> None:
         self.number, self.q, self.heads, self.watched, self.most = number, q, heads, watched, most
+        self.patience = patience
         self.random, self.leaves = Random(number + 1), 1
         self.root = Node(0, Watch(q, watched))
         self.due: list[Node] = []
@@ -298,6 +299,8 @@ class Tree:
             return None
         node.column, node.low, node.high = int(u.column[z]), float(u.low[z]), float(u.high[z])
         node.no, node.yes = (Node(place, Watch(self.q, self.watched)) for place in (node.place, self.leaves))
+        for half in (node.no, node.yes):
+            half.watch.need += int(self.patience * math.sqrt(self.leaves))
         self.leaves += 1
         N, nR, S, sR = float(u.N), float(u.nR[z]), u.S.astype(float), u.sR[z].astype(float)
         stay, go = (S - sR) / (N - nR), sR / nR
@@ -312,8 +315,8 @@ class Trees:
     With classes, a tree uses at most eight heads; with more heads, trees take turns.
     """
 
-    def __init__(self, heads: int, classes: bool, size: tuple[int, int]) -> None:
-        self.T, self.most = size  # trees, and leaves of each
+    def __init__(self, heads: int, classes: bool, size: tuple[int, int, int]) -> None:
+        self.T, self.most, self.patience = size  # trees, leaves of each, and how long their leaves watch
         self.count, self.watched = heads, WATCHED if classes else 1
         self.trees: list[Tree] = []
         # the scale of the residuals: a power of two, from the first nonzero one on; until then nothing is drawn
@@ -326,7 +329,7 @@ class Trees:
             for k in range(self.T):
                 first = k % groups * self.watched
                 heads = range(first, min(first + self.watched, self.count))
-                self.trees.append(Tree(k, 16 if len(x) <= 16 else 24, heads, self.watched, self.most))
+                self.trees.append(Tree(k, 16 if len(x) <= 16 else 24, heads, self.watched, self.most, self.patience))
         return [tree.reach(x) for tree in self.trees]
 
     def leaves(self, nodes: list[Node]) -> list[Leaf]:
@@ -770,6 +773,7 @@ class Shaped:
         text: Sequence[bool] = (),
         n_trees: int = 64,
         max_leaves: int = 256,
+        tree_patience: int = 0,
     ) -> None:
         self.loss = loss or reference.Squared()
         self.rule, self.rate, self.aware = rule, rate, aware
@@ -785,7 +789,7 @@ class Shaped:
             Member(
                 [self._head() for _ in range(classes or 1)],
                 kind != "l",
-                Trees(classes or 1, classes > 0, (n_trees, max_leaves)) if kind == "t" else None,
+                Trees(classes or 1, classes > 0, (n_trees, max_leaves, tree_patience)) if kind == "t" else None,
                 kick,
                 coupled,
             )

@@ -278,6 +278,11 @@ void LaneEngine::prune_rates() {
     if (setup_.selecting == Selecting::follow) selection_.prune_rates(lanes_, true);
 }
 
+void LaneEngine::keep_leaders() {
+    finish();
+    selection_.keep_leaders(lanes_);
+}
+
 // ---------------------------------------------------------------------------------------------------- scoring
 
 // A part is a range of columns of the predictions: rates of a sweep, or heads. It has at least `lanes_each` lanes, if

@@ -41,6 +41,7 @@ class LaneEngine : public Engine,
     double scale(std::uint32_t slot) const override { return slot < lanes_.capacity() ? lanes_.scale()[slot] : 0.0; }
     void lower_scale(std::uint32_t slot, double scale) override { lanes_.lower_scale(slot, scale); }
     void prune_rates() override;
+    void keep_leaders() override;
 
   protected:
     EngineSetup setup_;

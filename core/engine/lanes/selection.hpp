@@ -295,6 +295,19 @@ class Selection {
         if (!same) rearrange(lanes, std::move(all), lanes.heads(), from);
     }
 
+    // Drops all rates but the leader of each head.
+    template <class Candidates>
+    void keep_leaders(Candidates& lanes) {
+        if (mode_ != Selecting::follow || lanes.lanes().size() == lanes.heads()) return;
+        std::vector<Lane> all;
+        std::vector<std::size_t> from;
+        for (std::size_t head = 0; head < lanes.heads(); ++head) {
+            from.push_back(leader(lanes, head));
+            all.push_back(lanes.lanes()[from.back()]);
+        }
+        rearrange(lanes, std::move(all), lanes.heads(), from);
+    }
+
   private:
     static constexpr double doubt = 6.0;  // standard deviations
     Selecting mode_;

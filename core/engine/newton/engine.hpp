@@ -34,6 +34,7 @@ class NewtonEngine final : public Engine, public ScaleAccess, public RateSelecti
     double scale(std::uint32_t slot) const override;
     void lower_scale(std::uint32_t slot, double scale) override;
     void prune_rates() override { selection_.prune_rates(lanes_, true); }
+    void keep_leaders() override { selection_.keep_leaders(lanes_); }
     bool may_exceed(std::size_t slots, bool growing) const override {
         return !setup_.block && (growing || slots > 1 + most_features);
     }

@@ -294,12 +294,14 @@ _LEARNER = flags_of(
         "center": {"default": None, "off": "--no-center", "also": ("centre",), **_ADVANCED},
         "model_type": {"also": ("shape", "trees", "curves", "linear")},
         "ensemble": {"default": None, "off": "--no-ensemble", "also": ("experts", "members")},
-        **dict.fromkeys(("quantile", "schedule", "order", "clip", "l2", "n_trees", "max_leaves"), _ADVANCED),
+        **dict.fromkeys(
+            ("quantile", "schedule", "order", "clip", "l2", "n_trees", "max_leaves", "tree_patience"), _ADVANCED
+        ),
     },
 )
 RULE, LEARNING_RATE, ENSEMBLE = _LEARNER["rule"], _LEARNER["learning_rate"], _LEARNER["ensemble"]
 # train and compare have these; sweep compares the rates of linear models
-MODEL_TYPE = tuple(_LEARNER[name] for name in ("model_type", "n_trees", "max_leaves"))
+MODEL_TYPE = tuple(_LEARNER[name] for name in ("model_type", "n_trees", "max_leaves", "tree_patience"))
 _BY_THEMSELVES = ("rule", "learning_rate", *(flag.name for flag in MODEL_TYPE), "ensemble", "target")
 # train, compare and sweep have these; train always learns the labels' unit (target).
 MODEL = (TASK, POSITIVE, *(flag for name, flag in _LEARNER.items() if name not in _BY_THEMSELVES))
@@ -352,7 +354,8 @@ PLAN = (
     *ORDER,
     Flag(
         "passes",
-        "How often to learn the data: a number, or auto (as long as it is expected to lower the loss by 0.5%). "
+        "How often to learn the data: a number, or auto (as long as it is expected to lower the loss by 0.5%, "
+        "with curves or trees by 1%). "
         "Default: auto for a fit, 1 for a stream and on a cluster.",
         means=number_or("auto", "passes", int, "a whole number"),
         panel=LEARNING,

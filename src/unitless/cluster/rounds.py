@@ -431,7 +431,7 @@ class Rounds:
             if left > 0:
                 evaluation.count(judging(self.training.session.model, scored[:left]))
                 left -= len(scored)
-        return steering_loss(evaluation)
+        return steering_loss(evaluation.sums)
 
     def _wait(self, handles: Sequence[Handle], watched: Watched) -> None:
         def told(_: int = 0) -> None:

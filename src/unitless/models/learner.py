@@ -102,6 +102,9 @@ class Learner(Model):
         l2: a penalty that pulls weights toward zero without making them zero; it has no unit either. Default: 0.
         n_trees: the number of trees; rarely needed. Fewer trees take less time and memory. Default: 64.
         max_leaves: the largest number of leaves of a tree; rarely needed. Fewer leaves take less memory. Default: 256.
+        tree_patience: how long a leaf of a tree with n leaves collects evidence before it is split: for 16 rows, and
+            this number times the square root of n more. A fit, which learns rows several times, takes 32; in a stream
+            each row counts, so that trees begin early. Default: 0.
         further: accepts no options; an unknown name raises an `OptionError` that suggests a similar option.
 
     Example:
@@ -143,6 +146,7 @@ class Learner(Model):
         l2: float = 0.0,
         n_trees: int = 64,
         max_leaves: int = 256,
+        tree_patience: int = 0,
         **further: Any,
     ) -> None:
         check_names(further)
@@ -168,6 +172,7 @@ class Learner(Model):
             l2=l2,
             n_trees=n_trees,
             max_leaves=max_leaves,
+            tree_patience=tree_patience,
             **further,
         )
         if LOSSES[options.loss].coupled:

@@ -80,6 +80,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
         n_trees: the number of trees; rarely needed. Default: 64.
         max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
+        tree_patience: how long a leaf of a tree collects evidence before it is split; rarely needed, see
+            `unitless.Learner`. Default: 0.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -114,6 +116,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         l2: float = 0.0,
         n_trees: int = 64,
         max_leaves: int = 256,
+        tree_patience: int = 0,
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -134,6 +137,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.l2 = l2
         self.n_trees = n_trees
         self.max_leaves = max_leaves
+        self.tree_patience = tree_patience
         if loss not in (known := losses.names(for_classes=True)):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -155,6 +159,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             l2=l2,
             n_trees=n_trees,
             max_leaves=max_leaves,
+            tree_patience=tree_patience,
         )
         self._gives_shares = LOSSES[loss].link.gives_probabilities
         self._two: tuple[Label, Label] | None = None  # the negative and the positive label

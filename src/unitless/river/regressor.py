@@ -79,6 +79,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
         n_trees: the number of trees; rarely needed. Default: 64.
         max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
+        tree_patience: how long a leaf of a tree collects evidence before it is split; rarely needed, see
+            `unitless.Learner`. Default: 0.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -113,6 +115,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         l2: float = 0.0,
         n_trees: int = 64,
         max_leaves: int = 256,
+        tree_patience: int = 0,
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -135,6 +138,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.l2 = l2
         self.n_trees = n_trees
         self.max_leaves = max_leaves
+        self.tree_patience = tree_patience
         if loss in losses.names(for_classes=True):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         self._begin(
@@ -159,6 +163,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             l2=l2,
             n_trees=n_trees,
             max_leaves=max_leaves,
+            tree_patience=tree_patience,
         )
         self._predicts_scores = LOSSES[loss].link is IDENTITY
 

@@ -112,6 +112,7 @@ class CreateRequest(msgspec.Struct):
     l2: float | None = None
     n_trees: int | None = None
     max_leaves: int | None = None
+    tree_patience: int | None = None
     random_state: int | None = None
     time_limit: float | None = None
     default_reward: float | None = None

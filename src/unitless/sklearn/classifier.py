@@ -78,9 +78,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         ensemble: combine several learners: second-order learners for dense columns, a softmax for more than two
             classes, a learner with the rule "snag" for wide and sparse data. Default: None, which means True, but False
             if `learning_rate` is a number.
-        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to
-            lower the loss on held-out rows (see `unitless.train`) by 0.5%; the best weights are selected, and then the
-            held-out rows are learned too. Default: "auto".
+        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to lower the loss on
+            held-out rows (see `unitless.train`) by 0.5%, with curves or trees by 1%; the best weights are selected,
+            and then the held-out rows are learned too. Default: "auto".
         shuffle: whether `fit` learns the rows in random order, because files are often sorted. It then selects the last
             weights or their average, whichever have the smaller loss on the held-out rows. `partial_fit` always learns
             the rows in order and predicts with the last weights. Default: True.
@@ -103,6 +103,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
         n_trees: the number of trees; rarely needed. Default: 64.
         max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
+        tree_patience: how long a leaf of a tree collects evidence before it is split; rarely needed, see
+            `unitless.Learner`. Default: None, which means 32, but 0 for a model that begins with `partial_fit`.
         extrapolate: predict linearly beyond the range of the training values, instead of limiting values to that range.
             Then `decision_function(X)` of a linear model without an ensemble is `X @ coef_.T + intercept_` everywhere.
             Default: False.
@@ -165,6 +167,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         l2: float = 0.0,
         n_trees: int = 64,
         max_leaves: int = 256,
+        tree_patience: int | None = None,
         extrapolate: bool = False,
         class_weight: Any = None,
         new_classes: NewClasses = "error",
@@ -192,6 +195,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.l2 = l2
         self.n_trees = n_trees
         self.max_leaves = max_leaves
+        self.tree_patience = tree_patience
         self.extrapolate = extrapolate
         self.class_weight = class_weight
         self.new_classes = new_classes
@@ -229,7 +233,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         if first:
             self.classes_ = given.classes if self._open else labels.sorted_classes(np.asarray(classes))[0]
             self._right_and_all = (0.0, 0.0)
-        model = self._new_model(data) if first else self._taking(self.model_, data)
+        model = self._new_model(data, stream=True) if first else self._taking(self.model_, data)
         self._learn_batch(model, data, *self._prepared(model, given, weight))
         self._keep(model, data, first)
         return self
@@ -251,7 +255,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             raise OptionError(f"new_classes is {self.new_classes!r}; it must be one of 'error', 'allow'")
         return self.new_classes == "allow"
 
-    def _new_model(self, data: Rows, model_type: ModelType | None = None) -> Learner | OneVsAll:
+    def _new_model(self, data: Rows, model_type: ModelType | None = None, stream: bool = False) -> Learner | OneVsAll:
         if self.loss not in (known := losses.names(for_classes=True)):
             raise OptionError(
                 f"is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}", option="loss"
@@ -260,7 +264,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         if not self._open and count < 2:
             raise InputError(f"there is only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two")
         task = "binary" if count == 2 and not self._open else "classes"
-        return new_model(self._resolved(task, data, model_type), task, None if self._open else self.classes_.tolist())
+        return new_model(
+            self._resolved(task, data, model_type, stream), task, None if self._open else self.classes_.tolist()
+        )
 
     def _target(self) -> Target:
         if len(self.classes_) > 2 or self._open:

@@ -95,16 +95,21 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             raise
 
     @abstractmethod
-    def _new_model(self, data: Rows, model_type: ModelType | None = None) -> Learner | OneVsAll:
-        """A new model for the data; of the given model type, or of the estimator's own."""
+    def _new_model(self, data: Rows, model_type: ModelType | None = None, stream: bool = False) -> Learner | OneVsAll:
+        """A new model for the data; of the given model type, or of the estimator's own.
 
-    def _resolved(self, task: str, data: Rows, model_type: ModelType | None = None) -> Options:
+        `stream`: it begins with `partial_fit`.
+        """
+
+    def _resolved(self, task: str, data: Rows, model_type: ModelType | None, stream: bool) -> Options:
         """The options of a new model: the estimator's own, and the defaults of `train` for the others."""
         _check_flag("infer_columns", self.infer_columns)
         own = self.get_params(deep=False)
         given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
         if model_type is not None:
             given["model_type"] = model_type
+        if stream and given.get("tree_patience") is None:
+            given["tree_patience"] = 0
         if given.get("target") == "auto":  # the default, which depends on the loss
             del given["target"]
         options = resolve(task, DataFacts(fitted=bool(self.shuffle), rows=data), given)

@@ -55,9 +55,9 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         target: "auto" learns the unit and the offset of y: if y is replaced by a·y + b, so are the predictions, and
             they stay within the range of the training labels. It applies to losses whose scores have the unit of y.
             None: y is used as it is. Default: "auto".
-        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to
-            lower the loss on held-out rows (see `unitless.train`) by 0.5%; the best weights are selected, and then the
-            held-out rows are learned too. Default: "auto".
+        max_iter: the number of passes of `fit`. "auto": as long as another pass is expected to lower the loss on
+            held-out rows (see `unitless.train`) by 0.5%, with curves or trees by 1%; the best weights are selected,
+            and then the held-out rows are learned too. Default: "auto".
         shuffle: whether `fit` learns the rows in random order, because files are often sorted. It then selects the last
             weights or their average, whichever have the smaller loss on the held-out rows. `partial_fit` always learns
             the rows in order and predicts with the last weights. Default: True.
@@ -82,6 +82,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
         n_trees: the number of trees; rarely needed. Default: 64.
         max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
+        tree_patience: how long a leaf of a tree collects evidence before it is split; rarely needed, see
+            `unitless.Learner`. Default: None, which means 32, but 0 for a model that begins with `partial_fit`.
         extrapolate: predict linearly beyond the range of the training values, instead of limiting values to that range.
             It also removes the limits to the range of the labels. Then `predict(X)` of a linear model without an
             ensemble is `X @ coef_ + intercept_` everywhere (for counts, its logarithm). Default: False.
@@ -142,6 +144,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         l2: float = 0.0,
         n_trees: int = 64,
         max_leaves: int = 256,
+        tree_patience: int | None = None,
         extrapolate: bool = False,
         warm_start: bool = False,
         infer_columns: bool = True,
@@ -170,6 +173,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.l2 = l2
         self.n_trees = n_trees
         self.max_leaves = max_leaves
+        self.tree_patience = tree_patience
         self.extrapolate = extrapolate
         self.warm_start = warm_start
         self.infer_columns = infer_columns
@@ -196,15 +200,15 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         weight = weights_of(sample_weight, data)
         if first:
             self._spread = None
-        model = self._new_model(data) if first else self._taking(self.model_, data)
+        model = self._new_model(data, stream=True) if first else self._taking(self.model_, data)
         self._learn_batch(model, data, Numbers(numbers), weight)
         self._keep_model(model, data, first)
         return self
 
-    def _new_model(self, data: rows.Rows, model_type: ModelType | None = None) -> Learner:
+    def _new_model(self, data: rows.Rows, model_type: ModelType | None = None, stream: bool = False) -> Learner:
         if self.loss not in (known := losses.names(task="regression")):
             raise OptionError(f"is {self.loss!r}; a regressor's is one of {', '.join(map(repr, known))}", option="loss")
-        model = new_model(self._resolved("regression", data, model_type), "regression")
+        model = new_model(self._resolved("regression", data, model_type, stream), "regression")
         assert isinstance(model, Learner)
         return model
 

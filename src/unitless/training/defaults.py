@@ -27,6 +27,9 @@ from ..rules import RULES
 
 # With more columns than this, model_type="auto" becomes linear (the core decides it by the first row).
 WIDE = 1000
+# In a fit only the final model counts, so trees take more rows to choose a split than in a stream, where every row is
+# predicted. Smaller and larger numbers gave larger errors.
+PATIENCE = 32
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ def resolve(task: str, data: DataFacts, given: Mapping[str, Any]) -> Options:
         )
         if unit_free and not single and "clip" not in options:
             options.setdefault("target", "auto")
+    if data.fitted and known_model_type(options) != "linear":
+        options.setdefault("tree_patience", PATIENCE)
     options.setdefault("average", data.fitted and not single and _averages(options, data.rows))
     return Options(**options)
 

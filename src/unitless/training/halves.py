@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..inputs import Float64
-from ..metrics.evaluation import Evaluation
+from ..metrics.sums import MetricSums
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.scored import Scored
@@ -39,17 +39,17 @@ class Halves:
 
     def judge(self, model: Learner | OneVsAll, predictions: Iterable[Scored]) -> float:
         """Judge the weights of the model by their predictions for all held-out rows; returns their loss."""
-        evaluations, parts, place = (Evaluation(model), Evaluation(model)), [], 0
+        sums, parts, place = (_sums(model), _sums(model)), [], 0
         for scored in predictions:
             for half in (0, 1):
-                evaluations[half].count(judging(model, scored[(half + place) % 2 :: 2]))
+                sums[half].count(judging(model, scored[(half + place) % 2 :: 2]))
             place += len(scored)
             if place * scored.scores.shape[1] <= MOST_SCORES:
                 parts.append(scored.scores)
         if sum(map(len, parts)) == place:
-            self._note([steering_loss(one) for one in evaluations], np.concatenate(parts))
-        evaluations[0].absorb(evaluations[1])
-        return steering_loss(evaluations[0])
+            self._note([steering_loss(one) for one in sums], np.concatenate(parts))
+        sums[0].absorb(sums[1])
+        return steering_loss(sums[0])
 
     def _note(self, losses: list[float], scores: Float64) -> None:
         if self.scores is None:
@@ -84,7 +84,14 @@ def judging(model: Learner | OneVsAll, scored: Scored) -> Scored:
     return scored.of_known_classes if model.task == "classes" else scored
 
 
-def steering_loss(evaluation: Evaluation) -> float:
+def _sums(model: Learner | OneVsAll) -> MetricSums:
+    """Sums for `steering_loss` and nothing else: computing AUC would take longer than a pass over a small table."""
+    return MetricSums(model, only=("log_loss", "loss"))
+
+
+def steering_loss(sums: MetricSums) -> float:
     """The loss by which weights are compared: for classes with probabilities the log loss, otherwise the model's."""
-    loss = evaluation.metrics.get("log_loss", evaluation.loss)
+    if not sums.weight:
+        return math.inf
+    loss = sums.means.get("log_loss", sums.by_name["loss"] / sums.weight)
     return math.inf if math.isnan(loss) else loss

@@ -14,7 +14,9 @@ from ..options import Kept
 from .halves import Halves
 from .plan import ENOUGH, MOST_NONLINEAR_PASSES, Plan
 
-WORTH = 5e-3  # another pass is worth its time if it is expected to lower the loss by this fraction
+# Another pass is worth its time if it is expected to lower the loss by this fraction. A pass with curves or trees takes
+# longer: with them, 1% instead of 0.5% changed no error by more than chance, and saves a sixth of the time.
+WORTH, WORTH_NONLINEAR = 5e-3, 1e-2
 
 
 @dataclass
@@ -84,6 +86,8 @@ class Passes:
         """
         rows, held = size
         while self.go_on(plan, done, rows, held) and not (plan.is_auto and is_enough(model, done)):
+            if done == 1:  # from now on no other rate can lead, so none needs to learn
+                model._keep_leaders()
             done += 1
             yield done
             self.end_pass(model)
@@ -116,7 +120,8 @@ class Passes:
         self.begin(model)
         self.losses[done] = losses
         kept = min(losses, key=lambda name: losses[name])
-        self.stale = 0 if self._expected_gain(losses[kept]) >= WORTH else self.stale + 1
+        worth = WORTH if is_linear(model) else WORTH_NONLINEAR
+        self.stale = 0 if self._expected_gain(losses[kept]) >= worth else self.stale + 1
         if losses[kept] < self.loss:
             self.loss, self.best, self.kept = losses[kept], done, kept
             self.state = model._remembered()
@@ -149,4 +154,9 @@ class Passes:
 
 def is_enough(model: Learner | OneVsAll, done: int) -> bool:
     """Whether a model with curves and trees has made enough passes: each costs more, and later ones gain little."""
-    return done >= MOST_NONLINEAR_PASSES and model.model_type not in (None, "linear")
+    return done >= MOST_NONLINEAR_PASSES and not is_linear(model)
+
+
+def is_linear(model: Learner | OneVsAll) -> bool:
+    """Whether a model has neither curves nor trees, as far as that is known."""
+    return model.model_type in (None, "linear")

@@ -96,6 +96,6 @@ def take_trial(
     found = automatic.model.model_type
     if found is None:  # no row had a weight
         return None
-    losses = {found: steering_loss(automatic.evaluation), "linear": steering_loss(linear.evaluation)}
+    losses = {found: steering_loss(automatic.evaluation.sums), "linear": steering_loss(linear.evaluation.sums)}
     name = "log loss" if "log_loss" in linear.evaluation.metrics else "loss"
     return Trial(found if losses[found] < losses["linear"] else "linear", rows, losses, name)
