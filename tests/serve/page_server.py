@@ -20,7 +20,7 @@ class PageServer:
         self.folder, self.options, self.token = folder, options, token
         self.port = 0  # any free port at the first start, afterwards the same
         self.process: subprocess.Popen[str] | None = None
-        self._random = random.Random(7)
+        self._random, self._decided = random.Random(7), 0
 
     @property
     def url(self) -> str:
@@ -101,7 +101,8 @@ class PageServer:
         """Let a bandit decide what a house is called, and reward all decisions but the last."""
         for k in range(events):
             context, dear = self.house()
-            row = {"id": f"{time.monotonic_ns()}-{k}", "context": context, "actions": ["castle", "cottage", "flat"]}
+            self._decided += 1  # decisions depend on the ids
+            row = {"id": f"event {self._decided}", "context": context, "actions": ["castle", "cottage", "flat"]}
             made = self.ask("POST", f"v1/models/{name}/rank", row)
             value = 10.0 if (made["action"] == "castle") == dear else 4.0
             if k < events - 1:
