@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from bandit_checks import LINEAR, NAMES, choice, replayed, reward
 from in_store import recovered, with_store
 
 import unitless as ul
+from unitless.bandit.context import Row
+from unitless.bandit.events import Event
 from unitless.serve.events import Form, Kind, Record
 from unitless.serve.live import LiveStream
 from unitless.serve.problems import Problem
@@ -177,33 +180,51 @@ def test_a_bandit_of_names_has_as_many_actions_as_a_model_classes() -> None:
     assert log.rank(id="c", context={}, actions=["3", "4", "1"]).problem is None
 
 
-def test_estimates_of_other_policies_are_right_on_average_in_any_unit() -> None:
+def event(names: list[str], chosen: str, propensities: list[float], expected: list[float] | None = None) -> Event:
+    offset = None if expected is None else 0.0
+    none = [0.0] * len(names)
+    return Event(None, list(names), names.index(chosen), Row({}, [], []), propensities, expected or none, offset)
+
+
+@pytest.mark.parametrize("expects", [0.0, 1.0], ids=["nothing is expected", "the truth is expected"])
+def test_estimates_of_other_policies_are_right_on_average_in_any_unit(expects: float) -> None:
     worth = {"a": 1.0, "b": 4.0, "c": 2.0}
-    propensities = {"a": 0.7, "b": 0.2, "c": 0.1}
+    names, propensities = list(worth), [0.7, 0.2, 0.1]
     found = []
     for unit, offset in ((1.0, 0.0), (-1e-3, 1e3)):
         values, rng = Values(), random.Random(1)
+        expected = [expects * unit * one + offset for one in worth.values()]
         for _ in range(5000):
-            (action,) = rng.choices(list(worth), list(propensities.values()))
-            values.offer(list(worth), action, keep=True)
-            values.count(action, propensities[action], 3, unit * (worth[action] + rng.gauss(0, 0.5)) + offset)
+            (action,) = rng.choices(names, propensities)
+            values.offer(names, action, keep=True)
+            reward = unit * (worth[action] + rng.gauss(0, 0.5)) + offset
+            values.count(event(names, action, propensities, expected), reward)
         best, value = values.best
         found.append([(values.mean_reward - offset) / unit, (values.of_random - offset) / unit])
         assert best == ("b" if unit > 0 else "a")
-        assert (value - offset) / unit == pytest.approx(worth[str(best)], abs=0.1)
+        assert (value - offset) / unit == pytest.approx(worth[str(best)], abs=0.15)
     assert found[0] == pytest.approx([1.7, 7 / 3], abs=0.1)
     assert found[1] == pytest.approx(found[0])
 
 
 def test_an_action_with_few_rewards_is_not_the_best_constant_one() -> None:
     values = Values()
-    for k in range(int(LEAST) + 5):
+    for k in range(2 * LEAST):
         values.offer(["a", "b"], "a", keep=True)
-        values.count("a", 0.9, 2, 1.0)
+        values.count(event(["a", "b"], "a", [0.9, 0.1]), 1.0)
         if k < LEAST - 1:
             values.offer(["a", "b"], "b", keep=True)
-            values.count("b", 0.1, 2, 100.0)
-    assert values.best == ("a", 1.0)
+            values.count(event(["a", "b"], "b", [0.9, 0.1]), 100.0)
+    assert math.isnan(values.of_action("b"))
+    assert values.best[0] == "a"
+
+
+def test_rewards_that_are_all_equal_give_equal_values() -> None:
+    values = Values()
+    for k in range(60):
+        values.offer(["a", "b"], "ab"[k % 2], keep=True)
+        values.count(event(["a", "b"], "ab"[k % 2], [0.9, 0.1]), 1e9 + 0.5)
+    assert (values.of_random, values.of_action("a"), values.of_action("b")) == (1e9 + 0.5,) * 3
 
 
 def test_of_actions_with_features_the_last_chosen_ones_are_listed() -> None:

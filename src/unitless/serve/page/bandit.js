@@ -4,7 +4,7 @@ import { bar, make, table } from "./elements.js";
 import { count, number, percent, rate, value } from "./numbers.js";
 import { showLag, tile } from "./tiles.js";
 
-const ESTIMATED = "Estimated from the same events: each reward has the weight 1 / probability of the chosen action";
+const ESTIMATED = "Estimated from the same events: the reward that was expected, and for the chosen action its error divided by its probability";
 
 /** Shows the tiles: `now` is the state of the stream, `metrics` the last answer of /metrics (or null). */
 export function showBanditTiles(model, history, now, metrics) {

@@ -12,7 +12,7 @@ import msgspec
 
 from ...bandit import Bandit, Decision
 from ...bandit.decision import Name
-from ...bandit.events import Status
+from ...bandit.events import Event, Status
 from ...errors import InputError, OptionError
 from ..wire import ActionValue, BanditState
 from .model import ServedModel
@@ -21,21 +21,22 @@ TASK = "bandit"
 PART = "bandit.unitless"  # of the state
 OPTIONS = ("model_type", "random_state", "time_limit", "default_reward", "max_pending")
 MOST_LISTED = 100  # actions with features whose shares are known: those that were chosen last
-LEAST = 10.0  # effective rewards that an action needs before its value counts
+LEAST = 10  # rewards that an action needs before its value counts
 _PENDING_BYTES = 400  # of one feature of an event that waits
 
 
 class Values:
-    """What the rewards tell of other policies: each reward has the weight 1 / propensity.
+    """What the rewards tell of other policies, by doubly robust estimates.
 
-    The estimates are weighted means (self-normalized), so another unit or offset of the rewards is one of theirs too.
+    Each event counts with the reward that was expected before, and for the chosen action with the error of that
+    expectation divided by the propensity. So the estimates are right on average, and they have the unit of the rewards.
     """
 
     def __init__(self) -> None:
         self.decisions = self.rewards = 0
         self.total = 0.0
-        self.random = [0.0, 0.0]  # weights added up, and rewards times weights
-        self.actions: dict[Name, list[float]] = {}  # decisions, weights added up, their squares, rewards times weights
+        self.random = [0, 0.0]  # events, and estimates added up
+        self.actions: dict[Name, list[float]] = {}  # decisions, rewards, events with this action, estimates added up
 
     def offer(self, names: list[Name], chosen: Name, *, keep: bool) -> None:
         """Count a decision.
@@ -48,24 +49,32 @@ class Values:
         self.decisions += 1
         for name in names if keep else ():
             if name not in self.actions:
-                self.actions[name] = [0, 0.0, 0.0, 0.0]
+                self.actions[name] = [0, 0, 0, 0.0]
         found = self.actions.get(chosen) if keep else self.actions.pop(chosen, None)
-        self.actions[chosen] = found = found or [0, 0.0, 0.0, 0.0]
+        self.actions[chosen] = found = found or [0, 0, 0, 0.0]
         found[0] += 1
         if not keep and len(self.actions) > MOST_LISTED:
             del self.actions[next(iter(self.actions))]
 
-    def count(self, name: Name, propensity: float, offered: int, reward: float) -> None:
-        """Count the reward of a decision among so many actions."""
+    def count(self, event: Event, reward: float) -> None:
+        """Count the reward of a decision."""
+        if event.offset is not None:
+            expected = [one + event.offset for one in event.expected]
+        elif self.rewards:  # decided before the first reward
+            expected = [self.mean_reward] * len(event.names)
+        else:
+            expected = [reward] * len(event.names)
+        chosen = event.chosen
+        expected[chosen] += (reward - expected[chosen]) / event.propensities[chosen]
         self.rewards += 1
         self.total += reward
-        weight = 1.0 / propensity
-        self.random[0] += weight / offered
-        self.random[1] += weight / offered * reward
-        if (sums := self.actions.get(name)) is not None:
-            sums[1] += weight
-            sums[2] += weight * weight
-            sums[3] += weight * reward
+        self.random[0] += 1
+        self.random[1] += math.fsum(expected) / len(expected)
+        for place, name in enumerate(event.names):
+            if (sums := self.actions.get(name)) is not None:
+                sums[1] += place == chosen
+                sums[2] += 1
+                sums[3] += expected[place]
 
     @property
     def mean_reward(self) -> float:
@@ -79,8 +88,8 @@ class Values:
 
     def of_action(self, name: Name) -> float:
         """The estimated mean reward of one action, always."""
-        _, weight, squares, rewards = self.actions[name]
-        return rewards / weight if weight * weight >= LEAST * squares > 0 else math.nan
+        _, rewards, events, total = self.actions[name]
+        return total / events if rewards >= LEAST else math.nan
 
     @property
     def best(self) -> tuple[Name | None, float]:
@@ -117,8 +126,7 @@ class _Counted(Bandit):
         super()._finish(event_id, reward)
         own = self.default_reward if reward is None else reward
         if own is not None:
-            place = event.chosen
-            self.values.count(event.names[place], event.propensities[place], len(event.names), own)
+            self.values.count(event, float(own))
 
 
 class ServedBandit(ServedModel):
