@@ -4,6 +4,7 @@
 // with them if the work says so: they wait without sleeping, because to wake them would take longer than such a piece.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -12,28 +13,28 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/workers.hpp"
 
 namespace unitless {
 
-// Numbers 0 ... count - 1, each of which one thread claims. A thread claims the same ones each time if it can, because
-// what belongs to them is in its cache.
+// Numbers 0 ... count - 1, each of which one thread claims.
 class Claims {
   public:
     static constexpr std::size_t most = 64, none = ~std::size_t{0};
 
     void open(std::size_t count) {
         count_.store(count, std::memory_order_relaxed);
-        left_.store(~std::uint64_t{0} >> (most - count), std::memory_order_release);
+        left_.store(count ? ~std::uint64_t{0} >> (most - count) : 0, std::memory_order_release);
     }
-    std::size_t claim() {
+    // Claims the number that is wanted, or one of those that are left.
+    std::size_t claim(std::size_t wanted) {
         std::uint64_t left = left_.load(std::memory_order_acquire);
         while (left) {
-            const std::size_t own = Workers::number() ? (Workers::number() - 1) % count_ : 0;
-            const std::uint64_t preferred = left & ~std::uint64_t{0} << own;
-            const int number = std::countr_zero(preferred ? preferred : left);
+            const std::uint64_t from = left & ~std::uint64_t{0} << (wanted % count_.load(std::memory_order_relaxed));
+            const int number = std::countr_zero(from ? from : left);
             const std::uint64_t others = left & ~(std::uint64_t{1} << number);
             if (left_.compare_exchange_weak(left, others, std::memory_order_acq_rel, std::memory_order_acquire))
                 return static_cast<std::size_t>(number);
@@ -45,6 +46,13 @@ class Claims {
     std::atomic<std::uint64_t> left_{0};
     std::atomic<std::size_t> count_{1};
 };
+
+// The seat of the calling thread: it keeps it from one work to the next if it can, and takes the parts and pieces of
+// its seat first, because what belongs to them is in its cache. The thread that shares the work has none.
+inline std::size_t& seat_of_thread() {
+    static thread_local std::size_t seat = 0;
+    return seat;
+}
 
 // The pieces of a part. The thread of the part shares them, works on them too, and goes on when all are done.
 class alignas(64) Round {
@@ -99,6 +107,9 @@ class Parts final : public Workers::Job {
         failed_ = count;
         error_ = nullptr;
         running_ = true;
+        owner_ = std::this_thread::get_id();
+        if (helping) seats_.open(std::min(most, Claims::most));
+        start_ = ++starts();
         if (!workers.lend(*this, most)) return false;
         helpers_ = &workers;
         workers.call(most);
@@ -121,8 +132,7 @@ class Parts final : public Workers::Job {
     }
 
     bool work() noexcept override {
-        // Threads that come to help let the others choose first (see Claims).
-        for (int i = 0; helping_ && Workers::number() > count_ && next_ < count_ && i < 256; ++i) Workers::rest(i);
+        if (helping_) sit_down();
         const std::size_t i = next_++;
         if (i < failed_) attempt(i);
         if (i < count_) ended_.fetch_add(1, std::memory_order_release);
@@ -154,11 +164,29 @@ class Parts final : public Workers::Job {
     std::function<void(std::size_t)> action_;
     std::atomic<std::size_t> next_{0}, ended_{0}, failed_{0};  // failed_: the first part that threw, or `count`
     std::atomic<std::size_t> idle_{0};                         // threads that help
+    Claims seats_;
+    std::uint64_t start_ = 0;  // a number of its own for each call of `start`
+    std::thread::id owner_;    // the thread that shares the work
     std::mutex lock_;
     std::exception_ptr error_;  // the exception of part `failed_`
     Workers* helpers_ = nullptr;
     bool running_ = false;
     std::array<Round, 8> rounds_;  // of the first parts
+
+    static std::atomic<std::uint64_t>& starts() {
+        static std::atomic<std::uint64_t> count{0};
+        return count;
+    }
+
+    // A thread of the pool takes a seat when it begins. Those whose seats have no part let the others choose first.
+    void sit_down() {
+        static thread_local std::uint64_t sitting = 0;
+        if (sharing() || std::exchange(sitting, start_) == start_) return;
+        std::size_t& seat = seat_of_thread();
+        if (const std::size_t own = seats_.claim(seat); own != Claims::none) seat = own;
+        for (int i = 0; seat >= count_ && next_ < count_ && i < 256; ++i) Workers::rest(i);
+    }
+    bool sharing() const { return std::this_thread::get_id() == owner_; }
 
     void attempt(std::size_t i) {
         const Place before = std::exchange(here(), helping_ && i < rounds_.size() ? Place{this, i} : Place{});
@@ -186,7 +214,7 @@ class Parts final : public Workers::Job {
 };
 
 inline bool Round::work() {
-    const std::size_t i = claims_.claim();
+    const std::size_t i = claims_.claim(seat_of_thread());
     if (i == Claims::none) return false;
     const Parts::Place before = std::exchange(Parts::here(), Parts::Place{});
     try {

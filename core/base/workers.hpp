@@ -30,11 +30,7 @@ class Workers {
   public:
     explicit Workers(unsigned threads) : process_(this_process()) {
         try {
-            for (unsigned i = 1; i < threads; ++i)
-                threads_.emplace_back([this, i] {
-                    number() = i;
-                    wait_for_work();
-                });
+            for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { wait_for_work(); });
         } catch (const std::exception&) {  // the system has no more threads or memory; the existing threads do the work
         }
     }
@@ -60,12 +56,6 @@ class Workers {
       protected:
         ~Job() = default;
     };
-
-    // The number of the calling thread, from 1 on; 0 if it is none of a pool's.
-    static unsigned& number() {
-        static thread_local unsigned own = 0;
-        return own;
-    }
 
     // Whether this process created the threads.
     bool is_here() const { return process_ == this_process(); }
