@@ -158,7 +158,8 @@ class Options:
             Default: 0.
         l2: pull weights toward zero, by a number without a unit. Default: 0.
         n_trees: the number of trees, from 1 to 1024; rarely needed. Default: 64.
-        max_leaves: the largest number of leaves of a tree, from 2 to 4096; rarely needed. Default: 256.
+        max_leaves: the largest number of leaves of a tree, from 2 to 4096; rarely needed. Default: 256,
+            and 1,024 for a fit of 50,000 rows or more.
         tree_patience: how long a leaf of a tree with n leaves collects evidence before it is split: for 16 rows, and
             this number times the square root of n more; rarely needed. Default: 32 for a fit, otherwise 0.
     """

@@ -112,7 +112,9 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             given["tree_patience"] = 0
         if given.get("target") == "auto":  # the default, which depends on the loss
             del given["target"]
-        options = resolve(task, DataFacts(fitted=bool(self.shuffle), rows=data), given)
+        options = resolve(
+            task, DataFacts(fitted=bool(self.shuffle), rows=data, count=0 if stream else data.rows), given
+        )
         if options.penalty_note is not None:
             warnings.warn(str(options.penalty_note), stacklevel=4)
         return options

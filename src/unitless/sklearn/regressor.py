@@ -81,7 +81,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             With a penalty the model is linear; see `unitless.Learner`. Default: 0.
         l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
         n_trees: the number of trees; rarely needed. Default: 64.
-        max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
+        max_leaves: the largest number of leaves of a tree; rarely needed. Default: None, which means 256, but 1,024
+            for a `fit` of 50,000 rows or more.
         tree_patience: how long a leaf of a tree collects evidence before it is split; rarely needed, see
             `unitless.Learner`. Default: None, which means 32, but 0 for a model that begins with `partial_fit`.
         extrapolate: predict linearly beyond the range of the training values, instead of limiting values to that range.
@@ -143,7 +144,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         sparsity: float | Auto = 0.0,
         l2: float = 0.0,
         n_trees: int = 64,
-        max_leaves: int = 256,
+        max_leaves: int | None = None,
         tree_patience: int | None = None,
         extrapolate: bool = False,
         warm_start: bool = False,

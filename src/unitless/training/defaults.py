@@ -30,6 +30,8 @@ WIDE = 1000
 # In a fit only the final model counts, so trees take more rows to choose a split than in a stream, where every row is
 # predicted. Smaller and larger numbers gave larger errors.
 PATIENCE = 32
+# A fit of so many rows has trees of so many leaves. In a stream they would take more time for each row.
+MANY_ROWS, LARGE_TREES = 50_000, 1024
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,13 @@ class DataFacts:
         columns: whether rows have columns, whose mean can be subtracted; rows of VW text and libsvm have none.
         fitted: whether the data is learned as a fit; then the average of the weights is a candidate as well.
         rows: the first rows, if they are known.
+        count: the number of rows of a fit, if it is known; otherwise 0.
     """
 
     columns: bool = True
     fitted: bool = False
     rows: inputs.Input | None = None
+    count: int = 0
 
 
 def resolve(task: str, data: DataFacts, given: Mapping[str, Any]) -> Options:
@@ -76,6 +80,8 @@ def resolve(task: str, data: DataFacts, given: Mapping[str, Any]) -> Options:
             options.setdefault("target", "auto")
     if data.fitted and known_model_type(options) != "linear":
         options.setdefault("tree_patience", PATIENCE)
+        if data.count >= MANY_ROWS:
+            options.setdefault("max_leaves", LARGE_TREES)
     options.setdefault("average", data.fitted and not single and _averages(options, data.rows))
     return Options(**options)
 

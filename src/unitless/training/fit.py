@@ -89,6 +89,7 @@ class Fit:
             if watched.stopped():
                 return False
             held, learned = rows.held.count, rows.learned
+            training.fit_rows = rows.rows
             training.check_rows(rows.rows)
             training.check_groups()
             if training.session is None:

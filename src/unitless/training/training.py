@@ -112,6 +112,7 @@ class Training:
         self.progress, self.passes, self.findings = Progress(), Passes(), Findings()
         self.earlier = checkpoint.Earlier()
         self.rounds: dict[str, Any] | None = None  # how far it has come, if partitions learn in synchronization rounds
+        self.fit_rows = 0  # the number of rows of a fit by one process, as soon as they have been read
         self.holdout_learned = False  # whether the model has learned the held-out rows, or is learning them
         if setup.resumed is not None:
             checkpoint.resume(self)
@@ -219,7 +220,8 @@ class Training:
 
     def new_model(self, target: Target, rows: inputs.Input, model_type: ModelType | None = None) -> Learner | OneVsAll:
         """A new model for a target and rows such as these; of the given model type, or of that of the options."""
-        return self.setup.request.model(target, DataFacts(self.source.has_columns, self.fitted, rows), model_type)
+        facts = DataFacts(self.source.has_columns, self.fitted, rows, self.fit_rows)
+        return self.setup.request.model(target, facts, model_type)
 
     def choose_model_type(self, batches: Callable[[], Iterable[Batch]]) -> None:
         """Before the first row of a fit is learned, choose the model type by a trial if there are many classes.
